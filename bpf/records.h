@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * What BPF programs and user space tell each other: fixed-width structs, explicit padding, sizes checked in
+ * both languages. Records of a capture are written into its logs as they are, so a number here is never reused.
+ * All time stamps are nanoseconds of CLOCK_MONOTONIC. "pid" is the process (the kernel's tgid), "tid" the thread.
+ */
+#ifndef LAGTRAP_BPF_RECORDS_H
+#define LAGTRAP_BPF_RECORDS_H
+
+#ifdef __BPF__
+#define LAGTRAP_STATIC_ASSERT _Static_assert
+#else
+#include <linux/types.h>
+#ifdef __cplusplus
+#define LAGTRAP_STATIC_ASSERT static_assert
+#else
+#define LAGTRAP_STATIC_ASSERT _Static_assert
+#endif
+#endif
+
+#define LAGTRAP_COMM_BYTES 16
+#define LAGTRAP_MAX_STAGES 16       /* stages of one event; more hits of a run are counted, not kept */
+#define LAGTRAP_MAX_FRAMES 127      /* frames of one stack, as kernel.perf_event_max_stack has it */
+#define LAGTRAP_MAX_EVENTS 256      /* armed events */
+#define LAGTRAP_HISTOGRAM_BUCKETS 160
+
+/* ---- Records of a capture. Each begins with this header; size_bytes counts the header too. ---- */
+
+enum lagtrap_record_type {
+    LAGTRAP_RECORD_RUN = 1,     /* user log: struct lagtrap_run */
+    LAGTRAP_RECORD_STACK = 2,   /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
+    LAGTRAP_RECORD_SAMPLE = 3,  /* kernel log: struct lagtrap_sample */
+    LAGTRAP_RECORD_SWITCH = 4,  /* kernel log: struct lagtrap_switch */
+    LAGTRAP_RECORD_WAKING = 5,  /* kernel log: struct lagtrap_waking */
+    LAGTRAP_RECORD_THREAD = 6,  /* rundown log: struct lagtrap_thread, one per thread alive at the start */
+    LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process + exe path + '\0' + command line */
+    LAGTRAP_RECORD_MAPPING = 8, /* rundown log: struct lagtrap_mapping + path */
+    LAGTRAP_RECORD_FORK = 9,    /* rundown log: struct lagtrap_task_change (new thread or process) */
+    LAGTRAP_RECORD_EXIT = 10,   /* rundown log: struct lagtrap_task_change */
+    LAGTRAP_RECORD_NAME = 11,   /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
+    LAGTRAP_RECORD_BREACH = 12, /* listener only: struct lagtrap_run of a run at or over its threshold */
+    LAGTRAP_RECORD_WAKE = 13,   /* listener only: header alone; a run began whose deadline is before the next look */
+};
+
+struct lagtrap_record {
+    __u32 size_bytes;
+    __u16 type; /* enum lagtrap_record_type */
+    __u16 cpu;
+    __u64 at_ns;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_record) == 16, "layout of records");
+
+struct lagtrap_stage_hit {
+    __u64 at_ns;
+    __u32 tid;
+    __u16 stage; /* index among the event's stages */
+    __u16 cpu;
+};
+
+enum lagtrap_run_flags {
+    LAGTRAP_RUN_OPEN = 1,          /* had not ended when the record was made; end_ns is that moment */
+    LAGTRAP_RUN_DELAY = 2,         /* longer than its threshold */
+    LAGTRAP_RUN_REPORTED = 4,      /* its breach was reported at the deadline */
+    LAGTRAP_RUN_EARLIER_BEGIN = 8, /* begin_ns came with the marker and is earlier than begin_hit_ns */
+    LAGTRAP_RUN_ABANDONED = 16,    /* its thread or process is gone, or a new begin took its place */
+};
+
+/* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. */
+struct lagtrap_run {
+    struct lagtrap_record header; /* at_ns = end_ns */
+    __u64 begin_ns;
+    __u64 begin_hit_ns;
+    __u64 end_ns;
+    __u64 key; /* 0 where the thread is the key */
+    __u32 event; /* index among the armed events, as in session.json */
+    __u32 begin_pid;
+    __u32 begin_tid;
+    __u32 end_pid;
+    __u32 end_tid;
+    __u16 begin_cpu;
+    __u16 end_cpu;
+    __u8 flags; /* enum lagtrap_run_flags */
+    __u8 depth; /* 0 for the outermost of nested runs */
+    __u8 stage_count;
+    __u8 stages_lost;
+    __u32 padding;
+    char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread; may be any bytes */
+    struct lagtrap_stage_hit stages[LAGTRAP_MAX_STAGES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run) == 16 + 32 + 32 + 16 + 16 * LAGTRAP_MAX_STAGES, "layout of runs");
+
+enum lagtrap_stack_kind { LAGTRAP_STACK_KERNEL = 0, LAGTRAP_STACK_USER = 1 };
+
+/* Why a walk ended (user stacks); shown in the quality of the recording. */
+enum lagtrap_stack_end {
+    LAGTRAP_STACK_END_UNKNOWN = 0,   /* the frame-pointer walk of the kernel does not say */
+    LAGTRAP_STACK_END_COMPLETE = 1,  /* the thread's first frame was reached */
+    LAGTRAP_STACK_END_TOO_DEEP = 2,
+    LAGTRAP_STACK_END_BAD_ADDRESS = 3,
+};
+
+/* A call stack, written once per capture and referred to by its id. Innermost frame first. */
+struct lagtrap_stack {
+    struct lagtrap_record header;
+    __u64 stack_id; /* hash of kind, pid (user stacks) and frames; never 0 */
+    __u32 pid;      /* whose addresses these are; 0 for kernel stacks */
+    __u16 frame_count;
+    __u8 kind; /* enum lagtrap_stack_kind */
+    __u8 end;  /* enum lagtrap_stack_end */
+    __u64 frames[]; /* frame_count addresses */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack) == 32, "layout of stacks");
+
+/* One tick of the sampler on one CPU. A stack id of 0: no such stack. */
+struct lagtrap_sample {
+    struct lagtrap_record header;
+    __u64 kernel_stack_id;
+    __u64 user_stack_id;
+    __u32 pid;
+    __u32 tid; /* 0: the idle thread (not recorded) */
+    __u32 in_kernel; /* 1 if the CPU ran kernel code */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_sample) == 48, "layout of samples");
+
+/* A context switch on header.cpu; the stacks are those at which the previous thread stopped. */
+struct lagtrap_switch {
+    struct lagtrap_record header;
+    __u64 kernel_stack_id;
+    __u64 user_stack_id;
+    __u32 prev_pid;
+    __u32 prev_tid;
+    __u32 prev_priority; /* the kernel's: 0 to 139, 120 is nice 0 */
+    __u32 prev_state;    /* the tracepoint's: 0 runnable (preempted), 1 S, 2 D, ... */
+    __u32 next_pid;
+    __u32 next_tid;
+    __u32 next_priority;
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == 64, "layout of switches");
+
+/* A thread was made runnable; the waker is the thread that ran on header.cpu (or an interrupt over it). */
+struct lagtrap_waking {
+    struct lagtrap_record header;
+    __u32 waker_pid;
+    __u32 waker_tid;
+    __u32 wakee_pid;
+    __u32 wakee_tid;
+    __u32 wakee_priority;
+    __u32 target_cpu;
+    __u32 in_interrupt;
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == 48, "layout of wakings");
+
+/* A thread alive when the capture began, with the stacks at which it slept (0 where it ran). */
+struct lagtrap_thread {
+    struct lagtrap_record header;
+    __u64 kernel_stack_id;
+    __u64 user_stack_id;
+    __u64 started_ns; /* CLOCK_BOOTTIME */
+    __u32 pid;
+    __u32 tid;
+    __u32 parent_pid;
+    __u32 uid;
+    __u32 state; /* as prev_state; 0 running or runnable */
+    __u32 is_kernel_thread;
+    char comm[LAGTRAP_COMM_BYTES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == 80, "layout of threads");
+
+/* A process, with two texts after it: path of its program, '\0', command line (arguments parted by spaces). */
+struct lagtrap_process {
+    struct lagtrap_record header;
+    __u32 pid;
+    __u32 parent_pid;
+    __u32 uid;
+    __u32 text_bytes; /* both texts, after the struct */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process) == 32, "layout of processes");
+
+/* An executable mapping; its path (path_bytes, no '\0') comes after the struct. */
+struct lagtrap_mapping {
+    struct lagtrap_record header; /* at_ns: when it was made, or the start of the capture */
+    __u64 start;
+    __u64 length;
+    __u64 file_offset;
+    __u64 device; /* 0 where only the build id is known */
+    __u64 inode;
+    __u32 pid;
+    __u16 path_bytes;
+    __u8 build_id_bytes; /* 0 to 20 */
+    __u8 padding;
+    __u8 build_id[24];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_mapping) == 88, "layout of mappings");
+
+struct lagtrap_task_change {
+    struct lagtrap_record header;
+    __u32 pid;
+    __u32 tid;
+    __u32 parent_pid;
+    __u32 parent_tid;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_task_change) == 32, "layout of task changes");
+
+struct lagtrap_name {
+    struct lagtrap_record header;
+    __u32 pid;
+    __u32 tid;
+    __u32 by_exec; /* 1: the process began a new program; its mappings of before are gone */
+    __u32 padding;
+    char comm[LAGTRAP_COMM_BYTES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_name) == 48, "layout of names");
+
+#endif

@@ -1,0 +1,31 @@
+# Flags live on interface targets, so that a preset changes them in one place.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(lagtrap_flags INTERFACE)
+target_include_directories(lagtrap_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(lagtrap_flags INTERFACE -Wall -Wextra -Wshadow -Wvla
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
+if(LAGTRAP_WERROR)
+  target_compile_options(lagtrap_flags INTERFACE -Werror)
+endif()
+foreach(sanitizer ${LAGTRAP_SANITIZE})
+  target_compile_options(lagtrap_flags INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  target_link_options(lagtrap_flags INTERFACE -fsanitize=${sanitizer})
+endforeach()
+if(NOT LAGTRAP_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_options(lagtrap_flags INTERFACE
+    -fstack-protector-strong -fcf-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  target_link_options(lagtrap_flags INTERFACE -pie -Wl,-z,relro,-z,now,--as-needed)
+endif()
+add_compile_definitions(LAGTRAP_VERSION="${PROJECT_VERSION}")
+
+# lagtrap_library(FOLDER SOURCES ... LINK ...): the library of a folder.
+function(lagtrap_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(lagtrap_${name} STATIC ${arg_SOURCES})
+  target_link_libraries(lagtrap_${name} PUBLIC lagtrap_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+endfunction()

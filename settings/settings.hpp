@@ -1,0 +1,119 @@
+// The settings in force, as plain values. Made only by settings/parser.hpp, which has checked every one of
+// them; immutable afterwards and free to be read from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lagtrap::settings {
+
+enum class MarkerKind { Usdt, Function, Tracepoint, Library };
+
+// Which side of a function a marker is.
+enum class FunctionSide { Entry, Return };
+
+// What pairs the markers of one run.
+enum class KeyKind { Thread, Argument };
+
+// A value that a marker carries: USDT argument, function parameter (both counted from 0), or a
+// tracepoint's field by name.
+struct ArgumentRef {
+    std::uint32_t index = 0;
+    std::string field;
+};
+
+struct Marker {
+    MarkerKind kind = MarkerKind::Usdt;
+    std::string binary;    // absolute path of program or library; empty for tracepoints
+    std::string provider;  // usdt: provider; tracepoint: category ("syscalls"); library: "lagtrap"
+    std::string name;      // usdt and tracepoint: name; function: symbol or demangled name;
+                           // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end"
+    FunctionSide side = FunctionSide::Entry;
+    std::optional<ArgumentRef> key;
+    std::uint32_t line = 0;    // where the settings file says it, from 1
+    std::uint32_t column = 0;
+};
+
+struct Stage {
+    std::string name;
+    Marker marker;
+};
+
+// When a delay is noticed: at the deadline, while the run is open, or at its end.
+enum class BreachMode { Deadline, End };
+
+// What a begin means while a run of the same key is open: a run inside it, part of it, or its replacement
+// (the old one counts as a begin without end).
+enum class Nesting { Each, Outermost, Restart };
+
+// Whose key values are the same key: one process's (default), or the whole machine's (runs across processes).
+enum class KeyScope { Process, Machine };
+
+// Whom an event watches; all of what is set must hold.
+struct Scope {
+    std::optional<std::uint32_t> pid;
+    std::optional<std::uint32_t> uid;
+    std::string binary;  // processes whose program is this file; empty: any
+};
+
+struct Event {
+    std::string name;
+    std::chrono::nanoseconds threshold{};
+    std::chrono::nanoseconds trace_length{};
+    BreachMode breach = BreachMode::Deadline;
+    Nesting nesting = Nesting::Each;
+    KeyKind key = KeyKind::Thread;
+    KeyScope key_scope = KeyScope::Process;
+    std::optional<ArgumentRef> begin_time;  // of the begin marker: CLOCK_MONOTONIC nanoseconds
+    Scope scope;
+    Marker begin;
+    std::vector<Stage> stages;
+    Marker end;
+};
+
+struct Recording {
+    std::chrono::nanoseconds sample_interval{1'000'000};
+    std::chrono::nanoseconds cool_down{30'000'000'000};  // after a capture, no other begins for so long
+    std::uint32_t captures_per_hour = 12;
+    std::uint64_t capture_size_limit_bytes = 512ULL << 20;
+    bool scheduling = true;  // context switches, wakings and off-CPU stacks
+};
+
+// The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
+struct Confirm {
+    std::chrono::nanoseconds wait{10'000'000'000};
+};
+
+struct Spool {
+    std::string path = "/var/lib/lagtrap/spool";
+    std::uint64_t size_limit_bytes = 2ULL << 30;
+    std::chrono::nanoseconds age_limit{30LL * 86400 * 1'000'000'000};
+};
+
+struct Upload {
+    std::string url;         // https://host[:port][/path]; http only where the settings say so
+    std::string token_file;  // empty: no token
+    std::string ca_file;     // empty: the system's certificates
+    std::string proxy;       // empty: none
+    std::chrono::nanoseconds timeout{300'000'000'000};
+};
+
+struct Control {
+    std::string socket = "/run/lagtrap/control.sock";
+    std::string group;  // members may use it beside root; empty: root alone
+};
+
+struct Settings {
+    std::vector<Event> events;
+    Recording recording;
+    std::optional<Confirm> confirm;
+    Spool spool;
+    std::optional<Upload> upload;
+    Control control;
+    std::string source_text;  // the file as read, for the bundle
+};
+
+}  // namespace lagtrap::settings

@@ -1,0 +1,73 @@
+// What is known of a capture beside its logs: `session.json` in the capture's folder. Written when the capture
+// begins and again when it ends, so that a capture cut short can still be merged.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/result.hpp"
+
+namespace lagtrap::trace {
+
+struct SessionEvent {
+    std::string name;
+    std::uint64_t threshold_ns = 0;
+    std::uint64_t trace_length_ns = 0;
+    std::vector<std::string> stages;
+    std::string program;  // the binary its markers are in; empty for kernel tracepoints
+};
+
+enum class TriggerReason { Deadline, End, Manual };
+
+// Why the capture was started: the first breach, or a person.
+struct SessionTrigger {
+    TriggerReason reason = TriggerReason::End;
+    std::uint32_t event = 0;  // index into events
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::string comm;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t breach_ns = 0;    // when the delay was noticed (for Manual: when it was asked for)
+    std::uint64_t reported_ns = 0;  // when the listener told the collector
+};
+
+// Losses and costs, by name; all monotonic counts over the capture.
+struct SessionQuality {
+    std::uint64_t samples_taken = 0;
+    std::uint64_t samples_lost = 0;
+    std::uint64_t switches_lost = 0;
+    std::uint64_t wakings_lost = 0;
+    std::uint64_t stacks_lost = 0;
+    std::uint64_t runs_lost = 0;
+    std::uint64_t task_changes_lost = 0;  // exec, mmap, exit records the kernel dropped
+    std::uint64_t bpf_run_time_ns = 0;    // 0 where the kernel does not count it
+    std::uint64_t daemon_cpu_ns = 0;
+    bool truncated_by_size = false;
+};
+
+struct Session {
+    std::string id;  // UUID
+    std::string lagtrap_version;
+    ClockSnapshot clocks;
+    std::uint64_t started_ns = 0;       // monotonic; recording was on
+    std::uint64_t ended_ns = 0;         // 0 while it runs, or if the daemon died
+    std::uint64_t planned_length_ns = 0;
+    std::uint64_t sample_interval_ns = 1'000'000;
+    std::uint32_t cpu_count = 0;
+    std::string stack_method;           // "frame-pointer", ...
+    std::vector<SessionEvent> events;
+    SessionTrigger trigger;
+    SessionQuality quality;
+    bool finished = false;
+};
+
+// Durable write and bounded read (1 MiB) of DIRECTORY/session.json. Reading checks every field's type and range.
+[[nodiscard]] Status write_session(const std::filesystem::path& directory, const Session& session);
+[[nodiscard]] Result<Session> read_session(const std::filesystem::path& directory);
+
+}  // namespace lagtrap::trace
