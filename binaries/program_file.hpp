@@ -1,0 +1,68 @@
+// What lagtrap reads from a program or library (ELF): build id, functions, USDT probes. The file is somebody
+// else's: every offset and count is checked against its size, and limits bound what is kept.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace lagtrap::binaries {
+
+// One USDT site (.note.stapsdt). Several sites may have one provider and name.
+struct UsdtProbe {
+    std::string provider;
+    std::string name;
+    std::uint64_t address = 0;    // of the nop, as linked, prelink-adjusted by .stapsdt.base
+    std::uint64_t semaphore = 0;  // 0: none
+    std::string arguments;        // "-4@%eax 8@-16(%rbp)"
+    std::uint32_t argument_count = 0;
+};
+
+struct Function {
+    std::string name;       // as the symbol table has it
+    std::uint64_t address = 0;      // as linked
+    std::uint64_t size = 0;
+    std::uint64_t file_offset = 0;  // of its first instruction, for uprobes
+    bool dynamic = false;           // from .dynsym
+};
+
+// An opened file; the tables are read when first asked for. Not for several threads at once.
+class ProgramFile {
+  public:
+    // ErrorKind::NotFound, Denied, Invalid (not a 64-bit little-endian ELF file, damaged), TooLarge.
+    [[nodiscard]] static Result<ProgramFile> open(const std::filesystem::path& path);
+    ProgramFile(ProgramFile&&) noexcept;
+    ProgramFile& operator=(ProgramFile&&) noexcept;
+    ~ProgramFile();
+
+    // Lower-case hexadecimal; empty where there is none.
+    [[nodiscard]] std::string build_id() const;
+    [[nodiscard]] Result<std::vector<UsdtProbe>> usdt_probes() const;
+    // Functions of .symtab, .dynsym and .gnu_debugdata, sorted by address, no duplicates of one address and name.
+    [[nodiscard]] Result<std::vector<Function>> functions() const;
+    // By symbol name, or by demangled name with or without its parameters ("Store::get" finds every overload).
+    [[nodiscard]] Result<std::vector<Function>> find_functions(std::string_view name) const;
+    // File offset of an address as linked, by the loadable segments; nullopt outside them.
+    [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
+    // Address as linked of a file offset, the reverse.
+    [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+
+  private:
+    struct State;
+    explicit ProgramFile(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+// C++, Rust and D names as people write them; the name itself where it is not mangled.
+[[nodiscard]] std::string demangle(std::string_view symbol);
+
+// Build id of the file behind `fd`, reading its program headers and notes alone (some microseconds). Empty: none.
+[[nodiscard]] std::string read_build_id(int fd);
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,95 @@
+// The system file (A9): `system.xml` lists the delays of a recording with the facts of the machine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "trace/session.hpp"
+
+namespace lagtrap::trace {
+
+struct StageTime {
+    std::string name;
+    std::uint64_t offset_ns = 0;  // after the run's begin
+    std::uint32_t tid = 0;
+};
+
+// One run over its threshold. Times are CLOCK_BOOTTIME nanoseconds, as in the merged trace.
+struct Delay {
+    std::uint64_t run_id = 0;  // the "run" annotation of its slice in the merged trace
+    std::string event;
+    std::uint64_t threshold_ns = 0;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t duration_ns = 0;  // so far, where `open`
+    bool open = false;              // had not ended when the recording did
+    bool first = false;             // the run whose breach started the recording
+    bool earlier_begin = false;     // the begin came with the marker (A2)
+    std::uint64_t queued_ns = 0;    // from that begin to the begin marker
+    std::uint64_t key = 0;
+    std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
+    std::string process;  // name of the process
+    std::string thread;   // name of the beginning thread
+    std::string program;  // path of its program
+    std::string program_build_id;
+    std::string program_version;  // of the package that owns it, where the machine knows; else empty
+    std::vector<StageTime> stages;
+};
+
+// A file that was mapped executable by some process of the recording.
+struct Module {
+    std::string path;
+    std::string build_id;  // hexadecimal; empty where the file has none or was gone
+};
+
+// What became of the user stacks and the frames.
+struct StackQuality {
+    std::uint64_t user_stacks = 0;
+    std::uint64_t user_stacks_complete = 0;  // known to reach the thread's first frame
+    std::uint64_t frames = 0;
+    std::uint64_t frames_named = 0;
+};
+
+struct RunCounts {
+    std::uint64_t runs = 0;
+    std::uint64_t delays = 0;
+};
+
+struct SystemFile {
+    std::string session_id;
+    std::string lagtrap_version;
+    std::string host;
+    std::string machine_id;  // hash of /etc/machine-id, not the id itself
+    std::string os_name;     // PRETTY_NAME of os-release
+    std::string kernel_release;
+    std::string architecture;
+    std::uint32_t cpu_count = 0;
+    std::string cpu_model;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t started_realtime_ns = 0;  // wall clock at which the recording began
+    std::uint64_t started_boottime_ns = 0;
+    std::uint64_t length_ns = 0;
+    std::uint64_t sample_interval_ns = 0;
+    std::string stack_method;
+    std::string trigger_reason;  // "deadline", "end", "manual"
+    std::string trigger_event;
+    std::uint64_t breach_boottime_ns = 0;
+    bool partial = false;  // the capture was cut short (the daemon died, a log was torn)
+    SessionQuality quality;
+    StackQuality stacks;
+    std::map<std::string, RunCounts> runs;  // by event
+    std::vector<Delay> delays;              // by begin
+    std::vector<Module> modules;            // by path
+};
+
+// XML text, UTF-8, no byte that XML forbids.
+[[nodiscard]] std::string write_system_file(const SystemFile& file);
+
+// The reverse, for files from elsewhere: bounded (16 MiB, 100,000 delays, 100,000 modules), every value checked.
+[[nodiscard]] Result<SystemFile> read_system_file(std::string_view text);
+
+}  // namespace lagtrap::trace
