@@ -1,0 +1,99 @@
+// The spool: the folder where captures and bundles wait until the server has them. The state of a bundle is
+// the folder it lies in, so that after a crash the folders tell the truth and there is no index to repair.
+//
+//   captures/  recordings being written or waiting for their merge; the daemon's alone
+//   ready/     bundles not yet sent
+//   sending/   the one the uploader works on; a restart puts it back into ready/
+//   sent/      the server has confirmed their digest
+//   rejected/  the server will never take them; NAME.reason says why
+//
+// captures/ has mode 0750, the other folders 2770 with the group that create() is given, so that an uploader
+// without privileges moves bundles that the daemon made. Every move is a rename, synced on both sides.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+#include "uploader/retention.hpp"
+
+namespace lagtrap::uploader {
+
+// What the name of a bundle says: "SESSION-DIGEST16.lagtrap.tar.zst".
+struct BundleName {
+    std::string session_id;     // UUID in lower case
+    std::string digest_prefix;  // first 16 hexadecimal digits of the SHA-256 of the file
+};
+
+// Nothing unless `name` is a whole bundle name; files of other names in the spool's folders are left alone.
+[[nodiscard]] std::optional<BundleName> parse_bundle_name(std::string_view name);
+[[nodiscard]] std::string make_bundle_name(std::string_view session_id, std::string_view digest);
+
+struct SpoolEntry {
+    std::string name;  // of the file, as parse_bundle_name takes it
+    EntryState state = EntryState::Ready;
+    std::uint64_t size_bytes = 0;
+    std::chrono::system_clock::time_point made;
+    std::string reason;  // why it was rejected; printable, empty in the other states
+};
+
+// What apply_retention() removed.
+struct RetentionOutcome {
+    std::uint32_t sent = 0;
+    std::uint32_t rejected = 0;
+    std::uint32_t unsent = 0;  // lost for the server
+    std::uint64_t bytes = 0;
+    // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
+    [[nodiscard]] std::string describe() const;
+};
+
+// Any number of processes may use one spool; only the holder of lock_for_sending() may claim and recover.
+// Copyable, holds no descriptors; functions may be called from any thread.
+class Spool {
+  public:
+    // Makes what is missing. `group` owns the shared folders (empty: the caller's group); an error
+    // if there is no such group, or if the folders can not be given to it.
+    [[nodiscard]] static Result<Spool> create(const std::filesystem::path& path, const std::string& group = {});
+    // For those who make nothing: an error with a hint if a folder is missing or can not be used.
+    [[nodiscard]] static Result<Spool> open(const std::filesystem::path& path);
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] std::filesystem::path captures() const { return path_ / "captures"; }
+    [[nodiscard]] std::filesystem::path folder(EntryState state) const;
+    [[nodiscard]] std::filesystem::path path_of(EntryState state, const std::string& name) const;
+
+    // The bundles in a folder, oldest first; files that are no bundles and links are not listed.
+    [[nodiscard]] Result<std::vector<SpoolEntry>> list(EntryState state) const;
+    [[nodiscard]] Result<std::vector<SpoolEntry>> list_all() const;
+
+    // Held while the descriptor is open; ErrorKind::Busy while another process holds it.
+    [[nodiscard]] Result<UniqueFd> lock_for_sending() const;
+
+    // ready -> sending. ErrorKind::NotFound if it is no longer there (retention, another hand).
+    [[nodiscard]] Status claim(const std::string& name) const;
+    // sending -> sent, rejected (with a reason), or back to ready.
+    [[nodiscard]] Status mark_sent(const std::string& name) const;
+    [[nodiscard]] Status mark_rejected(const std::string& name, std::string_view reason) const;
+    [[nodiscard]] Status put_back(const std::string& name) const;
+    // Puts back what an earlier uploader left in sending/; says how many.
+    [[nodiscard]] Result<std::uint32_t> recover() const;
+
+    // Removes what choose_removals() names, and adds bundles that were never sent to unsent_removed().
+    [[nodiscard]] Result<RetentionOutcome> apply_retention(const RetentionLimits& limits,
+                                                           std::chrono::system_clock::time_point now) const;
+    // How many unsent bundles retention has removed from this spool, ever.
+    [[nodiscard]] std::uint64_t unsent_removed() const;
+
+  private:
+    explicit Spool(std::filesystem::path path) : path_(std::move(path)) {}
+
+    std::filesystem::path path_;
+};
+
+}  // namespace lagtrap::uploader
