@@ -1,9 +1,17 @@
 # lagtrap_unit_test(NAME LINK targets... [SOURCES files...]): builds tests/unit/NAME/*.cpp into one
 # GoogleTest program NAME_tests and registers each of its tests with CTest under the label "unit".
-find_package(GTest REQUIRED)
-include(GoogleTest)
+# lagtrap_integration_test(NAME COMMAND command... [TIMEOUT seconds]): a test under the label "integration", which
+# runs alone (it may load BPF programs and record the whole machine) and skips, with its reason, by exit code 77.
+option(LAGTRAP_TESTS "Build and register the tests" ON)
+if(LAGTRAP_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
 
 function(lagtrap_unit_test name)
+  if(NOT LAGTRAP_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*.cpp)
@@ -14,4 +22,16 @@ function(lagtrap_unit_test name)
     LAGTRAP_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}")
   gtest_discover_tests(${name}_tests PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
+endfunction()
+
+function(lagtrap_integration_test name)
+  if(NOT LAGTRAP_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS integration RUN_SERIAL ON SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
 endfunction()
