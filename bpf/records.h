@@ -7,15 +7,12 @@
 #ifndef LAGTRAP_BPF_RECORDS_H
 #define LAGTRAP_BPF_RECORDS_H
 
-#ifdef __BPF__
-#define LAGTRAP_STATIC_ASSERT _Static_assert
-#else
 #include <linux/types.h>
+
 #ifdef __cplusplus
 #define LAGTRAP_STATIC_ASSERT static_assert
 #else
 #define LAGTRAP_STATIC_ASSERT _Static_assert
-#endif
 #endif
 
 #define LAGTRAP_COMM_BYTES 16

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Records the whole machine (A6): samples of every CPU, context switches, wakings, and the stacks of threads
+ * that sleep when a capture begins. A stack is written once; records refer to it by a hash.
+ */
+#include "bpf/collector.h"
+#include "bpf/kernel.bpf.h"
+#include "bpf/user_stack.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* frames[] of the record are these */
+struct stack_scratch {
+    struct lagtrap_stack record;
+    __u64 frames[LAGTRAP_MAX_FRAMES];
+};
+#pragma clang diagnostic pop
+
+/* One per kind of program: a sample may interrupt the iterator, which is preemptible and sleeps. */
+enum scratch_user { SCRATCH_SAMPLE, SCRATCH_SWITCH, SCRATCH_KINDS };
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, SCRATCH_KINDS);
+    __type(key, __u32);
+    __type(value, struct stack_scratch);
+} scratch SEC(".maps");
+
+/* The iterator's own; one thread of the daemon runs it at a time. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct stack_scratch);
+} iterator_scratch SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, LAGTRAP_SEEN_STACKS);
+    __type(key, __u64);
+    __type(value, __u32); /* number of the capture in which it was written */
+} seen_stacks SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 8 * 1024 * 1024); /* set before loading, by the number of CPUs */
+} records SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lagtrap_capture_counters);
+} capture_counters SEC(".maps");
+
+volatile struct lagtrap_recording recording = {};
+
+static __always_inline struct lagtrap_capture_counters *my_counters(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&capture_counters, &zero);
+}
+
+static __always_inline void fill_header(struct lagtrap_record *header, __u16 type, __u32 size, __u64 now_ns) {
+    header->size_bytes = size;
+    header->type = type;
+    header->cpu = bpf_get_smp_processor_id();
+    header->at_ns = now_ns;
+}
+
+/* Writes the stack in `stack` unless this capture has it already; its id, or 0 if it is empty or was lost. */
+static __noinline __u64 note_stack(struct stack_scratch *stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
+                                   __u64 now_ns) {
+    if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
+    __u64 hash = 0xcbf29ce484222325ULL ^ ((__u64)pid << 1 | (kind_and_end & 1));
+    for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {
+        if (i >= frame_count) break;
+        hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15ULL;
+        hash ^= hash >> 29;
+    }
+    if (hash == 0) hash = 1;
+    __u32 capture = recording.capture;
+    __u32 *seen_in = bpf_map_lookup_elem(&seen_stacks, &hash);
+    if (seen_in && *seen_in == capture) return hash;
+
+    __u32 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
+    if (size > sizeof(struct stack_scratch)) return 0;
+    fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
+    stack->record.stack_id = hash;
+    stack->record.pid = pid;
+    stack->record.frame_count = frame_count;
+    stack->record.kind = kind_and_end & 1;
+    stack->record.end = kind_and_end >> 1;
+    struct lagtrap_capture_counters *counters = my_counters();
+    if (bpf_ringbuf_output(&records, stack, size, BPF_RB_NO_WAKEUP)) {
+        if (counters) __sync_fetch_and_add(&counters->stacks_lost, 1);
+        return 0;
+    }
+    if (counters) __sync_fetch_and_add(&counters->stacks, 1);
+    bpf_map_update_elem(&seen_stacks, &hash, &capture, BPF_ANY);
+    return hash;
+}
+
+static __always_inline __u64 note_kernel_stack(void *ctx, struct stack_scratch *stack, __u64 now_ns) {
+    long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), 0);
+    return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns) : 0;
+}
+
+static __always_inline __u64 note_user_stack(void *ctx, struct stack_scratch *stack, __u32 pid, __u64 now_ns) {
+    struct user_walk walk = walk_current_user_stack(ctx, stack->frames);
+    return note_stack(stack, pid, LAGTRAP_STACK_USER | walk.end << 1, walk.frame_count, now_ns);
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx) {
+    if (!recording.on) return 0;
+    struct lagtrap_capture_counters *counters = my_counters();
+    __u32 kind = SCRATCH_SAMPLE;
+    struct stack_scratch *stack = bpf_map_lookup_elem(&scratch, &kind);
+    if (!counters || !stack) return 0;
+    __u64 pid_tid = bpf_get_current_pid_tgid();
+    if ((__u32)pid_tid == 0) {
+        counters->idle_samples++;
+        return 0;
+    }
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    bool kernel_thread = BPF_CORE_READ(task, flags) & TASK_IS_KERNEL_THREAD;
+    struct lagtrap_sample sample = {.pid = pid_tid >> 32, .tid = (__u32)pid_tid};
+    fill_header(&sample.header, LAGTRAP_RECORD_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
+    sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
+    sample.in_kernel = (ctx->regs.cs & 3) == 0;
+    if (!kernel_thread) sample.user_stack_id = note_user_stack(ctx, stack, sample.pid, sample.header.at_ns);
+    counters->samples++;
+    if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP)) counters->samples_lost++;
+    return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
+    if (!recording.on) return 0;
+    struct lagtrap_capture_counters *counters = my_counters();
+    __u32 kind = SCRATCH_SWITCH;
+    struct stack_scratch *stack = bpf_map_lookup_elem(&scratch, &kind);
+    if (!counters || !stack) return 0;
+    struct lagtrap_switch record = {};
+    fill_header(&record.header, LAGTRAP_RECORD_SWITCH, sizeof(record), bpf_ktime_get_ns());
+    record.prev_pid = prev->tgid;
+    record.prev_tid = prev->pid;
+    record.prev_priority = prev->prio;
+    record.prev_state = preempt ? 0 : prev_state;
+    record.next_pid = next->tgid;
+    record.next_tid = next->pid;
+    record.next_priority = next->prio;
+    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing. */
+    if (record.prev_tid != 0 && record.prev_state != 0) {
+        record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
+        if (!(prev->flags & TASK_IS_KERNEL_THREAD))
+            record.user_stack_id = note_user_stack(ctx, stack, record.prev_pid, record.header.at_ns);
+    }
+    counters->switches++;
+    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP)) counters->switches_lost++;
+    return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *wakee) {
+    if (!recording.on) return 0;
+    struct lagtrap_capture_counters *counters = my_counters();
+    if (!counters) return 0;
+    struct lagtrap_waking record = {};
+    __u64 pid_tid = bpf_get_current_pid_tgid();
+    fill_header(&record.header, LAGTRAP_RECORD_WAKING, sizeof(record), bpf_ktime_get_ns());
+    record.waker_pid = pid_tid >> 32;
+    record.waker_tid = (__u32)pid_tid;
+    record.wakee_pid = wakee->tgid;
+    record.wakee_tid = wakee->pid;
+    record.wakee_priority = wakee->prio;
+    record.target_cpu = record.header.cpu;
+    __sync_fetch_and_add(&counters->wakings, 1);
+    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
+        __sync_fetch_and_add(&counters->wakings_lost, 1);
+    return 0;
+}
+
+/* Every thread of the machine, once, when a capture begins; with the stacks of those that sleep, which no
+ * context switch of the capture may ever show. */
+SEC("iter.s/task")
+int on_thread(struct bpf_iter__task *ctx) {
+    struct task_struct *task = ctx->task;
+    struct lagtrap_capture_counters *counters = my_counters();
+    __u32 zero = 0;
+    struct stack_scratch *stack = bpf_map_lookup_elem(&iterator_scratch, &zero);
+    if (!task || !counters || !stack) return 0;
+    struct lagtrap_thread record = {};
+    fill_header(&record.header, LAGTRAP_RECORD_THREAD, sizeof(record), bpf_ktime_get_ns());
+    record.pid = task->tgid;
+    record.tid = task->pid;
+    record.parent_pid = task->real_parent->tgid;
+    record.uid = task->real_cred->uid.val;
+    record.started_ns = task->start_boottime;
+    record.state = task->__state;
+    record.is_kernel_thread = (task->flags & TASK_IS_KERNEL_THREAD) != 0;
+    BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
+    if (record.state != 0) {
+        long bytes = bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0);
+        if (bytes > 0)
+            record.kernel_stack_id =
+                note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record.header.at_ns);
+        if (!record.is_kernel_thread) {
+            struct user_walk walk = walk_sleeping_user_stack(task, stack->frames);
+            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | walk.end << 1,
+                                              walk.frame_count, record.header.at_ns);
+        }
+    }
+    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
+        __sync_fetch_and_add(&counters->threads_lost, 1);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * What collector.bpf.c and the daemon's recorder share beside the records: the switch and the counters.
+ */
+#ifndef LAGTRAP_BPF_COLLECTOR_H
+#define LAGTRAP_BPF_COLLECTOR_H
+
+#include "bpf/records.h"
+
+#define LAGTRAP_SEEN_STACKS 131072 /* distinct stacks remembered in a capture; one forgotten is written again */
+
+/* One page that both sides map. */
+struct lagtrap_recording {
+    __u32 on;
+    __u32 capture; /* number of the capture, from 1: a stack seen in another capture is new in this one */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_recording) == 8, "layout of the recording switch");
+
+struct lagtrap_capture_counters {
+    __u64 samples;
+    __u64 idle_samples; /* ticks that found the CPU idle; not recorded */
+    __u64 switches;
+    __u64 wakings;
+    __u64 stacks;
+    __u64 samples_lost;
+    __u64 switches_lost;
+    __u64 wakings_lost;
+    __u64 stacks_lost;
+    __u64 threads_lost;
+};
+
+#endif

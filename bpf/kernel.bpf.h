@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * The few kernel types that our programs look into. Only the fields named are used; CO-RE moves them to where
+ * the running kernel has them, so the build does not depend on the build machine's kernel.
+ */
+#ifndef LAGTRAP_BPF_KERNEL_BPF_H
+#define LAGTRAP_BPF_KERNEL_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+struct super_block {
+    __u32 s_dev;
+} KERNEL_TYPE;
+
+struct inode {
+    unsigned long i_ino;
+    struct super_block *i_sb;
+} KERNEL_TYPE;
+
+struct file {
+    struct inode *f_inode;
+} KERNEL_TYPE;
+
+struct mm_struct {
+    struct file *exe_file;
+} KERNEL_TYPE;
+
+typedef struct {
+    __u32 val;
+} kuid_t;
+
+struct cred {
+    kuid_t uid;
+} KERNEL_TYPE;
+
+struct task_struct {
+    unsigned int __state;
+    unsigned int flags;
+    int prio;
+    int pid;
+    int tgid;
+    struct task_struct *real_parent;
+    __u64 start_boottime;
+    const struct cred *real_cred;
+    struct mm_struct *mm;
+    char comm[16];
+} KERNEL_TYPE;
+
+/* The kernel's own names of the registers that it keeps for user space (x86-64). */
+struct pt_regs___kernel {
+    unsigned long bp;
+    unsigned long ip;
+    unsigned long sp;
+} KERNEL_TYPE;
+
+struct seq_file;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+    __u64 session_id;
+    __u64 seq_num;
+} KERNEL_TYPE;
+
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+} KERNEL_TYPE;
+
+#define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+
+#endif

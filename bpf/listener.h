@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * What listener.bpf.c and the daemon's listener share: configuration, the table of open runs, counters.
+ *
+ * The table of open runs is cut into buckets of eight tags, one cache line each. A run's tag is a hash of its
+ * event, key and depth; it may lie in one of two buckets. A tag of 0 is free; it is claimed with compare-and-
+ * exchange, so that begin, end and the scan from user space need no lock. Slot i of bucket b is element b*8+i.
+ */
+#ifndef LAGTRAP_BPF_LISTENER_H
+#define LAGTRAP_BPF_LISTENER_H
+
+#include "bpf/records.h"
+
+#define LAGTRAP_BUCKET_TAGS 8
+#define LAGTRAP_BUCKETS 1024
+#define LAGTRAP_MAX_OPEN_RUNS (LAGTRAP_BUCKETS * LAGTRAP_BUCKET_TAGS)
+#define LAGTRAP_MAX_MARKERS 4096
+#define LAGTRAP_MAX_DEPTH 64 /* nested runs of one event and key; also the kernel's limit for return probes */
+#define LAGTRAP_NO_ARGUMENT 0xffff
+#define LAGTRAP_NEVER_NS (~0ULL)
+
+enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTRAP_ROLE_END = 2 };
+
+enum lagtrap_nesting { LAGTRAP_NESTING_EACH = 0, LAGTRAP_NESTING_OUTERMOST = 1, LAGTRAP_NESTING_RESTART = 2 };
+
+enum lagtrap_event_flags {
+    LAGTRAP_EVENT_DEADLINE = 1,       /* a run still open at its threshold is a breach at that moment */
+    LAGTRAP_EVENT_KEY_ARGUMENT = 2,   /* else the thread is the key */
+    LAGTRAP_EVENT_KEY_MACHINE = 4,    /* equal keys of two processes are the same key */
+    LAGTRAP_EVENT_SCOPE_PID = 8,
+    LAGTRAP_EVENT_SCOPE_UID = 16,
+    LAGTRAP_EVENT_SCOPE_PROGRAM = 32, /* by device and inode of the process's program */
+    LAGTRAP_EVENT_MATCH_STACK = 64,   /* entry and return of a function: paired by the stack pointer too */
+};
+
+struct lagtrap_event_config {
+    __u64 threshold_ns;
+    __u64 scope_inode;
+    __u32 scope_device; /* kernel's dev_t: major << 20 | minor */
+    __u32 scope_pid;
+    __u32 scope_uid;
+    __u32 flags;   /* enum lagtrap_event_flags */
+    __u32 nesting; /* enum lagtrap_nesting */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_event_config) == 40, "layout of event configuration");
+
+struct lagtrap_marker_config {
+    __u32 event;
+    __u16 role; /* enum lagtrap_marker_role */
+    __u16 stage;
+    __u16 key_argument;        /* LAGTRAP_NO_ARGUMENT: none; for tracepoints the field's offset */
+    __u16 key_bytes;           /* tracepoints: size of the field */
+    __u16 begin_time_argument; /* as key_argument */
+    __u16 begin_time_bytes;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 16, "layout of marker configuration");
+
+struct lagtrap_bucket {
+    __u64 tags[LAGTRAP_BUCKET_TAGS];
+};
+
+/* An open run. deadline_ns is written last and cleared first: a scan skips a slot whose deadline is 0. */
+struct lagtrap_slot {
+    __u64 deadline_ns;
+    __u64 stack_pointer; /* LAGTRAP_EVENT_MATCH_STACK: of the entry */
+    __u32 open_depth;    /* in the outermost run's slot: runs open inside it */
+    __u32 stage_next;
+    __u32 reported; /* set by user space when it has seen the deadline pass */
+    __u32 padding;
+    struct lagtrap_run run;
+};
+
+struct lagtrap_event_counters {
+    __u64 begins;
+    __u64 runs; /* begun and ended */
+    __u64 delays;
+    __u64 unmatched_begins; /* replaced by a new begin of the same key (nesting="restart") */
+    __u64 unmatched_ends;
+    __u64 unmatched_stages;
+    __u64 abandoned; /* function left without a return (longjmp, exception) */
+    __u64 lost;      /* table of open runs full */
+    __u64 too_deep;
+    __u64 records_lost; /* runs that found the ring of a recording full */
+    __u64 total_ns;
+    __u64 max_ns;
+    __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
+};
+
+/* One page that both sides map: how user space steers the programs while they run. */
+struct lagtrap_watch {
+    __u64 next_look_ns;     /* when user space will next look at the open runs; LAGTRAP_NEVER_NS: not by itself */
+    __u32 begun_since_look; /* set by a begin, cleared by a look */
+    __u32 breach_wanted;    /* 1: the next delay is reported, which sets it to 0 */
+    __u32 recording;        /* 1: every run that ends goes to recorded_runs */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_watch) == 24, "layout of the watch");
+
+/* Bucket of a duration: four to each power of two, so a bound is at most 25 % off. */
+static inline __attribute__((always_inline)) __u32 lagtrap_histogram_bucket(__u64 duration_ns) {
+    __u64 value = duration_ns;
+    __u32 power = 0;
+    __u32 bucket;
+    if (value < 4) return (__u32)value;
+    if (value >> 32) { power += 32; value >>= 32; }
+    if (value >> 16) { power += 16; value >>= 16; }
+    if (value >> 8) { power += 8; value >>= 8; }
+    if (value >> 4) { power += 4; value >>= 4; }
+    if (value >> 2) { power += 2; value >>= 2; }
+    if (value >> 1) { power += 1; }
+    bucket = power * 4 + (__u32)((duration_ns >> (power - 2)) & 3);
+    return bucket < LAGTRAP_HISTOGRAM_BUCKETS ? bucket : LAGTRAP_HISTOGRAM_BUCKETS - 1;
+}
+
+#endif
