@@ -1,5 +1,5 @@
 // The three logs of a capture (A7): a header, then blocks of records with a checksum each. A log is usable up
-// to its last whole block, whatever happened to the process that wrote it. docs/formats.md has the bytes.
+// to its last whole block, whatever happened to the process that wrote it. trace/log_format.hpp has the bytes.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class LogWriter {
                                                   const std::string& session_id, const ClockSnapshot& clocks);
 
     // `record` begins with a lagtrap_record whose size_bytes counts all of it (at most log_block_bytes).
+    // When the block that is full can not be written (no space), the error is returned, the record is not kept,
+    // the file still ends at a whole block and a later call tries again.
     [[nodiscard]] Status append(const lagtrap_record* record);
     // Writes what has gathered to the file (not synced: a power failure may cost the capture, a crash does not).
     [[nodiscard]] Status flush();
@@ -39,12 +41,13 @@ class LogWriter {
 
   private:
     UniqueFd fd_;
-    std::vector<char> block_;
+    std::vector<char> block_;  // payload of the block that gathers
     std::uint32_t block_records_ = 0;
     std::uint64_t written_bytes_ = 0;
 };
 
 struct LogSummary {
+    LogKind kind = LogKind::User;
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
     bool partial = false;  // ended in a torn or damaged block; what came before it was read
@@ -64,9 +67,12 @@ class LogReader {
     [[nodiscard]] const LogSummary& summary() const { return summary_; }
 
   private:
+    Result<bool> read_block();
+
     UniqueFd fd_;
     std::vector<char> block_;
     std::size_t position_ = 0;
+    bool ended_ = false;
     LogSummary summary_;
 };
 

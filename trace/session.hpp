@@ -54,12 +54,12 @@ struct Session {
     std::string id;  // UUID
     std::string lagtrap_version;
     ClockSnapshot clocks;
-    std::uint64_t started_ns = 0;       // monotonic; recording was on
-    std::uint64_t ended_ns = 0;         // 0 while it runs, or if the daemon died
+    std::uint64_t started_ns = 0;  // monotonic; recording was on
+    std::uint64_t ended_ns = 0;    // 0 while it runs, or if the daemon died
     std::uint64_t planned_length_ns = 0;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;
-    std::string stack_method;           // "frame-pointer", ...
+    std::string stack_method;  // "frame-pointer", ...
     std::vector<SessionEvent> events;
     SessionTrigger trigger;
     SessionQuality quality;

@@ -1,0 +1,73 @@
+#include "trace/record_check.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+template <typename Record>
+const Record* as(const lagtrap_record* record) {
+    return record->size_bytes >= sizeof(Record) ? reinterpret_cast<const Record*>(record) : nullptr;
+}
+
+template <typename Record>
+RecordCheck check_plain(const lagtrap_record* record) {
+    return as<Record>(record) != nullptr ? RecordCheck::Whole : RecordCheck::Damaged;
+}
+
+RecordCheck whole_if(bool condition) { return condition ? RecordCheck::Whole : RecordCheck::Damaged; }
+
+RecordCheck check_run(const lagtrap_record* record) {
+    const auto* run = as<lagtrap_run>(record);
+    return whole_if(run != nullptr && run->stage_count <= LAGTRAP_MAX_STAGES);
+}
+
+RecordCheck check_stack(const lagtrap_record* record) {
+    const auto* stack = as<lagtrap_stack>(record);
+    return whole_if(stack != nullptr && stack->frame_count <= LAGTRAP_MAX_FRAMES &&
+                    sizeof(*stack) + stack->frame_count * sizeof(stack->frames[0]) <= record->size_bytes);
+}
+
+RecordCheck check_process(const lagtrap_record* record) {
+    const auto* process = as<lagtrap_process>(record);
+    return whole_if(process != nullptr && process->text_bytes <= record->size_bytes - sizeof(*process));
+}
+
+RecordCheck check_mapping(const lagtrap_record* record) {
+    const auto* mapping = as<lagtrap_mapping>(record);
+    return whole_if(mapping != nullptr && mapping->build_id_bytes <= sizeof(mapping->build_id) &&
+                    mapping->path_bytes <= record->size_bytes - sizeof(*mapping));
+}
+
+}  // namespace
+
+RecordCheck check_record(const lagtrap_record* record, std::size_t available_bytes) {
+    if (record->size_bytes < sizeof(lagtrap_record) || record->size_bytes > available_bytes)
+        return RecordCheck::Damaged;
+    switch (record->type) {
+        case LAGTRAP_RECORD_RUN:
+        case LAGTRAP_RECORD_BREACH:
+            return check_run(record);
+        case LAGTRAP_RECORD_STACK:
+            return check_stack(record);
+        case LAGTRAP_RECORD_SAMPLE:
+            return check_plain<lagtrap_sample>(record);
+        case LAGTRAP_RECORD_SWITCH:
+            return check_plain<lagtrap_switch>(record);
+        case LAGTRAP_RECORD_WAKING:
+            return check_plain<lagtrap_waking>(record);
+        case LAGTRAP_RECORD_THREAD:
+            return check_plain<lagtrap_thread>(record);
+        case LAGTRAP_RECORD_PROCESS:
+            return check_process(record);
+        case LAGTRAP_RECORD_MAPPING:
+            return check_mapping(record);
+        case LAGTRAP_RECORD_FORK:
+        case LAGTRAP_RECORD_EXIT:
+            return check_plain<lagtrap_task_change>(record);
+        case LAGTRAP_RECORD_NAME:
+            return check_plain<lagtrap_name>(record);
+        default:
+            return RecordCheck::UnknownType;
+    }
+}
+
+}  // namespace lagtrap::trace
