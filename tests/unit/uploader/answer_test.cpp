@@ -1,0 +1,47 @@
+#include "uploader/answer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Answer, IsRead) {
+    const std::string digest = sha256_of("x");
+    const auto answer = parse_answer(R"({"digest":")" + digest + R"(","bytes":12,"stored":"already","more":[1]})");
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    EXPECT_EQ(answer->digest, digest);
+    EXPECT_EQ(answer->bytes, 12U);
+    EXPECT_TRUE(answer->already);
+}
+
+TEST(Answer, EveryOtherTextIsAnError) {
+    const std::string whole = R"({"digest":")" + sha256_of("x") + R"(","bytes":12,"stored":"new"})";
+    ASSERT_TRUE(parse_answer(whole).ok());
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        EXPECT_FALSE(parse_answer(whole.substr(0, length)).ok()) << length;
+    EXPECT_FALSE(parse_answer("<html>it works</html>").ok());
+    EXPECT_FALSE(parse_answer("[]").ok());
+    EXPECT_FALSE(parse_answer(R"({"digest":"abc","bytes":12,"stored":"new"})").ok());
+    const std::string digest = R"({"digest":")" + sha256_of("x") + "\"";
+    EXPECT_FALSE(parse_answer(digest + R"(,"bytes":-1,"stored":"new"})").ok());
+    EXPECT_FALSE(parse_answer(digest + R"(,"bytes":"12","stored":"new"})").ok());
+    EXPECT_FALSE(parse_answer(digest + R"(,"bytes":12,"stored":"maybe"})").ok());
+    EXPECT_FALSE(parse_answer(digest + R"(,"bytes":12})").ok());
+    EXPECT_FALSE(parse_answer(std::string(answer_limit_bytes, ' ') + whole).ok());
+    EXPECT_FALSE(parse_answer(std::string(60'000, '[')).ok());
+}
+
+TEST(Answer, RefusalsAreQuotedSafely) {
+    EXPECT_EQ(error_of_answer(R"({"error":"too \u001b[31mlarge"})"), "too \\x1b[31mlarge");
+    EXPECT_EQ(error_of_answer("<html>"), "");
+    EXPECT_EQ(error_of_answer(R"({"error":5})"), "");
+    EXPECT_LE(error_of_answer(R"({"error":")" + std::string(5000, 'x') + "\"}").size(), 200U);
+}
+
+}  // namespace
+}  // namespace lagtrap::uploader

@@ -1,0 +1,56 @@
+#include "uploader/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::uploader {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+const TimePoint start{hours(10)};
+const std::vector<std::string> both{"a", "b"};
+
+TEST(Schedule, TakesTheFirst) {
+    Schedule schedule;
+    EXPECT_EQ(schedule.choose(both, start).name, "a");
+    const auto nothing = schedule.choose({}, start);
+    EXPECT_FALSE(nothing.name.has_value());
+    EXPECT_FALSE(nothing.wake.has_value());
+}
+
+TEST(Schedule, OneBundlesTroubleDoesNotHoldTheOthers) {
+    Schedule schedule;
+    schedule.note_failure("a", 500, {}, start, 0.5);
+    EXPECT_EQ(schedule.choose(both, start).name, "b");
+    EXPECT_EQ(schedule.choose({"a"}, start).wake, start + std::chrono::milliseconds(500));
+    EXPECT_EQ(schedule.choose(both, start + seconds(1)).name, "a");
+}
+
+TEST(Schedule, TheServersTroubleHoldsAll) {
+    Schedule schedule;
+    schedule.note_failure("a", 429, seconds(120), start, 0.5);
+    const auto choice = schedule.choose(both, start + seconds(119));
+    EXPECT_FALSE(choice.name.has_value());
+    EXPECT_EQ(choice.wake, start + seconds(120));
+    EXPECT_EQ(schedule.choose(both, start + seconds(120)).name, "a");
+}
+
+TEST(Schedule, SuccessEndsTheBackOff) {
+    Schedule schedule;
+    for (int i = 0; i < 20; ++i) schedule.note_failure("a", 0, {}, start, 0.99);
+    EXPECT_FALSE(schedule.choose(both, start + seconds(800)).name.has_value());
+    schedule.note_success("a");
+    schedule.note_failure("a", 0, {}, start, 0.99);
+    EXPECT_EQ(schedule.choose(both, start + seconds(1)).name, "a");
+}
+
+TEST(Schedule, ForgetsBundlesThatAreGone) {
+    Schedule schedule;
+    for (int i = 0; i < 20; ++i) schedule.note_failure("a", 500, {}, start, 0.99);
+    EXPECT_EQ(schedule.choose({"b"}, start).name, "b");
+    EXPECT_EQ(schedule.choose(both, start).name, "a");
+}
+
+}  // namespace
+}  // namespace lagtrap::uploader

@@ -1,0 +1,192 @@
+#include "uploader/spool.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::hours;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SpoolTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = fs::temp_directory_path() / "lagtrap-spool-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+        auto made = Spool::create(root_ / "spool");
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        spool_ = *made;
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    std::string add(EntryState state, const std::string& content, hours age = hours(0)) {
+        const std::string name = make_bundle_name(random_uuid(), sha256_of(content));
+        const fs::path path = spool_->path_of(state, name);
+        std::ofstream(path) << content;
+        fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+        return name;
+    }
+    std::vector<std::string> names(EntryState state) {
+        std::vector<std::string> found;
+        const auto entries = spool_->list(state);
+        EXPECT_TRUE(entries.ok());
+        if (entries.ok())
+            for (const auto& entry : *entries) found.push_back(entry.name);
+        return found;
+    }
+
+    fs::path root_;
+    std::optional<Spool> spool_;
+};
+
+unsigned mode_of(const fs::path& path) {
+    struct stat facts {};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
+    return facts.st_mode & 07777;
+}
+
+TEST(BundleName, IsTakenApartAndPutTogether) {
+    const std::string session = "0a1b2c3d-0000-4000-8000-0123456789ab";
+    const std::string name = make_bundle_name(session, sha256_of("x"));
+    EXPECT_EQ(name, session + "-2d711642b726b044.lagtrap.tar.zst");
+    const auto parsed = parse_bundle_name(name);
+    ASSERT_TRUE(parsed.has_value());
+    EXPECT_EQ(parsed->session_id, session);
+    EXPECT_EQ(parsed->digest_prefix, "2d711642b726b044");
+}
+
+TEST(BundleName, RefusesEverythingElse) {
+    const std::string good = "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
+    ASSERT_TRUE(parse_bundle_name(good));
+    EXPECT_FALSE(parse_bundle_name(""));
+    EXPECT_FALSE(parse_bundle_name("." + good));
+    EXPECT_FALSE(parse_bundle_name(good + ".reason"));
+    EXPECT_FALSE(parse_bundle_name("../" + good.substr(3)));
+    for (std::size_t i = 0; i < good.size(); ++i) {
+        std::string changed = good;
+        changed[i] = '/';
+        EXPECT_FALSE(parse_bundle_name(changed)) << i;
+    }
+}
+
+TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
+    EXPECT_EQ(mode_of(spool_->path()), 0750U);
+    EXPECT_EQ(mode_of(spool_->captures()), 0750U);
+    for (const auto state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected})
+        EXPECT_EQ(mode_of(spool_->folder(state)), 02770U);
+}
+
+TEST_F(SpoolTest, CreateMendsModesAndKeepsBundles) {
+    const std::string name = add(EntryState::Ready, "a");
+    ASSERT_EQ(::chmod(spool_->folder(EntryState::Ready).c_str(), 0700), 0);
+    ASSERT_TRUE(Spool::create(spool_->path()).ok());
+    EXPECT_EQ(mode_of(spool_->folder(EntryState::Ready)), 02770U);
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(name));
+}
+
+TEST_F(SpoolTest, OpenNamesTheMissingFolder) {
+    ASSERT_TRUE(Spool::open(spool_->path()).ok());
+    fs::remove(spool_->folder(EntryState::Sent));
+    const auto opened = Spool::open(spool_->path());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_THAT(opened.error().message, HasSubstr("spool/sent"));
+    EXPECT_THAT(opened.error().message, HasSubstr("lagtrapd makes it"));
+}
+
+TEST_F(SpoolTest, CreateNamesAGroupThatIsMissing) {
+    const auto made = Spool::create(root_ / "other", "no-such-group-here");
+    ASSERT_FALSE(made.ok());
+    EXPECT_THAT(made.error().message, HasSubstr("no-such-group-here"));
+}
+
+TEST_F(SpoolTest, ListsOldestFirstAndOnlyBundles) {
+    const std::string young = add(EntryState::Ready, "young");
+    const std::string old = add(EntryState::Ready, "old", hours(2));
+    std::ofstream(spool_->folder(EntryState::Ready) / (young + ".tmp")) << "x";
+    std::ofstream(spool_->folder(EntryState::Ready) / "notes.txt") << "x";
+    const std::string link = make_bundle_name(random_uuid(), sha256_of("link"));
+    fs::create_symlink("/etc/passwd", spool_->path_of(EntryState::Ready, link));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(old, young));
+    EXPECT_EQ(spool_->list(EntryState::Ready)->front().size_bytes, 3U);
+}
+
+TEST_F(SpoolTest, MovesABundleThroughItsStates) {
+    const std::string name = add(EntryState::Ready, "a");
+    ASSERT_TRUE(spool_->claim(name).ok());
+    EXPECT_THAT(names(EntryState::Ready), IsEmpty());
+    EXPECT_THAT(names(EntryState::Sending), SizeIs(1));
+    EXPECT_EQ(spool_->claim(name).error().kind, ErrorKind::NotFound);
+    ASSERT_TRUE(spool_->put_back(name).ok());
+    ASSERT_TRUE(spool_->claim(name).ok());
+    ASSERT_TRUE(spool_->mark_sent(name).ok());
+    EXPECT_THAT(names(EntryState::Sent), SizeIs(1));
+    EXPECT_THAT(names(EntryState::Sending), IsEmpty());
+}
+
+TEST_F(SpoolTest, RejectedKeepsAPrintableReason) {
+    const std::string name = add(EntryState::Sending, "a");
+    ASSERT_TRUE(spool_->mark_rejected(name, "HTTP 422: \x1b[31mdigest\nmismatch").ok());
+    const auto entries = spool_->list(EntryState::Rejected);
+    ASSERT_TRUE(entries.ok());
+    ASSERT_THAT(*entries, SizeIs(1));
+    EXPECT_EQ(entries->front().reason, "HTTP 422: \\x1b[31mdigest\\x0amismatch");
+    EXPECT_TRUE(fs::exists(spool_->path_of(EntryState::Rejected, name + ".reason")));
+}
+
+TEST_F(SpoolTest, RecoverPutsBackWhatWasBeingSent) {
+    const std::string name = add(EntryState::Sending, "a");
+    EXPECT_EQ(spool_->recover().value(), 1U);
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(name));
+    EXPECT_EQ(spool_->recover().value(), 0U);
+}
+
+TEST_F(SpoolTest, OneUploaderAtATime) {
+    auto first = spool_->lock_for_sending();
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(spool_->lock_for_sending().error().kind, ErrorKind::Busy);
+    first->reset();
+    EXPECT_TRUE(spool_->lock_for_sending().ok());
+}
+
+TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
+    const auto now = std::chrono::system_clock::now();
+    add(EntryState::Ready, "aaaa", hours(5));
+    const std::string kept = add(EntryState::Ready, "bbbb", hours(1));
+    add(EntryState::Sent, "cccc");
+    const std::string refused = add(EntryState::Sending, "dddd");
+    ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
+
+    auto outcome = spool_->apply_retention({.size_bytes = 4, .age = hours(100)}, now);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->sent, 1U);
+    EXPECT_EQ(outcome->rejected, 1U);
+    EXPECT_EQ(outcome->unsent, 1U);
+    EXPECT_EQ(outcome->bytes, 12U);
+    EXPECT_THAT(outcome->describe(), HasSubstr("1 never sent"));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(kept));
+    EXPECT_FALSE(fs::exists(spool_->path_of(EntryState::Rejected, refused + ".reason")));
+    EXPECT_EQ(spool_->unsent_removed(), 1U);
+
+    outcome = spool_->apply_retention({.size_bytes = 100, .age = std::chrono::minutes(30)}, now);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->unsent, 1U);
+    EXPECT_EQ(spool_->unsent_removed(), 2U);
+    EXPECT_EQ(spool_->apply_retention({.size_bytes = 100, .age = hours(1)}, now)->describe(), "");
+}
+
+}  // namespace
+}  // namespace lagtrap::uploader

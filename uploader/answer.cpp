@@ -1,0 +1,51 @@
+#include "uploader/answer.hpp"
+
+#include <boost/json.hpp>
+
+#include "core/digest.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+namespace json = boost::json;
+
+// The object in `text`, or null.
+json::value parse_object(std::string_view text) {
+    if (text.size() > answer_limit_bytes) return nullptr;
+    json::error_code error;
+    json::value value = json::parse(text, error);
+    return error || !value.is_object() ? json::value(nullptr) : value;
+}
+
+}  // namespace
+
+Result<Answer> parse_answer(std::string_view text) {
+    const json::value value = parse_object(text);
+    if (!value.is_object()) return make_error(ErrorKind::Invalid, "the server's answer is not a JSON object");
+    const json::object& object = value.get_object();
+    const auto* digest = object.if_contains("digest");
+    const auto* bytes = object.if_contains("bytes");
+    const auto* stored = object.if_contains("stored");
+    if (digest == nullptr || !digest->is_string() || !is_sha256_hex(digest->get_string()))
+        return make_error(ErrorKind::Invalid, "the server's answer has no \"digest\" of 64 hexadecimal digits");
+    json::error_code error;
+    const auto count = bytes == nullptr ? 0 : bytes->to_number<std::uint64_t>(error);
+    if (bytes == nullptr || error)
+        return make_error(ErrorKind::Invalid, "the server's answer has no number of \"bytes\"");
+    if (stored == nullptr || !stored->is_string() ||
+        (stored->get_string() != "new" && stored->get_string() != "already"))
+        return make_error(ErrorKind::Invalid, R"(the server's answer has no "stored" of "new" or "already")");
+    return Answer{std::string(digest->get_string()), count, stored->get_string() == "already"};
+}
+
+std::string error_of_answer(std::string_view text) {
+    constexpr std::size_t longest = 200;
+    const json::value value = parse_object(text);
+    if (!value.is_object()) return {};
+    const auto* error = value.get_object().if_contains("error");
+    if (error == nullptr || !error->is_string()) return {};
+    return printable(std::string_view(error->get_string()).substr(0, longest)).substr(0, longest);
+}
+
+}  // namespace lagtrap::uploader

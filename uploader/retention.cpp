@@ -1,0 +1,51 @@
+#include "uploader/retention.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lagtrap::uploader {
+namespace {
+
+int removal_rank(EntryState state) {
+    switch (state) {
+        case EntryState::Sent:
+            return 0;
+        case EntryState::Rejected:
+            return 1;
+        case EntryState::Ready:
+            return 2;
+        case EntryState::Sending:
+            break;
+    }
+    return 3;
+}
+
+}  // namespace
+
+std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries, const RetentionLimits& limits) {
+    std::vector<std::size_t> removals;
+    std::vector<std::size_t> kept;
+    std::uint64_t total_bytes = 0;
+    for (std::size_t index = 0; index < entries.size(); ++index) {
+        const RetentionEntry& entry = entries[index];
+        if (entry.state != EntryState::Sending && entry.age > limits.age) {
+            removals.push_back(index);
+            continue;
+        }
+        total_bytes += entry.size_bytes;
+        if (entry.state != EntryState::Sending) kept.push_back(index);
+    }
+    std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) {
+        const int rank_a = removal_rank(entries[a].state);
+        const int rank_b = removal_rank(entries[b].state);
+        return rank_a != rank_b ? rank_a < rank_b : entries[a].age > entries[b].age;
+    });
+    for (const std::size_t index : kept) {
+        if (total_bytes <= limits.size_bytes) break;
+        total_bytes -= entries[index].size_bytes;
+        removals.push_back(index);
+    }
+    return removals;
+}
+
+}  // namespace lagtrap::uploader

@@ -1,0 +1,39 @@
+// Which bundle to try next, and when. No clock of its own, no network, no files.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "uploader/retry_policy.hpp"
+
+namespace lagtrap::uploader {
+
+class Schedule {
+  public:
+    struct Choice {
+        std::optional<std::string> name;  // to be tried now
+        std::optional<TimePoint> wake;    // otherwise: when one will be due; nothing if there is none
+    };
+
+    // `names` in the order in which they are to be sent; names that are no longer there are forgotten.
+    [[nodiscard]] Choice choose(const std::vector<std::string>& names, TimePoint now);
+
+    // A failure that concerns all bundles holds all of them back; `random` lies in [0, 1).
+    void note_failure(const std::string& name, long status, std::optional<std::chrono::seconds> retry_after,
+                      TimePoint now, double random);
+    void note_success(const std::string& name);
+
+  private:
+    struct State {
+        AttemptHistory history;
+        double random = 0;
+        [[nodiscard]] TimePoint due(TimePoint now) const { return next_attempt(now, history, random); }
+        void note(TimePoint now, std::optional<std::chrono::seconds> retry_after, double share);
+    };
+    State server_;
+    std::map<std::string, State> bundles_;
+};
+
+}  // namespace lagtrap::uploader

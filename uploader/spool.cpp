@@ -1,0 +1,267 @@
+#include "uploader/spool.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/duration.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view bundle_suffix = ".lagtrap.tar.zst";
+constexpr std::size_t uuid_length = 36;
+constexpr std::size_t digest_prefix_length = 16;
+constexpr std::uint64_t reason_limit_bytes = 4096;
+constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected};
+
+const char* folder_name(EntryState state) {
+    switch (state) {
+        case EntryState::Ready:
+            return "ready";
+        case EntryState::Sending:
+            return "sending";
+        case EntryState::Sent:
+            return "sent";
+        case EntryState::Rejected:
+            break;
+    }
+    return "rejected";
+}
+
+bool is_lower_hex(std::string_view text) {
+    return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_uuid(std::string_view text) {
+    if (text.size() != uuid_length) return false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? text[i] != '-' : !is_lower_hex(text.substr(i, 1))) return false;
+    }
+    return true;
+}
+
+Result<gid_t> find_group(const std::string& name) {
+    std::array<char, 16384> buffer;
+    group entry{};
+    group* found = nullptr;
+    const int error = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (error != 0) return system_error("looking up group " + name, error);
+    if (found == nullptr) {
+        return make_error(ErrorKind::NotFound,
+                          "there is no group \"" + printable(name) + "\"; the package makes it, or: groupadd --system");
+    }
+    return found->gr_gid;
+}
+
+// Brings mode and group about where they differ; a folder that is right needs no privilege.
+Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> group) {
+    TRY(make_directories(folder, mode));
+    TRY_ASSIGN(const UniqueFd fd, open_file(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    struct stat facts {};
+    if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
+    // Before the mode: a change of group clears the setgid bit.
+    if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0)
+        return system_error("giving " + folder.string() + " to its group");
+    if ((facts.st_mode & 07777) != mode || (group && facts.st_gid != *group)) {
+        if (::fchmod(fd.get(), mode) != 0) return system_error("chmod " + folder.string());
+    }
+    return success();
+}
+
+std::chrono::system_clock::time_point to_time_point(const timespec& time) {
+    return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+        std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
+}
+
+std::string plural(std::uint32_t count, const char* what) { return fmt::format("{} {}", count, what); }
+
+}  // namespace
+
+std::optional<BundleName> parse_bundle_name(std::string_view name) {
+    if (name.size() != uuid_length + 1 + digest_prefix_length + bundle_suffix.size()) return std::nullopt;
+    if (!name.ends_with(bundle_suffix) || name[uuid_length] != '-') return std::nullopt;
+    const std::string_view session = name.substr(0, uuid_length);
+    const std::string_view digest = name.substr(uuid_length + 1, digest_prefix_length);
+    if (!is_uuid(session) || !is_lower_hex(digest)) return std::nullopt;
+    return BundleName{std::string(session), std::string(digest)};
+}
+
+std::string make_bundle_name(std::string_view session_id, std::string_view digest) {
+    return fmt::format("{}-{}{}", session_id, digest.substr(0, digest_prefix_length), bundle_suffix);
+}
+
+std::string RetentionOutcome::describe() const {
+    std::vector<std::string> parts;
+    if (sent > 0) parts.push_back(plural(sent, "sent"));
+    if (rejected > 0) parts.push_back(plural(rejected, "rejected"));
+    if (unsent > 0) parts.push_back(plural(unsent, "never sent"));
+    if (parts.empty()) return {};
+    return fmt::format("removed bundles to keep the spool within its limits: {} ({})", fmt::join(parts, ", "),
+                       format_byte_size(bytes));
+}
+
+Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
+    std::optional<gid_t> group_id;
+    if (!group.empty()) {
+        TRY_ASSIGN(group_id, find_group(group));
+    }
+    if (path.has_parent_path()) TRY(make_directories(path.parent_path(), 0755));
+    const Spool spool(path);
+    TRY(make_folder(path, 0750, group_id));
+    TRY(make_folder(spool.captures(), 0750, std::nullopt));
+    for (const EntryState state : all_states) TRY(make_folder(spool.folder(state), 02770, group_id));
+    return spool;
+}
+
+Result<Spool> Spool::open(const fs::path& path) {
+    const Spool spool(path);
+    for (const EntryState state : all_states) {
+        const fs::path folder = spool.folder(state);
+        if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) continue;
+        Error error = system_error("spool folder " + folder.string());
+        error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd makes it when it starts, or check <spool path>"
+                                                           : "; this user must be in the folder's group";
+        return error;
+    }
+    return spool;
+}
+
+fs::path Spool::folder(EntryState state) const { return path_ / folder_name(state); }
+
+fs::path Spool::path_of(EntryState state, const std::string& name) const { return folder(state) / name; }
+
+Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
+    std::vector<SpoolEntry> entries;
+    std::error_code error;
+    fs::directory_iterator files(folder(state), error);
+    for (; !error && files != fs::directory_iterator(); files.increment(error)) {
+        const std::string name = files->path().filename().string();
+        struct stat facts {};
+        if (!parse_bundle_name(name) || ::lstat(files->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode))
+            continue;
+        SpoolEntry entry{name, state, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
+        if (state == EntryState::Rejected) {
+            const auto reason = read_file(files->path().string() + ".reason", reason_limit_bytes);
+            entry.reason = reason ? printable(reason->substr(0, reason->find('\n'))) : "unknown";
+        }
+        entries.push_back(std::move(entry));
+    }
+    if (error) return system_error("listing " + folder(state).string(), error.value());
+    std::sort(entries.begin(), entries.end(), [](const SpoolEntry& a, const SpoolEntry& b) {
+        return a.made != b.made ? a.made < b.made : a.name < b.name;
+    });
+    return entries;
+}
+
+Result<std::vector<SpoolEntry>> Spool::list_all() const {
+    std::vector<SpoolEntry> all;
+    for (const EntryState state : all_states) {
+        TRY_ASSIGN(auto entries, list(state));
+        std::move(entries.begin(), entries.end(), std::back_inserter(all));
+    }
+    return all;
+}
+
+namespace {
+
+// An exclusive lock that ends with the descriptor, and so with the process.
+Result<UniqueFd> lock_file(const fs::path& path) {
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0660));
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) return make_error(ErrorKind::Busy, path.string() + " is held by another process");
+        return system_error("locking " + path.string());
+    }
+    return fd;
+}
+
+}  // namespace
+
+Result<UniqueFd> Spool::lock_for_sending() const {
+    auto lock = lock_file(folder(EntryState::Sending) / ".lock");
+    if (!lock && lock.error().kind == ErrorKind::Busy)
+        return make_error(ErrorKind::Busy, "another lagtrap-uploader works on " + path_.string());
+    return lock;
+}
+
+Status Spool::claim(const std::string& name) const {
+    return rename_durably(path_of(EntryState::Ready, name), path_of(EntryState::Sending, name));
+}
+
+Status Spool::mark_sent(const std::string& name) const {
+    return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Sent, name));
+}
+
+Status Spool::mark_rejected(const std::string& name, std::string_view reason) const {
+    const std::string text = printable(reason).substr(0, reason_limit_bytes - 1) + "\n";
+    const fs::path target = path_of(EntryState::Rejected, name);
+    // The reason first: a bundle in rejected/ always has one.
+    TRY(write_file_durably(target.string() + ".reason", text, 0640));
+    return rename_durably(path_of(EntryState::Sending, name), target);
+}
+
+Status Spool::put_back(const std::string& name) const {
+    return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Ready, name));
+}
+
+Result<std::uint32_t> Spool::recover() const {
+    TRY_ASSIGN(const auto left, list(EntryState::Sending));
+    for (const SpoolEntry& entry : left) TRY(put_back(entry.name));
+    return static_cast<std::uint32_t>(left.size());
+}
+
+Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
+                                                std::chrono::system_clock::time_point now) const {
+    RetentionOutcome outcome;
+    const auto lock = lock_file(folder(EntryState::Ready) / ".retention");
+    // Whoever holds it does this very work.
+    if (!lock && lock.error().kind == ErrorKind::Busy) return outcome;
+    if (!lock) return lock.error();
+
+    TRY_ASSIGN(const auto entries, list_all());
+    std::vector<RetentionEntry> candidates;
+    candidates.reserve(entries.size());
+    for (const SpoolEntry& entry : entries)
+        candidates.push_back({entry.state, entry.size_bytes, std::chrono::nanoseconds(now - entry.made)});
+
+    for (const std::size_t index : choose_removals(candidates, limits)) {
+        const SpoolEntry& entry = entries[index];
+        const fs::path path = path_of(entry.state, entry.name);
+        if (::unlink(path.c_str()) != 0) {
+            if (errno == ENOENT) continue;  // claimed in the meantime
+            return system_error("removing " + path.string());
+        }
+        if (entry.state == EntryState::Rejected) ::unlink((path.string() + ".reason").c_str());
+        outcome.bytes += entry.size_bytes;
+        if (entry.state == EntryState::Sent) ++outcome.sent;
+        if (entry.state == EntryState::Rejected) ++outcome.rejected;
+        if (entry.state == EntryState::Ready) ++outcome.unsent;
+    }
+    if (outcome.unsent > 0) {
+        const std::string count = std::to_string(unsent_removed() + outcome.unsent) + "\n";
+        TRY(write_file_durably(folder(EntryState::Ready) / ".removed", count, 0660));
+    }
+    return outcome;
+}
+
+std::uint64_t Spool::unsent_removed() const {
+    const auto text = read_file(folder(EntryState::Ready) / ".removed", 32);
+    std::uint64_t count = 0;
+    if (text) std::from_chars(text->data(), text->data() + text->size(), count);
+    return count;
+}
+
+}  // namespace lagtrap::uploader
