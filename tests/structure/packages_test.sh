@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# packages_test.sh BUILD_DIRECTORY: makes the Debian packages of a build and looks into them; installs nothing.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+packaging/make_packages "$1" "$output"
+
+fail() { echo "$*" >&2; exit 1; }
+package_file() { echo "$output/$1"_[0-9]*.deb; }
+# has PACKAGE MODE PATH: PATH is in the package, owned by root, with this mode.
+has() {
+  dpkg-deb -c "$(package_file "$1")" | awk -v mode="$2" -v path="./$3" '
+    $1 == mode && $2 == "root/root" && $6 == path {found = 1} END {exit !found}' || fail "$1 lacks $2 $3"
+}
+
+has lagtrap -rwxr-xr-x usr/bin/lagtrap
+has lagtrap -rw-r--r-- usr/share/bash-completion/completions/lagtrap
+has lagtrap -rw-r--r-- usr/share/man/man1/lagtrap.1.gz
+has lagtrapd -rwxr-xr-x usr/sbin/lagtrapd
+has lagtrapd -rwxr-xr-x usr/libexec/lagtrap/lagtrap-merge
+has lagtrapd -rw-r--r-- etc/lagtrap/settings.xml
+has lagtrapd -rw-r--r-- usr/share/lagtrap/settings.xsd
+has lagtrapd -rw-r--r-- usr/share/man/man5/lagtrap-settings.5.gz
+has lagtrapd -rw-r--r-- usr/lib/sysusers.d/lagtrapd.conf
+has lagtrapd -rw-r--r-- usr/lib/tmpfiles.d/lagtrapd.conf
+has lagtrap-uploader -rwxr-xr-x usr/sbin/lagtrap-uploader
+has lagtrap-uploader -rw-r--r-- usr/lib/sysusers.d/lagtrap-uploader.conf
+has lagtrap-server -rwxr-xr-x usr/sbin/lagtrap-server
+has lagtrap-server -rw-r--r-- etc/default/lagtrap-server
+has lagtrap-dev -rw-r--r-- usr/include/lagtrap.h
+has lagtrap-dev -rw-r--r-- usr/share/man/man3/lagtrap.h.3.gz
+
+for package in lagtrapd lagtrap-uploader lagtrap-server; do
+  has "$package" -rw-r--r-- "lib/systemd/system/$package.service"
+  program=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "packaging/systemd/$package.service")
+  has "$package" -rwxr-xr-x "${program#/}"
+done
+
+# Settings of a person survive an upgrade.
+dpkg-deb --info "$(package_file lagtrapd)" conffiles | grep -qx /etc/lagtrap/settings.xml || fail "settings.xml is no conffile"
+dpkg-deb --info "$(package_file lagtrap-server)" conffiles | grep -qx /etc/default/lagtrap-server ||
+  fail "the server's options are no conffile"
+# Users exist before the folders that they own.
+dpkg-deb --info "$(package_file lagtrapd)" postinst |
+  awk '/systemd-sysusers/ {users = NR} /systemd-tmpfiles/ {folders = NR} END {exit !(users && folders && users < folders)}' ||
+  fail "lagtrapd's postinst makes folders before users"
+# Plain Debian 12 has libbpf 1.1, so it must not be asked for.
+dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libc6' || fail "lagtrapd depends on nothing"
+! dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libbpf' || fail "lagtrapd depends on libbpf"
+# Test programs, examples and benchmarks stay at home.
+for file in "$output"/*.deb; do
+  ! dpkg-deb -c "$file" | grep -E '_tests$|planted_delays|burst$' || fail "${file##*/}: too much is packaged"
+done
+
+lintian --allow-root --fail-on error --suppress-tags bogus-mail-host "$output"/*.changes
+echo "$(ls "$output"/*.deb | wc -l) packages are as they should be"
