@@ -25,8 +25,8 @@ struct UsdtProbe {
 };
 
 struct Function {
-    std::string name;       // as the symbol table has it
-    std::uint64_t address = 0;      // as linked
+    std::string name;           // as the symbol table has it
+    std::uint64_t address = 0;  // as linked
     std::uint64_t size = 0;
     std::uint64_t file_offset = 0;  // of its first instruction, for uprobes
     bool dynamic = false;           // from .dynsym
@@ -45,8 +45,10 @@ class ProgramFile {
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] Result<std::vector<UsdtProbe>> usdt_probes() const;
     // Functions of .symtab, .dynsym and .gnu_debugdata, sorted by address, no duplicates of one address and name.
+    // Indirect functions (strlen of libc) are left out: their symbol is the resolver, which runs once.
     [[nodiscard]] Result<std::vector<Function>> functions() const;
-    // By symbol name, or by demangled name with or without its parameters ("Store::get" finds every overload).
+    // By symbol name, or by demangled name with or without its parameters ("ns::Store::get" finds
+    // every overload of it). One for each address. Empty where there is none.
     [[nodiscard]] Result<std::vector<Function>> find_functions(std::string_view name) const;
     // File offset of an address as linked, by the loadable segments; nullopt outside them.
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
@@ -61,6 +63,8 @@ class ProgramFile {
 
 // C++, Rust and D names as people write them; the name itself where it is not mangled.
 [[nodiscard]] std::string demangle(std::string_view symbol);
+// The same without parameters and return type: "ns::Store::get".
+[[nodiscard]] std::string demangle_without_parameters(std::string_view symbol);
 
 // Build id of the file behind `fd`, reading its program headers and notes alone (some microseconds). Empty: none.
 [[nodiscard]] std::string read_build_id(int fd);

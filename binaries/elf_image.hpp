@@ -1,0 +1,127 @@
+// The bones of an ELF file: sections and segments, every offset and count checked against the file's size.
+// Used by the other files of this folder; others want program_file.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::binaries {
+
+inline constexpr std::uint64_t kMaxFileBytes = 4ULL << 30;
+inline constexpr std::uint64_t kMaxSymbols = 4'000'000;
+inline constexpr std::uint64_t kMaxStringTableBytes = 512ULL << 20;
+inline constexpr std::uint64_t kMaxNotesBytes = 64ULL << 20;
+
+struct ElfSection {
+    std::string name;
+    std::uint32_t type = 0;  // SHT_*
+    std::uint64_t flags = 0;
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::uint32_t link = 0;
+    std::uint64_t alignment = 0;
+};
+
+struct ElfSegment {
+    std::uint32_t type = 0;   // PT_*
+    std::uint32_t flags = 0;  // PF_*
+    std::uint64_t offset = 0;
+    std::uint64_t address = 0;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t alignment = 0;
+};
+
+// One note, pointing into the bytes that were parsed.
+struct ElfNote {
+    std::string_view name;  // without its terminating NUL
+    std::uint32_t type = 0;
+    std::string_view description;
+};
+
+// Calls `visit(ElfNote)` for each note until it returns false. False where the notes are damaged; what came before
+// the damage was visited.
+template <typename Visit>
+bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit);
+
+// A 64-bit little-endian program, library or separate debug file. Reads with pread, never by mapping: a file
+// that shrinks meanwhile gives an error, not SIGBUS. Not for several threads at once.
+class ElfImage {
+  public:
+    // Takes the file. `name` is used in errors. ErrorKind::Invalid, TooLarge, System.
+    [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name);
+    // The same of bytes in memory (an ELF file inside another).
+    [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
+
+    [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
+    [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
+    // The first of this name that has content in the file; nullptr where there is none.
+    [[nodiscard]] const ElfSection* find_section(std::string_view name) const;
+    // `size` bytes at `offset`: ErrorKind::Invalid if the file ends before, TooLarge beyond `limit_bytes`.
+    [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t size, std::uint64_t limit_bytes) const;
+    [[nodiscard]] Result<std::string> read(const ElfSection& section, std::uint64_t limit_bytes) const;
+    // Lower-case hexadecimal of the GNU build id; empty where there is none.
+    [[nodiscard]] std::string build_id() const;
+    [[nodiscard]] const std::string& name() const { return name_; }
+
+  private:
+    [[nodiscard]] static Result<ElfImage> parse(ElfImage image);
+    [[nodiscard]] Status parse_header();
+    [[nodiscard]] Status parse_segments(std::uint64_t offset, std::uint64_t count);
+    [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
+    [[nodiscard]] Error damaged(std::string_view what) const;
+
+    UniqueFd fd_;
+    std::string bytes_;  // in place of fd_
+    std::string name_;
+    std::uint64_t size_bytes_ = 0;
+    std::vector<ElfSection> sections_;
+    std::vector<ElfSegment> segments_;
+};
+
+// The GNU build id among these notes, in hexadecimal; empty where there is none.
+[[nodiscard]] std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment);
+
+// A little-endian number at `offset` of `bytes`, which must have that many.
+template <typename Number>
+[[nodiscard]] Number number_at(std::string_view bytes, std::size_t offset) {
+    Number number{};
+    bytes.copy(reinterpret_cast<char*>(&number), sizeof number, offset);
+    return number;
+}
+
+// The text at `offset` of a string table, up to its NUL; empty where the table does not have it.
+[[nodiscard]] std::string_view text_at(std::string_view table, std::uint64_t offset);
+
+template <typename Visit>
+bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit) {
+    constexpr std::uint64_t kHeaderBytes = 12;
+    const std::uint64_t step = alignment == 8 ? 8 : 4;
+    const auto padded = [step](std::uint64_t size) { return (size + step - 1) / step * step; };
+    std::uint64_t position = 0;
+    while (notes.size() - position >= kHeaderBytes) {
+        const std::uint64_t name_bytes = number_at<std::uint32_t>(notes, position);
+        const std::uint64_t description_bytes = number_at<std::uint32_t>(notes, position + 4);
+        const std::uint64_t name_start = position + kHeaderBytes;
+        const std::uint64_t description_start = position + padded(kHeaderBytes + name_bytes);
+        if (description_start + description_bytes > notes.size()) return false;
+        ElfNote note;
+        note.name = notes.substr(name_start, name_bytes);
+        note.name = note.name.substr(0, note.name.find('\0'));
+        note.type = number_at<std::uint32_t>(notes, position + 8);
+        note.description = notes.substr(description_start, description_bytes);
+        if (!visit(note)) return true;
+        position = description_start + padded(description_bytes);
+        if (position > notes.size()) return true;
+    }
+    return true;
+}
+
+}  // namespace lagtrap::binaries

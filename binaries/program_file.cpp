@@ -1,0 +1,153 @@
+#include "binaries/program_file.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "binaries/elf_image.hpp"
+#include "binaries/function_symbols.hpp"
+#include "binaries/usdt_notes.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::binaries {
+namespace {
+
+bool is_loadable(const ElfSegment& segment) { return segment.type == PT_LOAD; }
+
+bool is_identifier(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+}
+
+// What must occur in the mangled form of `name`, so that most symbols need not be demangled: its last identifier,
+// which every mangling scheme spells out. Empty where that is not certain (operators, names that C++ abbreviates).
+std::string_view certain_part(std::string_view name) {
+    static constexpr std::array<std::string_view, 7> kAbbreviated = {"std",     "allocator", "basic_string", "string",
+                                                                     "istream", "ostream",   "iostream"};
+    std::string_view part = name.substr(0, name.find('('));
+    if (const auto colons = part.rfind("::"); colons != std::string_view::npos) part.remove_prefix(colons + 2);
+    if (!is_identifier(part) || part.starts_with("operator")) return {};
+    const bool abbreviated = std::find(kAbbreviated.begin(), kAbbreviated.end(), part) != kAbbreviated.end();
+    return abbreviated ? std::string_view{} : part;
+}
+
+bool may_be_mangled(std::string_view symbol) {
+    return symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
+}
+
+bool matches(const std::string& symbol, std::string_view name, std::string_view part) {
+    // "memcpy@@GLIBC_2.14": .symtab of a library may have the version in the name.
+    if (std::string_view(symbol).substr(0, symbol.find('@')) == name || symbol == name) return true;
+    if (!may_be_mangled(symbol) || symbol.find(part) == std::string::npos) return false;
+    return demangle_without_parameters(symbol) == name || demangle(symbol) == name;
+}
+
+Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
+    std::string bytes(size, '\0');
+    const ssize_t got = ::pread(fd, bytes.data(), size, static_cast<off_t>(offset));
+    if (got < 0 || static_cast<std::size_t>(got) != size) return make_error(ErrorKind::Invalid, "the file ended early");
+    return bytes;
+}
+
+}  // namespace
+
+struct ProgramFile::State {
+    ElfImage image;
+    std::optional<std::vector<Function>> functions;
+    std::optional<std::vector<UsdtProbe>> probes;
+};
+
+ProgramFile::ProgramFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ProgramFile::ProgramFile(ProgramFile&&) noexcept = default;
+ProgramFile& ProgramFile::operator=(ProgramFile&&) noexcept = default;
+ProgramFile::~ProgramFile() = default;
+
+Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
+    // Without O_NONBLOCK a named pipe of this name would hold the caller up.
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    TRY_ASSIGN(ElfImage image, ElfImage::from_file(std::move(fd), path.string()));
+    return ProgramFile(std::make_unique<State>(State{std::move(image), std::nullopt, std::nullopt}));
+}
+
+std::string ProgramFile::build_id() const { return state_->image.build_id(); }
+
+Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
+    if (!state_->probes) {
+        TRY_ASSIGN(state_->probes, read_usdt_probes(state_->image));
+    }
+    return *state_->probes;
+}
+
+Result<std::vector<Function>> ProgramFile::functions() const {
+    if (state_->functions) return *state_->functions;
+    TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(state_->image));
+    std::vector<Function> functions;
+    functions.reserve(symbols.size());
+    for (auto& symbol : symbols) {
+        const auto offset = file_offset_of(symbol.address);
+        if (symbol.indirect || !offset) continue;
+        functions.push_back(Function{std::move(symbol.name), symbol.address, symbol.size, *offset, symbol.dynamic});
+    }
+    const auto identity = [](const Function& function) { return std::tie(function.address, function.name); };
+    std::stable_sort(functions.begin(), functions.end(),
+                     [&](const Function& a, const Function& b) { return identity(a) < identity(b); });
+    functions.erase(std::unique(functions.begin(), functions.end(),
+                                [&](const Function& a, const Function& b) { return identity(a) == identity(b); }),
+                    functions.end());
+    state_->functions = std::move(functions);
+    return *state_->functions;
+}
+
+Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name) const {
+    if (!state_->functions) {
+        if (auto all = functions(); !all) return all.error();
+    }
+    const std::string_view part = certain_part(name);
+    std::vector<Function> found;
+    for (const auto& function : *state_->functions) {
+        if (!found.empty() && found.back().address == function.address) continue;
+        if (matches(function.name, name, part)) found.push_back(function);
+    }
+    return found;
+}
+
+std::optional<std::uint64_t> ProgramFile::file_offset_of(std::uint64_t address) const {
+    for (const auto& segment : state_->image.segments())
+        if (is_loadable(segment) && address >= segment.address && address - segment.address < segment.file_bytes)
+            return segment.offset + (address - segment.address);
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) const {
+    for (const auto& segment : state_->image.segments())
+        if (is_loadable(segment) && file_offset >= segment.offset && file_offset - segment.offset < segment.file_bytes)
+            return segment.address + (file_offset - segment.offset);
+    return std::nullopt;
+}
+
+std::string read_build_id(int fd) {
+    constexpr std::size_t kMaxProgramHeaders = 256;
+    constexpr std::uint64_t kMaxSegmentBytes = 64 << 10;
+    const auto head = read_at(fd, 0, sizeof(Elf64_Ehdr));
+    if (!head || !head->starts_with(ELFMAG) || (*head)[EI_CLASS] != ELFCLASS64 || (*head)[EI_DATA] != ELFDATA2LSB)
+        return {};
+    const auto header = number_at<Elf64_Ehdr>(*head, 0);
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxProgramHeaders) return {};
+    const auto table = read_at(fd, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+    if (!table) return {};
+    for (std::size_t index = 0; index < header.e_phnum; ++index) {
+        const auto segment = number_at<Elf64_Phdr>(*table, index * sizeof(Elf64_Phdr));
+        if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxSegmentBytes) continue;
+        const auto notes = read_at(fd, segment.p_offset, segment.p_filesz);
+        if (!notes) continue;
+        if (auto id = build_id_of_notes(*notes, segment.p_align); !id.empty()) return id;
+    }
+    return {};
+}
+
+}  // namespace lagtrap::binaries
