@@ -1,0 +1,113 @@
+// lagtrap-uploader: brings bundles from the spool to the server. Needs no privileges but its group.
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "core/files.hpp"
+#include "settings/parser.hpp"
+#include "uploader/logging.hpp"
+#include "uploader/service.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
+constexpr std::uint64_t settings_limit_bytes = 16 << 20;
+enum ExitCode { all_sent = 0, not_all_sent = 1, wrong_usage = 2, could_not_start = 3 };
+
+struct Arguments {
+    std::string settings_file;
+    std::string spool;
+    std::string url;
+    std::string token_file;
+    std::string ca_file;
+    bool allow_http = false;
+    bool once = false;
+};
+
+Result<settings::Settings> read_settings(const Arguments& arguments) {
+    // Whoever says where from and where to needs no file.
+    if (arguments.settings_file.empty() && !arguments.spool.empty() && !arguments.url.empty())
+        return settings::Settings{};
+    const std::string path = arguments.settings_file.empty() ? default_settings : arguments.settings_file;
+    auto outcome = settings::load_settings(path, settings::BinaryCheck::Skip);
+    if (!outcome.ok()) {
+        const auto text = read_file(path, settings_limit_bytes);
+        return make_error(ErrorKind::Invalid,
+                          settings::format_diagnostics(path, text ? *text : std::string(), outcome.diagnostics));
+    }
+    return std::move(outcome.settings);
+}
+
+// The settings file, and what the command line says instead.
+Result<ServiceSettings> effective_settings(const Arguments& arguments) {
+    TRY_ASSIGN(const settings::Settings settings, read_settings(arguments));
+    ServiceSettings effective;
+    effective.spool_path = arguments.spool.empty() ? settings.spool.path : arguments.spool;
+    effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit};
+    settings::Upload upload = settings.upload.value_or(settings::Upload{});
+    if (!arguments.url.empty()) upload.url = arguments.url;
+    if (!arguments.token_file.empty()) upload.token_file = arguments.token_file;
+    if (!arguments.ca_file.empty()) upload.ca_file = arguments.ca_file;
+    if (upload.url.empty()) return effective;
+    // The parser has let plain http pass only where the settings allow it.
+    const bool allowed = arguments.allow_http || arguments.url.empty();
+    TRY_ASSIGN(effective.target, make_target(upload, allowed ? PlainHttp::Allow : PlainHttp::Refuse));
+    return effective;
+}
+
+void block_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+int fail(const Error& error) {
+    spdlog::error("{}", error.message);
+    return could_not_start;
+}
+
+int run(const Arguments& arguments) {
+    block_signals();
+    start_logging();
+    auto settings = effective_settings(arguments);
+    if (!settings) return fail(settings.error());
+    auto service = Service::create(std::move(settings).value(), [arguments] { return effective_settings(arguments); });
+    if (!service) return fail(service.error());
+    if (arguments.once) {
+        const auto outcome = service->run_once();
+        if (!outcome) return fail(outcome.error());
+        return *outcome ? all_sent : not_all_sent;
+    }
+    const Status status = service->run();
+    return status ? all_sent : fail(status.error());
+}
+
+}  // namespace
+}  // namespace lagtrap::uploader
+
+int main(int argc, char** argv) {
+    lagtrap::uploader::Arguments arguments;
+    CLI::App app{"Sends the bundles in lagtrap's spool to the server."};
+    app.add_option("--settings", arguments.settings_file, "settings file (default /etc/lagtrap/settings.xml)");
+    app.add_option("--spool", arguments.spool, "spool folder, instead of the settings' <spool>");
+    app.add_option("--url", arguments.url, "server's address, instead of the settings' <upload>");
+    app.add_option("--token-file", arguments.token_file, "file with the token, not readable for others");
+    app.add_option("--ca-file", arguments.ca_file, "certificates to trust instead of the system's");
+    app.add_flag("--allow-http", arguments.allow_http, "let --url be plain http to another machine");
+    app.add_flag("--once", arguments.once, "try each ready bundle once, print a line for each, and end");
+    app.set_version_flag("--version", "lagtrap-uploader " LAGTRAP_VERSION);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : lagtrap::uploader::wrong_usage;
+    }
+    return lagtrap::uploader::run(arguments);
+}

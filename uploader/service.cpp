@@ -1,0 +1,240 @@
+#include "uploader/service.hpp"
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "core/duration.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds watchdog_interval{5};
+constexpr std::chrono::minutes tidy_interval{10};
+
+Result<UniqueFd> open_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+    UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd.valid()) return system_error("signalfd");
+    return fd;
+}
+
+Result<UniqueFd> watch_folder(const std::filesystem::path& folder) {
+    UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (!fd.valid()) return system_error("inotify");
+    if (::inotify_add_watch(fd.get(), folder.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0)
+        return system_error("watching " + folder.string());
+    return fd;
+}
+
+void drain(int fd) {
+    std::array<char, 4096> buffer;
+    while (::read(fd, buffer.data(), buffer.size()) > 0) {
+    }
+}
+
+}  // namespace
+
+Service::Service(ServiceSettings settings, Reload reload, Spool spool)
+    : settings_(std::move(settings)), reload_(std::move(reload)), spool_(std::move(spool)) {
+    if (settings_.target) transfer_.emplace(*settings_.target);
+}
+
+Result<Service> Service::create(ServiceSettings settings, Reload reload) {
+    TRY_ASSIGN(Spool spool, Spool::open(settings.spool_path));
+    Service service(std::move(settings), std::move(reload), std::move(spool));
+    TRY_ASSIGN(service.lock_, service.spool_.lock_for_sending());
+    TRY_ASSIGN(const std::uint32_t left, service.spool_.recover());
+    if (left > 0) spdlog::info("put {} half-sent bundle(s) back", left);
+    TRY_ASSIGN(service.signals_, open_signals());
+    TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(EntryState::Ready)));
+    return service;
+}
+
+Status Service::file_away(const std::string& name, const TransferOutcome& outcome) {
+    switch (outcome.verdict) {
+        case Verdict::Delivered:
+            ++delivered_;
+            return spool_.mark_sent(name);
+        case Verdict::Rejected:
+            ++rejected_;
+            return spool_.mark_rejected(name, outcome.message);
+        case Verdict::TryLater:
+            break;
+    }
+    if (!outcome.cancelled) ++failed_;
+    return spool_.put_back(name);
+}
+
+Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
+    if (const auto claimed = spool_.claim(name); !claimed) {
+        if (claimed.error().kind == ErrorKind::NotFound) return std::optional<TransferOutcome>();
+        return claimed.error();
+    }
+    const auto path = spool_.path_of(EntryState::Sending, name);
+    const TransferOutcome outcome = transfer_->send(path, *parse_bundle_name(name), [this] { return keep_going(); });
+    TRY(file_away(name, outcome));
+    return std::optional(outcome);
+}
+
+Result<bool> Service::run_once() {
+    if (!transfer_) return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...> or --url");
+    TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
+    bool all_delivered = true;
+    std::optional<std::chrono::seconds> asked_to_wait;
+    for (const SpoolEntry& entry : ready) {
+        if (asked_to_wait || stop_requested_) {
+            all_delivered = false;
+            fmt::print("{}: not tried: {}\n", entry.name,
+                       asked_to_wait ? fmt::format("the server asks to wait {} s", asked_to_wait->count()) : "stopped");
+            continue;
+        }
+        TRY_ASSIGN(const auto outcome, send(entry.name));
+        if (!outcome) continue;
+        if (outcome->verdict != Verdict::Delivered) all_delivered = false;
+        if (outcome->verdict == Verdict::TryLater && concerns_all_bundles(outcome->status))
+            asked_to_wait = outcome->retry_after;
+        const char* word = outcome->verdict == Verdict::Delivered  ? "delivered"
+                           : outcome->verdict == Verdict::Rejected ? "rejected"
+                                                                   : "try later";
+        fmt::print("{}: {}: {}\n", entry.name, word, outcome->message);
+        std::fflush(stdout);
+    }
+    tidy();
+    return all_delivered;
+}
+
+Result<std::optional<TimePoint>> Service::send_what_is_due() {
+    while (!stop_requested_ && !reload_requested_) {
+        TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
+        std::vector<std::string> names;
+        names.reserve(ready.size());
+        for (const SpoolEntry& entry : ready) names.push_back(entry.name);
+        const auto choice = schedule_.choose(names, Clock::now());
+        if (!choice.name) return choice.wake;
+        TRY_ASSIGN(const auto outcome, send(*choice.name));
+        if (!outcome || outcome->cancelled) continue;
+        if (outcome->verdict == Verdict::TryLater) {
+            const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
+            schedule_.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
+            last_trouble_ = outcome->message;
+            spdlog::warn("{}: will try again: {}", *choice.name, outcome->message);
+        } else {
+            schedule_.note_success(*choice.name);
+            last_trouble_.clear();
+            if (outcome->verdict == Verdict::Rejected) {
+                spdlog::error("{}: rejected, kept in rejected/: {}", *choice.name, outcome->message);
+            } else {
+                spdlog::info("{}: {}", *choice.name, outcome->message);
+            }
+        }
+        tell_systemd();
+    }
+    return std::optional<TimePoint>();
+}
+
+void Service::take_signals() {
+    signalfd_siginfo signal{};
+    while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGHUP) {
+            reload_requested_ = true;
+        } else if (!stop_requested_) {
+            stop_requested_ = Clock::now();
+            ::sd_notify(0, "STOPPING=1");
+        }
+    }
+}
+
+bool Service::keep_going() {
+    take_signals();
+    const TimePoint now = Clock::now();
+    if (now - last_watchdog_ >= watchdog_interval) {
+        last_watchdog_ = now;
+        ::sd_notify(0, "WATCHDOG=1");
+    }
+    return !stop_requested_ || now - *stop_requested_ < grace;
+}
+
+void Service::wait_until(TimePoint wake) {
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now());
+    std::array<pollfd, 2> descriptors{pollfd{signals_.get(), POLLIN, 0}, pollfd{changes_.get(), POLLIN, 0}};
+    const auto timeout_ms = std::clamp<std::chrono::milliseconds::rep>(wait.count(), 0, 3'600'000);
+    ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout_ms));
+    if ((descriptors[1].revents & POLLIN) != 0) drain(changes_.get());
+}
+
+void Service::tidy() {
+    last_tidy_ = Clock::now();
+    const auto outcome = spool_.apply_retention(settings_.retention, std::chrono::system_clock::now());
+    if (!outcome) {
+        spdlog::error("retention: {}", outcome.error().message);
+    } else if (const std::string said = outcome->describe(); !said.empty()) {
+        spdlog::warn("{}", said);
+    }
+}
+
+void Service::reload() {
+    reload_requested_ = false;
+    auto fresh = reload_();
+    if (!fresh) {
+        spdlog::error("the settings stay as they were: {}", fresh.error().message);
+        return;
+    }
+    if (fresh->spool_path != settings_.spool_path) {
+        spdlog::warn("the spool stays {} until a restart", settings_.spool_path);
+        fresh->spool_path = settings_.spool_path;
+    }
+    settings_ = std::move(fresh).value();
+    transfer_.reset();
+    if (settings_.target) transfer_.emplace(*settings_.target);
+    schedule_ = {};
+    spdlog::info("settings read again");
+}
+
+void Service::tell_systemd() {
+    const auto ready = spool_.list(EntryState::Ready);
+    const std::string state =
+        fmt::format("STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}",
+                    delivered_, rejected_, failed_, ready ? ready->size() : 0, spool_.unsent_removed(),
+                    last_trouble_.empty() ? "" : "; ", last_trouble_);
+    ::sd_notify(0, state.c_str());
+}
+
+Status Service::run() {
+    if (settings_.target) {
+        spdlog::info("sending from {} to {}", settings_.spool_path, settings_.target->url);
+    } else {
+        spdlog::warn("the settings have no <upload>: bundles stay in {}", settings_.spool_path);
+    }
+    ::sd_notify(0, "READY=1");
+    while (!stop_requested_) {
+        if (reload_requested_) reload();
+        if (Clock::now() - last_tidy_ >= tidy_interval) tidy();
+        TimePoint wake = std::min(last_tidy_ + tidy_interval, Clock::now() + watchdog_interval);
+        if (::sd_watchdog_enabled(0, nullptr) <= 0) wake = last_tidy_ + tidy_interval;
+        if (transfer_) {
+            TRY_ASSIGN(const auto due, send_what_is_due());
+            if (due) wake = std::min(wake, *due);
+        }
+        tell_systemd();
+        if (!stop_requested_ && !reload_requested_) wait_until(wake);
+        static_cast<void>(keep_going());
+    }
+    spdlog::info("stopped; {} delivered, {} rejected", delivered_, rejected_);
+    return success();
+}
+
+}  // namespace lagtrap::uploader

@@ -1,0 +1,75 @@
+// The uploader at work: takes bundles from the spool, sends one at a time, waits for more.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+#include "settings/settings.hpp"
+#include "uploader/schedule.hpp"
+#include "uploader/spool.hpp"
+#include "uploader/transfer.hpp"
+
+namespace lagtrap::uploader {
+
+// What the service needs from settings and command line.
+struct ServiceSettings {
+    std::string spool_path;
+    RetentionLimits retention;
+    std::optional<Target> target;  // nothing: bundles wait, and retention alone works
+};
+
+// One thread. Signals SIGTERM, SIGINT and SIGHUP must be blocked before it is made; it takes them by descriptor.
+class Service {
+  public:
+    using Reload = std::function<Result<ServiceSettings>()>;
+
+    // Opens the spool, takes its lock and puts back what an earlier uploader left half sent.
+    [[nodiscard]] static Result<Service> create(ServiceSettings settings, Reload reload);
+
+    // Tries each ready bundle once and prints a line for each to standard output. After an answer that asks
+    // everybody to wait, the rest is not tried. True if all were delivered.
+    [[nodiscard]] Result<bool> run_once();
+
+    // Works until SIGTERM or SIGINT; a transfer that runs then has `grace` left, after which its bundle goes back
+    // into ready/. SIGHUP reads the settings again: a bad file is logged and leaves the old ones in force.
+    [[nodiscard]] Status run();
+
+    static constexpr std::chrono::seconds grace{10};
+
+  private:
+    Service(ServiceSettings settings, Reload reload, Spool spool);
+    // Claims, sends and files one bundle away. Nothing if it was no longer there.
+    Result<std::optional<TransferOutcome>> send(const std::string& name);
+    Status file_away(const std::string& name, const TransferOutcome& outcome);
+    Result<std::optional<TimePoint>> send_what_is_due();
+    void wait_until(TimePoint wake);
+    void take_signals();
+    void reload();
+    void tidy();
+    void tell_systemd();
+    bool keep_going();
+
+    ServiceSettings settings_;
+    Reload reload_;
+    Spool spool_;
+    UniqueFd lock_;
+    UniqueFd signals_;
+    UniqueFd changes_;  // inotify on ready/
+    std::optional<Transfer> transfer_;
+    Schedule schedule_;
+    std::mt19937_64 random_{std::random_device{}()};
+    std::optional<TimePoint> stop_requested_;
+    bool reload_requested_ = false;
+    TimePoint last_tidy_{};
+    TimePoint last_watchdog_{};
+    std::uint64_t delivered_ = 0;
+    std::uint64_t rejected_ = 0;
+    std::uint64_t failed_ = 0;
+    std::string last_trouble_;
+};
+
+}  // namespace lagtrap::uploader
