@@ -16,7 +16,8 @@ struct BundleInfo {
     std::uint64_t size_bytes = 0;
 };
 
-// Packs the three files of `directory` into `output_directory`, written beside and renamed when complete and synced.
+// Packs the three files of `directory` (settings.xml may be missing) into `output_directory`, written beside and
+// renamed when complete and synced. The same three files always give the same bytes.
 [[nodiscard]] Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const std::string& session_id,
                                               const std::filesystem::path& output_directory);
 

@@ -19,6 +19,8 @@ struct StageTime {
     std::uint32_t tid = 0;
 };
 
+inline constexpr std::uint32_t system_file_version = 1;
+
 // One run over its threshold. Times are CLOCK_BOOTTIME nanoseconds, as in the merged trace.
 struct Delay {
     std::uint64_t run_id = 0;  // the "run" annotation of its slice in the merged trace
@@ -82,7 +84,8 @@ struct SystemFile {
     SessionQuality quality;
     StackQuality stacks;
     std::map<std::string, RunCounts> runs;  // by event
-    std::vector<Delay> delays;              // by begin
+    std::vector<Delay> delays;              // by begin; at most 100,000
+    std::uint64_t delays_left_out = 0;      // beyond those; `runs` counts them too
     std::vector<Module> modules;            // by path
 };
 

@@ -1,0 +1,193 @@
+#include "trace/bundle.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string session_id = "0f8fad5b-d9cb-469f-a165-70867728950e";
+
+// An archive as somebody else might make it.
+class Forgery {
+  public:
+    explicit Forgery(const std::filesystem::path& path) : handle_(archive_write_new()) {
+        archive_write_set_format_pax(handle_);
+        archive_write_add_filter_zstd(handle_);
+        EXPECT_EQ(archive_write_open_filename(handle_, path.c_str()), ARCHIVE_OK);
+    }
+    Forgery(const Forgery&) = delete;
+    Forgery& operator=(const Forgery&) = delete;
+    ~Forgery() { archive_write_free(handle_); }
+
+    Forgery& file(const std::string& name, const std::string& content) { return entry(name, AE_IFREG, "", content); }
+
+    Forgery& entry(const std::string& name, unsigned type, const std::string& link, const std::string& content,
+                   std::uint64_t size_bytes = 0) {
+        archive_entry* entry = archive_entry_new();
+        archive_entry_set_pathname(entry, name.c_str());
+        archive_entry_set_filetype(entry, type);
+        archive_entry_set_perm(entry, 0644);
+        if (type == AE_IFLNK) archive_entry_set_symlink(entry, link.c_str());
+        if (type == AE_IFREG && !link.empty()) archive_entry_set_hardlink(entry, link.c_str());
+        archive_entry_set_size(entry, static_cast<la_int64_t>(size_bytes != 0 ? size_bytes : content.size()));
+        EXPECT_EQ(archive_write_header(handle_, entry), ARCHIVE_OK);
+        std::uint64_t written = 0;
+        do {
+            if (!content.empty()) archive_write_data(handle_, content.data(), content.size());
+            written += content.size();
+        } while (written < size_bytes);
+        archive_entry_free(entry);
+        return *this;
+    }
+
+  private:
+    archive* handle_;
+};
+
+class Bundle : public testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));
+        ASSERT_TRUE(write_file_durably(capture_.path() / "settings.xml", "<settings/>"));
+        ASSERT_TRUE(write_file_durably(capture_.path() / "trace.pftrace", std::string(300'000, 't')));
+    }
+    [[nodiscard]] std::string complaint(std::uint64_t limit = 1 << 20) const {
+        auto content = read_bundle(forged(), limit);
+        return content.ok() ? "" : content.error().message;
+    }
+    [[nodiscard]] std::filesystem::path forged() const { return output_.path() / "forged.lagtrap.tar.zst"; }
+
+    TemporaryDirectory capture_;
+    TemporaryDirectory output_;
+};
+
+TEST_F(Bundle, GivesBackWhatWasPacked) {
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(info.ok()) << info.error().message;
+    EXPECT_EQ(info->digest, sha256_of_file(info->path).value());
+    EXPECT_EQ(info->size_bytes, std::filesystem::file_size(info->path));
+    EXPECT_EQ(info->path.filename(), session_id + "-" + info->digest.substr(0, 16) + ".lagtrap.tar.zst");
+    auto content = read_bundle(info->path);
+    ASSERT_TRUE(content.ok()) << content.error().message;
+    EXPECT_EQ(content->trace, std::string(300'000, 't'));
+    EXPECT_EQ(content->system_xml, "<system/>");
+    EXPECT_EQ(content->settings_xml, "<settings/>");
+    EXPECT_EQ(read_bundle_system_file(info->path).value(), "<system/>");
+    // Nothing but the bundle is left.
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output_.path()), {}), 1);
+}
+
+TEST_F(Bundle, TheSameFilesGiveTheSameDigest) {
+    auto first = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));
+    auto second = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_EQ(first->digest, second->digest);
+}
+
+TEST_F(Bundle, WithoutATraceThereIsNoBundle) {
+    std::filesystem::remove(capture_.path() / "trace.pftrace");
+    EXPECT_FALSE(write_bundle(capture_.path(), session_id, output_.path()).ok());
+    EXPECT_TRUE(std::filesystem::is_empty(output_.path()));
+}
+
+TEST_F(Bundle, LinksAreNotPacked) {
+    std::filesystem::remove(capture_.path() / "system.xml");
+    std::filesystem::create_symlink("/etc/hostname", capture_.path() / "system.xml");
+    EXPECT_FALSE(write_bundle(capture_.path(), session_id, output_.path()).ok());
+}
+
+TEST_F(Bundle, WithoutSettingsItIsStillABundle) {
+    std::filesystem::remove(capture_.path() / "settings.xml");
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(info.ok()) << info.error().message;
+    auto content = read_bundle(info->path);
+    ASSERT_TRUE(content.ok()) << content.error().message;
+    EXPECT_EQ(content->settings_xml, "");
+}
+
+TEST_F(Bundle, SessionIdsThatAreNoneAreRefused) {
+    EXPECT_FALSE(write_bundle(capture_.path(), "../../etc/x", output_.path()).ok());
+}
+
+TEST_F(Bundle, CutOrChangedBundlesAreRefused) {
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    const std::string whole = read_file(info->path, 1 << 20).value();
+    for (std::size_t length = 0; length < whole.size(); length += 7) {
+        ASSERT_TRUE(write_file_durably(forged(), whole.substr(0, length)));
+        EXPECT_NE(complaint(), "") << length;
+    }
+}
+
+TEST_F(Bundle, TooMuchTraceIsRefused) {
+    { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", std::string(5000, 'x')); }
+    EXPECT_EQ(complaint(5000), "");
+    EXPECT_THAT(complaint(4999), HasSubstr("trace.pftrace is larger than 4999 bytes"));
+    EXPECT_EQ(read_bundle_system_file(forged()).value(), "s");
+}
+
+TEST_F(Bundle, ABombIsRefusedBeforeItIsUnpacked) {
+    { Forgery(forged()).entry("system.xml", AE_IFREG, "", std::string(1 << 20, '\0'), 1ULL << 28); }
+    EXPECT_LT(std::filesystem::file_size(forged()), 1U << 20);
+    EXPECT_THAT(complaint(), HasSubstr("system.xml is larger than"));
+    EXPECT_FALSE(read_bundle_system_file(forged()).ok());
+}
+
+TEST_F(Bundle, StrangersAreRefused) {
+    for (const char* name : {"../system.xml", "/etc/passwd", "dir/system.xml", "./system.xml", "other", "System.xml"}) {
+        { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file(name, "x"); }
+        EXPECT_THAT(complaint(), HasSubstr("belong into a bundle")) << name;
+    }
+}
+
+TEST_F(Bundle, LinksAndFoldersAreRefused) {
+    { Forgery(forged()).entry("system.xml", AE_IFLNK, "/etc/passwd", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    { Forgery(forged()).file("system.xml", "s").entry("trace.pftrace", AE_IFREG, "system.xml", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    { Forgery(forged()).entry("system.xml", AE_IFDIR, "", ""); }
+    EXPECT_NE(complaint(), "");
+    { Forgery(forged()).entry("system.xml", AE_IFIFO, "", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+}
+
+TEST_F(Bundle, DuplicatesAreRefused) {
+    { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file("system.xml", "other"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds system.xml twice"));
+}
+
+TEST_F(Bundle, MissingFilesAreNamed) {
+    { Forgery(forged()).file("system.xml", "s"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds no trace.pftrace"));
+    { Forgery(forged()).file("trace.pftrace", "t"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds no system.xml"));
+    EXPECT_FALSE(read_bundle_system_file(forged()).ok());
+}
+
+TEST_F(Bundle, AMillionEntriesEndAtTheFirstStranger) {
+    {
+        Forgery forgery(forged());
+        for (int i = 0; i < 1'000'000; ++i) forgery.file("f", "");
+    }
+    EXPECT_THAT(complaint(), HasSubstr("holds \"f\""));
+}
+
+TEST_F(Bundle, OtherArchivesAreRefused) {
+    ASSERT_TRUE(write_file_durably(forged(), "PK\x03\x04 and so on"));
+    EXPECT_NE(complaint(), "");
+    ASSERT_TRUE(write_file_durably(forged(), ""));
+    EXPECT_NE(complaint(), "");
+}
+
+}  // namespace
+}  // namespace lagtrap::trace

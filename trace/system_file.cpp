@@ -1,0 +1,134 @@
+#include "trace/system_file.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <pugixml.hpp>
+
+#include "core/clock.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+void set_text(pugi::xml_node node, const char* name, const std::string& value) {
+    node.append_attribute(name) = printable(value).c_str();
+}
+
+void set_number(pugi::xml_node node, const char* name, std::uint64_t value) {
+    node.append_attribute(name) = static_cast<unsigned long long>(value);
+}
+
+void set_flag(pugi::xml_node node, const char* name, bool value) { node.append_attribute(name) = value; }
+
+void write_machine(pugi::xml_node parent, const SystemFile& file) {
+    pugi::xml_node node = parent.append_child("machine");
+    set_text(node, "host", file.host);
+    set_text(node, "id", file.machine_id);
+    set_text(node, "os", file.os_name);
+    set_text(node, "kernel", file.kernel_release);
+    set_text(node, "architecture", file.architecture);
+    set_number(node, "cpus", file.cpu_count);
+    set_text(node, "cpu-model", file.cpu_model);
+    set_number(node, "memory-bytes", file.memory_bytes);
+}
+
+void write_quality(pugi::xml_node parent, const SystemFile& file) {
+    pugi::xml_node node = parent.append_child("quality");
+    const SessionQuality& quality = file.quality;
+    set_number(node, "samples-taken", quality.samples_taken);
+    set_number(node, "samples-lost", quality.samples_lost);
+    set_number(node, "switches-lost", quality.switches_lost);
+    set_number(node, "wakings-lost", quality.wakings_lost);
+    set_number(node, "stacks-lost", quality.stacks_lost);
+    set_number(node, "runs-lost", quality.runs_lost);
+    set_number(node, "task-changes-lost", quality.task_changes_lost);
+    set_number(node, "bpf-run-time-ns", quality.bpf_run_time_ns);
+    set_number(node, "daemon-cpu-ns", quality.daemon_cpu_ns);
+    set_flag(node, "truncated-by-size", quality.truncated_by_size);
+    set_number(node, "user-stacks", file.stacks.user_stacks);
+    set_number(node, "user-stacks-complete", file.stacks.user_stacks_complete);
+    set_number(node, "frames", file.stacks.frames);
+    set_number(node, "frames-named", file.stacks.frames_named);
+}
+
+void write_recording(pugi::xml_node parent, const SystemFile& file) {
+    pugi::xml_node node = parent.append_child("recording");
+    set_text(node, "started", format_utc(file.started_realtime_ns));
+    set_number(node, "started-realtime-ns", file.started_realtime_ns);
+    set_number(node, "started-boottime-ns", file.started_boottime_ns);
+    set_number(node, "length-ns", file.length_ns);
+    set_number(node, "sample-interval-ns", file.sample_interval_ns);
+    set_text(node, "stack-method", file.stack_method);
+    set_flag(node, "partial", file.partial);
+    pugi::xml_node trigger = node.append_child("trigger");
+    set_text(trigger, "reason", file.trigger_reason);
+    set_text(trigger, "event", file.trigger_event);
+    set_number(trigger, "breach-boottime-ns", file.breach_boottime_ns);
+    write_quality(node, file);
+}
+
+void write_delay(pugi::xml_node parent, const Delay& delay) {
+    pugi::xml_node node = parent.append_child("delay");
+    set_number(node, "run", delay.run_id);
+    set_text(node, "event", delay.event);
+    set_number(node, "threshold-ns", delay.threshold_ns);
+    set_number(node, "begin-ns", delay.begin_ns);
+    set_number(node, "duration-ns", delay.duration_ns);
+    set_flag(node, "open", delay.open);
+    set_flag(node, "first", delay.first);
+    set_flag(node, "earlier-begin", delay.earlier_begin);
+    set_number(node, "queued-ns", delay.queued_ns);
+    set_number(node, "key", delay.key);
+    set_number(node, "begin-pid", delay.begin_pid);
+    set_number(node, "begin-tid", delay.begin_tid);
+    set_number(node, "end-pid", delay.end_pid);
+    set_number(node, "end-tid", delay.end_tid);
+    set_text(node, "process", delay.process);
+    set_text(node, "thread", delay.thread);
+    set_text(node, "program", delay.program);
+    set_text(node, "program-build-id", delay.program_build_id);
+    set_text(node, "program-version", delay.program_version);
+    for (const auto& stage : delay.stages) {
+        pugi::xml_node child = node.append_child("stage");
+        set_text(child, "name", stage.name);
+        set_number(child, "offset-ns", stage.offset_ns);
+        set_number(child, "tid", stage.tid);
+    }
+}
+
+}  // namespace
+
+std::string write_system_file(const SystemFile& file) {
+    pugi::xml_document document;
+    pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+    declaration.append_attribute("version") = "1.0";
+    declaration.append_attribute("encoding") = "UTF-8";
+    pugi::xml_node root = document.append_child("lagtrap-system");
+    set_number(root, "version", system_file_version);
+    set_text(root, "session", file.session_id);
+    set_text(root, "lagtrap", file.lagtrap_version);
+    write_machine(root, file);
+    write_recording(root, file);
+    pugi::xml_node events = root.append_child("events");
+    for (const auto& [name, counts] : file.runs) {
+        pugi::xml_node node = events.append_child("event");
+        set_text(node, "name", name);
+        set_number(node, "runs", counts.runs);
+        set_number(node, "delays", counts.delays);
+    }
+    pugi::xml_node delays = root.append_child("delays");
+    set_number(delays, "left-out", file.delays_left_out);
+    for (const auto& delay : file.delays) write_delay(delays, delay);
+    pugi::xml_node modules = root.append_child("modules");
+    for (const auto& module : file.modules) {
+        pugi::xml_node node = modules.append_child("module");
+        set_text(node, "path", module.path);
+        set_text(node, "build-id", module.build_id);
+    }
+    std::ostringstream text;
+    document.save(text, " ");
+    return text.str();
+}
+
+}  // namespace lagtrap::trace

@@ -1,0 +1,241 @@
+// The system file of another machine: nothing in it is taken unchecked.
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include <pugixml.hpp>
+
+#include "bpf/records.h"
+#include "core/text.hpp"
+#include "trace/session_id.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+constexpr std::size_t file_limit_bytes = 16 << 20;
+constexpr std::size_t element_limit = 1'000'000;  // what the parser may be made to hold in memory
+constexpr std::size_t list_limit = 100'000;
+constexpr std::size_t text_limit_bytes = 4096;
+
+// Takes attributes; the first thing wrong is kept and everything after it is skipped.
+class Attributes {
+  public:
+    Attributes(pugi::xml_node node, std::optional<Error>& error) : node_(node), error_(error) {}
+
+    template <typename Number>
+    void number(const char* name, Number& into) {
+        const char* value = find(name);
+        if (value == nullptr) return;
+        const char* end = value + std::char_traits<char>::length(value);
+        const auto parsed = std::from_chars(value, end, into);
+        if (parsed.ec != std::errc() || parsed.ptr != end || value == end)
+            fail(name, value, "a whole number up to " + std::to_string(std::numeric_limits<Number>::max()));
+    }
+
+    void text(const char* name, std::string& into) {
+        const char* value = find(name);
+        if (value == nullptr) return;
+        into = printable(value);
+        if (into.size() > text_limit_bytes)
+            fail(name, into.substr(0, 40), "a text of at most " + std::to_string(text_limit_bytes) + " bytes");
+    }
+
+    void flag(const char* name, bool& into) {
+        const char* value = find(name);
+        if (value == nullptr) return;
+        const std::string_view found(value);
+        into = found == "true";
+        if (!into && found != "false") fail(name, value, "true or false");
+    }
+
+    void hexadecimal(const char* name, std::size_t digits_limit, std::string& into) {
+        text(name, into);
+        if (into.size() > digits_limit || into.find_first_not_of("0123456789abcdef") != std::string::npos)
+            fail(name, into, "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
+    }
+
+    void fail(const char* name, std::string_view found, const std::string& allowed) {
+        if (error_) return;
+        error_ = make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() + " has " + name + "=\"" +
+                                                    printable(found.substr(0, 80)) + "\"; allowed is " + allowed);
+    }
+
+  private:
+    const char* find(const char* name) {
+        if (error_) return nullptr;
+        const pugi::xml_attribute attribute = node_.attribute(name);
+        if (attribute) return attribute.value();
+        error_ =
+            make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() + " has no \"" + name + "\"");
+        return nullptr;
+    }
+
+    pugi::xml_node node_;
+    std::optional<Error>& error_;
+};
+
+void read_machine(Attributes machine, SystemFile& file) {
+    machine.text("host", file.host);
+    machine.text("id", file.machine_id);
+    machine.text("os", file.os_name);
+    machine.text("kernel", file.kernel_release);
+    machine.text("architecture", file.architecture);
+    machine.number("cpus", file.cpu_count);
+    machine.text("cpu-model", file.cpu_model);
+    machine.number("memory-bytes", file.memory_bytes);
+}
+
+void read_quality(Attributes node, SystemFile& file) {
+    SessionQuality& quality = file.quality;
+    node.number("samples-taken", quality.samples_taken);
+    node.number("samples-lost", quality.samples_lost);
+    node.number("switches-lost", quality.switches_lost);
+    node.number("wakings-lost", quality.wakings_lost);
+    node.number("stacks-lost", quality.stacks_lost);
+    node.number("runs-lost", quality.runs_lost);
+    node.number("task-changes-lost", quality.task_changes_lost);
+    node.number("bpf-run-time-ns", quality.bpf_run_time_ns);
+    node.number("daemon-cpu-ns", quality.daemon_cpu_ns);
+    node.flag("truncated-by-size", quality.truncated_by_size);
+    node.number("user-stacks", file.stacks.user_stacks);
+    node.number("user-stacks-complete", file.stacks.user_stacks_complete);
+    node.number("frames", file.stacks.frames);
+    node.number("frames-named", file.stacks.frames_named);
+}
+
+void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>& error) {
+    Attributes recording(node, error);
+    recording.number("started-realtime-ns", file.started_realtime_ns);
+    recording.number("started-boottime-ns", file.started_boottime_ns);
+    recording.number("length-ns", file.length_ns);
+    recording.number("sample-interval-ns", file.sample_interval_ns);
+    recording.text("stack-method", file.stack_method);
+    recording.flag("partial", file.partial);
+    Attributes trigger(node.child("trigger"), error);
+    trigger.text("reason", file.trigger_reason);
+    if (file.trigger_reason != "deadline" && file.trigger_reason != "end" && file.trigger_reason != "manual")
+        trigger.fail("reason", file.trigger_reason, "deadline, end or manual");
+    trigger.text("event", file.trigger_event);
+    trigger.number("breach-boottime-ns", file.breach_boottime_ns);
+    read_quality(Attributes(node.child("quality"), error), file);
+}
+
+void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) {
+    Attributes attributes(node, error);
+    attributes.number("run", delay.run_id);
+    attributes.text("event", delay.event);
+    attributes.number("threshold-ns", delay.threshold_ns);
+    attributes.number("begin-ns", delay.begin_ns);
+    attributes.number("duration-ns", delay.duration_ns);
+    attributes.flag("open", delay.open);
+    attributes.flag("first", delay.first);
+    attributes.flag("earlier-begin", delay.earlier_begin);
+    attributes.number("queued-ns", delay.queued_ns);
+    attributes.number("key", delay.key);
+    attributes.number("begin-pid", delay.begin_pid);
+    attributes.number("begin-tid", delay.begin_tid);
+    attributes.number("end-pid", delay.end_pid);
+    attributes.number("end-tid", delay.end_tid);
+    attributes.text("process", delay.process);
+    attributes.text("thread", delay.thread);
+    attributes.text("program", delay.program);
+    attributes.hexadecimal("program-build-id", 64, delay.program_build_id);
+    attributes.text("program-version", delay.program_version);
+    for (const pugi::xml_node child : node.children("stage")) {
+        if (error) return;
+        if (delay.stages.size() == LAGTRAP_MAX_STAGES) {
+            error = make_error(ErrorKind::TooLarge,
+                               "system file: a delay has more than " + std::to_string(LAGTRAP_MAX_STAGES) + " stages");
+            return;
+        }
+        StageTime& stage = delay.stages.emplace_back();
+        Attributes of_stage(child, error);
+        of_stage.text("name", stage.name);
+        of_stage.number("offset-ns", stage.offset_ns);
+        of_stage.number("tid", stage.tid);
+    }
+}
+
+template <typename Each>
+void read_list(pugi::xml_node parent, const char* name, std::optional<Error>& error, Each each) {
+    std::size_t count = 0;
+    for (const pugi::xml_node node : parent.children(name)) {
+        if (error) return;
+        if (++count > list_limit) {
+            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") +
+                                                        std::to_string(list_limit) + " elements \"" + name + "\"");
+            return;
+        }
+        each(node);
+    }
+}
+
+void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& error) {
+    read_list(root.child("events"), "event", error, [&](pugi::xml_node node) {
+        Attributes attributes(node, error);
+        std::string name;
+        RunCounts counts;
+        attributes.text("name", name);
+        attributes.number("runs", counts.runs);
+        attributes.number("delays", counts.delays);
+        file.runs[name] = counts;
+    });
+    Attributes(root.child("delays"), error).number("left-out", file.delays_left_out);
+    read_list(root.child("delays"), "delay", error,
+              [&](pugi::xml_node node) { read_delay(node, file.delays.emplace_back(), error); });
+    read_list(root.child("modules"), "module", error, [&](pugi::xml_node node) {
+        Module& module = file.modules.emplace_back();
+        Attributes attributes(node, error);
+        attributes.text("path", module.path);
+        attributes.hexadecimal("build-id", 64, module.build_id);
+    });
+}
+
+Status check_bounds(std::string_view text) {
+    if (text.size() > file_limit_bytes)
+        return make_error(ErrorKind::TooLarge, "system file of " + std::to_string(text.size()) + " bytes; at most " +
+                                                   std::to_string(file_limit_bytes) + " are allowed");
+    if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '<')) > element_limit)
+        return make_error(ErrorKind::TooLarge, "system file: more than " + std::to_string(element_limit) + " elements");
+    if (text.find('\0') != std::string_view::npos)
+        return make_error(ErrorKind::Invalid, "system file: holds NUL bytes");
+    return success();
+}
+
+}  // namespace
+
+Result<SystemFile> read_system_file(std::string_view text) {
+    TRY(check_bounds(text));
+    pugi::xml_document document;
+    // The encoding is stated: a byte order mark must not turn the checks above into checks of something else.
+    const auto parsed =
+        document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+    if (!parsed)
+        return make_error(ErrorKind::Invalid, std::string("system file: not XML: ") + parsed.description() +
+                                                  " at byte " + std::to_string(parsed.offset));
+    for (const pugi::xml_node node : document.children())
+        if (node.type() == pugi::node_doctype)
+            return make_error(ErrorKind::Invalid, "system file: holds a document type definition");
+    const pugi::xml_node root = document.child("lagtrap-system");
+    if (!root) return make_error(ErrorKind::Invalid, "system file: its root is not \"lagtrap-system\"");
+    std::optional<Error> error;
+    SystemFile file;
+    Attributes attributes(root, error);
+    std::uint32_t version = 0;
+    attributes.number("version", version);
+    if (!error && version != system_file_version)
+        return make_error(ErrorKind::Unsupported, "system file of version " + std::to_string(version) +
+                                                      "; this program reads version " +
+                                                      std::to_string(system_file_version));
+    attributes.text("session", file.session_id);
+    if (!is_session_id(file.session_id)) attributes.fail("session", file.session_id, "a UUID");
+    attributes.text("lagtrap", file.lagtrap_version);
+    read_machine(Attributes(root.child("machine"), error), file);
+    read_recording(root.child("recording"), file, error);
+    read_lists(root, file, error);
+    if (error) return *error;
+    return file;
+}
+
+}  // namespace lagtrap::trace
