@@ -1,0 +1,169 @@
+#include "analysis/delay_report.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/block_reason.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+template <typename T>
+void keep_first(std::vector<T>& items, std::size_t count) {
+    if (items.size() > count) items.resize(count);
+}
+
+std::vector<StageReport> report_stages(const Recording& recording, const trace::Delay& delay,
+                                       const std::vector<Interval>& intervals) {
+    std::vector<StageReport> stages;
+    if (delay.stages.empty()) return stages;
+    const std::uint64_t length_ns = end_of(delay) - delay.begin_ns;
+    std::vector<trace::StageTime> hits = delay.stages;
+    std::stable_sort(hits.begin(), hits.end(),
+                     [](const trace::StageTime& a, const trace::StageTime& b) { return a.offset_ns < b.offset_ns; });
+    hits.insert(hits.begin(), trace::StageTime{"", 0, delay.begin_tid});
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        StageReport stage;
+        stage.name = hits[i].name;
+        stage.offset_ns = std::min(hits[i].offset_ns, length_ns);
+        stage.tid = hits[i].tid;
+        const std::uint64_t end_ns = i + 1 < hits.size() ? std::min(hits[i + 1].offset_ns, length_ns) : length_ns;
+        stage.duration_ns = end_ns - stage.offset_ns;
+        stage.split =
+            split_time(recording, clip(intervals, {delay.begin_ns + stage.offset_ns, delay.begin_ns + end_ns}));
+        stages.push_back(std::move(stage));
+    }
+    return stages;
+}
+
+struct WaitGroup {
+    std::uint32_t tid = 0;  // 0: interrupts
+    std::uint64_t blocked_ns = 0;
+    std::vector<Interval> waits;
+};
+
+std::vector<WaitGroup> group_waits(const std::vector<Interval>& intervals) {
+    std::map<std::uint32_t, WaitGroup> groups;
+    for (const Interval& interval : intervals) {
+        if (interval.state != ThreadState::Blocked || !interval.woken) continue;
+        const std::uint32_t tid = interval.by_interrupt ? 0 : interval.waker_tid;
+        WaitGroup& group = groups[tid];
+        group.tid = tid;
+        group.blocked_ns += interval.length_ns();
+        group.waits.push_back(interval);
+    }
+    std::vector<WaitGroup> sorted;
+    for (auto& [tid, group] : groups) sorted.push_back(std::move(group));
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const WaitGroup& a, const WaitGroup& b) { return a.blocked_ns > b.blocked_ns; });
+    return sorted;
+}
+
+WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
+    WakerReport waker;
+    waker.interrupt = group.tid == 0;
+    waker.tid = group.tid;
+    waker.blocked_ns = group.blocked_ns;
+    waker.count = group.waits.size();
+    const TimeSplit waits = split_time(recording, group.waits);
+    if (!waits.blocked.empty()) waker.reason = waits.blocked.front().reason;
+    if (waker.interrupt) return waker;
+    if (const Thread* thread = recording.find_thread(group.tid); thread != nullptr) {
+        waker.pid = thread->pid;
+        waker.thread = recording.name(thread->name);
+        waker.process = recording.process_name(thread->pid);
+    }
+    std::vector<Interval> meanwhile;
+    for (const Interval& wait : group.waits) {
+        for (const Interval& interval : intervals_of_thread(recording, group.tid, {wait.begin_ns, wait.end_ns})) {
+            meanwhile.push_back(interval);
+        }
+    }
+    waker.split = split_time(recording, meanwhile);
+    for (FunctionTime& function : StackTimes::of(recording, meanwhile, waker.split).functions(recording)) {
+        if (!function.kernel) waker.functions.push_back(std::move(function));
+    }
+    keep_first(waker.functions, 20);
+    return waker;
+}
+
+}  // namespace
+
+DelayReport report_delay(const Recording& recording, const trace::Delay& delay) {
+    DelayReport report;
+    report.delay = delay;
+    const std::vector<Interval> intervals = intervals_of_delay(recording, delay);
+    report.split = split_time(recording, intervals);
+    report.stages = report_stages(recording, delay, intervals);
+    const StackTimes times = StackTimes::of(recording, intervals, report.split);
+    report.samples = times.samples();
+    for (FunctionTime& function : times.functions(recording)) {
+        (function.kernel ? report.kernel_functions : report.functions).push_back(std::move(function));
+    }
+    keep_first(report.functions, 50);
+    keep_first(report.kernel_functions, 50);
+    report.stacks = times.stacks(recording);
+    keep_first(report.stacks, 20);
+    std::vector<WaitGroup> groups = group_waits(intervals);
+    keep_first(groups, 10);
+    for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, group));
+    return report;
+}
+
+MachineReport report_machine(const Recording& recording) {
+    MachineReport machine;
+    machine.length_ns = recording.end_ns - recording.begin_ns;
+    machine.cpu_count = recording.cpu_count;
+    std::map<std::uint32_t, std::uint64_t> by_process;
+    for (const Thread& thread : recording.threads) {
+        std::uint64_t cpu_ns = 0;
+        if (recording.has_scheduling) {
+            for (const Interval& interval :
+                 intervals_of_thread(recording, thread.tid, {recording.begin_ns, recording.end_ns})) {
+                if (interval.state == ThreadState::Running) cpu_ns += interval.length_ns();
+            }
+        } else {
+            cpu_ns = thread.samples.size() * recording.sample_interval_ns();
+        }
+        if (cpu_ns > 0) by_process[thread.pid] += cpu_ns;
+    }
+    for (const auto& [pid, cpu_ns] : by_process) {
+        machine.busy_ns += cpu_ns;
+        machine.processes.push_back({pid, recording.process_name(pid), cpu_ns});
+    }
+    const std::uint64_t whole_ns = machine.length_ns * machine.cpu_count;
+    machine.busy_ns = std::min(machine.busy_ns, whole_ns);
+    std::stable_sort(machine.processes.begin(), machine.processes.end(),
+                     [](const ProcessTime& a, const ProcessTime& b) { return a.cpu_ns > b.cpu_ns; });
+    keep_first(machine.processes, 20);
+    return machine;
+}
+
+QualityReport report_quality(const Recording& recording) {
+    const trace::SessionQuality& counts = recording.system.quality;
+    const trace::StackQuality& stacks = recording.system.stacks;
+    QualityReport quality;
+    quality.samples = counts.samples_taken;
+    quality.partial = recording.system.partial;
+    quality.truncated_by_size = counts.truncated_by_size;
+    const auto add_loss = [&](const char* what, std::uint64_t count) {
+        if (count > 0) quality.lost.push_back({what, count});
+    };
+    add_loss("samples", counts.samples_lost);
+    add_loss("context switches", counts.switches_lost);
+    add_loss("wakings", counts.wakings_lost);
+    add_loss("stacks", counts.stacks_lost);
+    add_loss("runs", counts.runs_lost);
+    add_loss("process changes", counts.task_changes_lost);
+    add_loss("unreadable records", recording.unreadable);
+    const auto ratio = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
+    quality.stacks_complete =
+        ratio(static_cast<double>(stacks.user_stacks_complete), static_cast<double>(stacks.user_stacks));
+    quality.frames_named = ratio(static_cast<double>(stacks.frames_named), static_cast<double>(stacks.frames));
+    quality.own_cost = ratio(static_cast<double>(counts.bpf_run_time_ns) + static_cast<double>(counts.daemon_cpu_ns),
+                             static_cast<double>(recording.end_ns - recording.begin_ns) * recording.cpu_count);
+    return quality;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,94 @@
+// The answer to "where did the time go": one report per delay, and what the machine and the recording were like.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/recording.hpp"
+#include "analysis/stack_times.hpp"
+#include "analysis/time_split.hpp"
+
+namespace lagtrap::analysis {
+
+// From a hit to the next one. The first has no name: from the begin to the first stage's hit.
+struct StageReport {
+    std::string name;
+    std::uint64_t offset_ns = 0;  // after the delay's begin
+    std::uint64_t duration_ns = 0;
+    std::uint32_t tid = 0;
+    TimeSplit split;
+};
+
+// Who ended waits of the delay, and what it did while the delay waited: for a lock, its holder.
+struct WakerReport {
+    bool interrupt = false;  // a timer or a device; then nothing else is known
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::string process;
+    std::string thread;
+    std::uint64_t blocked_ns = 0;  // the delay's waits that it ended
+    std::uint64_t count = 0;
+    std::string reason;                   // the longest reason of these waits
+    TimeSplit split;                      // of the waker's time during these waits
+    std::vector<FunctionTime> functions;  // of the waker during these waits; at most 20
+};
+
+struct DelayReport {
+    trace::Delay delay;
+    TimeSplit split;
+    std::uint64_t samples = 0;
+    std::vector<StageReport> stages;             // add up to the delay; empty where the event has none
+    std::vector<FunctionTime> functions;         // of programs and libraries; at most 50
+    std::vector<FunctionTime> kernel_functions;  // at most 50
+    std::vector<StackTime> stacks;               // at most 20
+    std::vector<WakerReport> wakers;             // longest first; at most 10
+
+    // A time as share (0 to 1) of the part of the delay that was recorded; 0 where nothing was.
+    [[nodiscard]] double share(std::uint64_t time_ns) const {
+        return split.recorded_ns() > 0 ? static_cast<double>(time_ns) / static_cast<double>(split.recorded_ns()) : 0;
+    }
+};
+
+[[nodiscard]] DelayReport report_delay(const Recording& recording, const trace::Delay& delay);
+
+struct ProcessTime {
+    std::uint32_t pid = 0;
+    std::string name;
+    std::uint64_t cpu_ns = 0;
+};
+
+// The whole machine over the whole recording.
+struct MachineReport {
+    std::uint64_t length_ns = 0;
+    std::uint32_t cpu_count = 0;
+    std::uint64_t busy_ns = 0;           // over all CPUs, at most length times CPUs
+    std::vector<ProcessTime> processes;  // by CPU time, longest first; at most 20
+
+    [[nodiscard]] double share(std::uint64_t cpu_ns) const {
+        const double whole = static_cast<double>(length_ns) * cpu_count;
+        return whole > 0 ? static_cast<double>(cpu_ns) / whole : 0;
+    }
+};
+
+[[nodiscard]] MachineReport report_machine(const Recording& recording);
+
+// A kind of record of which some were lost.
+struct LossCount {
+    std::string what;
+    std::uint64_t count = 0;
+};
+
+struct QualityReport {
+    std::uint64_t samples = 0;
+    std::vector<LossCount> lost;  // only what was
+    bool partial = false;
+    bool truncated_by_size = false;
+    double stacks_complete = 0;  // share of user stacks known to reach the thread's first frame, 0 to 1
+    double frames_named = 0;     // share, 0 to 1
+    double own_cost = 0;         // daemon and BPF programs, as share of all CPUs
+};
+
+[[nodiscard]] QualityReport report_quality(const Recording& recording);
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,192 @@
+#include "analysis/interning.hpp"
+
+#include <string>
+
+#include <protozero/pbf_reader.hpp>
+
+#include "analysis/trace_fields.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+constexpr std::string_view kernel_path = "[kernel.kallsyms]";
+constexpr std::size_t name_length_limit = 16 * 1024;  // a C++ name of a template can be long; more is no name
+constexpr std::uint32_t stack_depth_limit = 4096;
+
+std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
+
+std::string module_label(std::string_view path) {
+    if (path.empty() || path == "[unknown]") return "[unknown]";
+    if (path.front() == '[') return std::string(path);
+    return "[" + std::string(path.substr(path.rfind('/') + 1)) + "]";
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> Interning::find(const Ids& ids, std::uint64_t id) {
+    const auto found = ids.find(id);
+    if (found == ids.end()) return std::nullopt;
+    return found->second;
+}
+
+void Interning::add(protozero::data_view interned_data, RawTrace& trace) {
+    // Frames name mappings, and stacks frames, that may stand later in the same message: one kind after the other.
+    std::vector<protozero::data_view> mappings, frames, stacks;
+    protozero::pbf_reader reader(interned_data);
+    while (reader.next() && !trace.too_large()) {
+        ++trace.records;
+        switch (reader.tag_and_type()) {
+            case fields::interned::event_categories:
+                add_name(reader.get_view(), categories_, trace);
+                break;
+            case fields::interned::event_names:
+                add_name(reader.get_view(), event_names_, trace);
+                break;
+            case fields::interned::annotation_names:
+                add_name(reader.get_view(), annotation_names_, trace);
+                break;
+            case fields::interned::annotation_strings:
+                add_name(reader.get_view(), annotation_strings_, trace);
+                break;
+            case fields::interned::function_names:
+                add_name(reader.get_view(), functions_, trace);
+                break;
+            case fields::interned::mapping_paths:
+                add_name(reader.get_view(), paths_, trace);
+                break;
+            case fields::interned::mappings:
+                mappings.push_back(reader.get_view());
+                break;
+            case fields::interned::frames:
+                frames.push_back(reader.get_view());
+                break;
+            case fields::interned::callstacks:
+                stacks.push_back(reader.get_view());
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    for (const auto& mapping : mappings) add_mapping(mapping, trace);
+    for (const auto& frame : frames) add_frame(frame, trace);
+    for (const auto& stack : stacks) add_stack(stack, trace);
+}
+
+void Interning::add_name(protozero::data_view message, Ids& ids, RawTrace& trace) {
+    std::uint64_t id = 0;
+    std::string_view text;
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::interned_string::iid:
+                id = reader.get_uint64();
+                break;
+            case fields::interned_string::text:
+                text = view_of(reader.get_view());
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    ids[id] = trace.intern(printable(text.substr(0, name_length_limit)));
+}
+
+void Interning::add_mapping(protozero::data_view message, RawTrace& trace) {
+    std::uint64_t id = 0;
+    std::string path;
+    const auto add_part = [&](std::uint64_t path_id) {
+        const auto part = find(paths_, path_id);
+        if (!part) {
+            ++trace.unreadable;
+        } else if (path.size() < name_length_limit) {
+            if (!path.empty() && path.back() != '/') path += '/';
+            path += trace.names[*part];
+        }
+    };
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::mapping::iid:
+                id = reader.get_uint64();
+                break;
+            case fields::mapping::path_ids:
+                add_part(reader.get_uint64());
+                break;
+            case fields::mapping::path_ids_packed:
+                for (const std::uint64_t part : reader.get_packed_uint64()) add_part(part);
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    mappings_[id] = trace.intern(path);
+}
+
+void Interning::add_frame(protozero::data_view message, RawTrace& trace) {
+    std::uint64_t id = 0;
+    std::uint64_t function = 0;
+    std::uint64_t mapping = 0;
+    Frame frame;
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::frame::iid:
+                id = reader.get_uint64();
+                break;
+            case fields::frame::function_name_id:
+                function = reader.get_uint64();
+                break;
+            case fields::frame::mapping_id:
+                mapping = reader.get_uint64();
+                break;
+            case fields::frame::offset:
+                frame.offset = reader.get_uint64();
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    frame.module = find(mappings_, mapping).value_or(0);
+    frame.label = find(functions_, function).value_or(0);
+    frame.named = frame.label != 0;
+    frame.kernel = trace.names[frame.module] == kernel_path;
+    if (!frame.named) frame.label = trace.intern(module_label(trace.names[frame.module]));
+    frames_[id] = static_cast<std::uint32_t>(trace.frames.size());
+    trace.frames.push_back(frame);
+}
+
+void Interning::add_stack(protozero::data_view message, RawTrace& trace) {
+    std::uint64_t id = 0;
+    std::uint32_t count = 0;
+    const auto add_frame_id = [&](std::uint64_t frame_id) {
+        const auto frame = find(frames_, frame_id);
+        if (frame && ++count <= stack_depth_limit) {
+            trace.stack_frames.push_back(*frame);
+            ++trace.records;
+        } else {
+            ++trace.unreadable;
+        }
+    };
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::callstack::iid:
+                id = reader.get_uint64();
+                break;
+            case fields::callstack::frame_ids:
+                add_frame_id(reader.get_uint64());
+                break;
+            case fields::callstack::frame_ids_packed:
+                for (const std::uint64_t frame : reader.get_packed_uint64()) add_frame_id(frame);
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    stacks_[id] = static_cast<StackId>(trace.stack_ends.size());
+    trace.stack_ends.push_back(static_cast<std::uint32_t>(trace.stack_frames.size()));
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,45 @@
+// Interned data of one packet sequence: numbers that stand for names, frames and stacks until the sequence says
+// otherwise. Used inside analysis/ alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <protozero/data_view.hpp>
+
+#include "analysis/raw_trace.hpp"
+
+namespace lagtrap::analysis {
+
+class Interning {
+  public:
+    // Forgets everything, as a packet with "incremental state cleared" demands.
+    void clear() { *this = Interning(); }
+    // Takes in an InternedData message; protozero::exception where it is damaged.
+    void add(protozero::data_view interned_data, RawTrace& trace);
+
+    // nullopt: the sequence has not defined this number.
+    [[nodiscard]] std::optional<StackId> stack(std::uint64_t id) const { return find(stacks_, id); }
+    [[nodiscard]] std::optional<NameId> category(std::uint64_t id) const { return find(categories_, id); }
+    [[nodiscard]] std::optional<NameId> event_name(std::uint64_t id) const { return find(event_names_, id); }
+    [[nodiscard]] std::optional<NameId> annotation_name(std::uint64_t id) const { return find(annotation_names_, id); }
+    [[nodiscard]] std::optional<NameId> annotation_string(std::uint64_t id) const {
+        return find(annotation_strings_, id);
+    }
+
+  private:
+    using Ids = std::unordered_map<std::uint64_t, std::uint32_t>;
+    static std::optional<std::uint32_t> find(const Ids& ids, std::uint64_t id);
+    void add_name(protozero::data_view message, Ids& ids, RawTrace& trace);
+    void add_mapping(protozero::data_view message, RawTrace& trace);
+    void add_frame(protozero::data_view message, RawTrace& trace);
+    void add_stack(protozero::data_view message, RawTrace& trace);
+
+    Ids categories_, event_names_, annotation_names_, annotation_strings_;
+    Ids functions_, paths_, mappings_, frames_, stacks_;
+};
+
+}  // namespace lagtrap::analysis

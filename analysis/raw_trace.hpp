@@ -1,0 +1,82 @@
+// What the decoder makes of a merged trace before it is sorted by thread. Used inside analysis/ alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/recording.hpp"
+
+namespace lagtrap::analysis {
+
+// Thread ids of Linux are below this (PID_MAX_LIMIT of the kernel).
+inline constexpr std::uint32_t tid_limit = 4 * 1024 * 1024;
+inline constexpr std::uint32_t cpu_limit = 8192;
+inline constexpr std::uint64_t record_limit = 128ULL << 20;
+inline constexpr std::uint64_t name_bytes_limit = 1ULL << 30;
+
+enum class SwitchOut : std::uint8_t { Runnable, Blocked, Exited };
+
+struct RawSwitch {
+    std::uint64_t at_ns = 0;
+    std::uint32_t prev_tid = 0;
+    std::uint32_t next_tid = 0;
+    SwitchOut out = SwitchOut::Runnable;
+};
+
+struct RawWaking {
+    std::uint64_t at_ns = 0;
+    std::uint32_t waker_tid = 0;
+    std::uint32_t wakee_tid = 0;
+    bool by_interrupt = false;
+};
+
+struct RawSample {
+    std::uint64_t at_ns = 0;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    StackId stack = 0;
+    std::uint32_t cpu = 0;
+};
+
+struct RawThread {
+    std::uint32_t pid = 0;
+    NameId name = 0;
+    std::uint64_t first_seen_ns = UINT64_MAX;
+};
+
+struct RawTrace {
+    // The parts that the recording takes over as they are.
+    std::vector<std::string> names{""};
+    std::vector<Frame> frames;
+    std::vector<std::uint32_t> stack_ends{0};  // stack N is stack_frames[stack_ends[N - 1], stack_ends[N])
+    std::vector<std::uint32_t> stack_frames;
+    std::unordered_map<std::uint32_t, Process> processes;
+    std::vector<Run> runs;
+
+    std::map<std::uint32_t, std::vector<RawSwitch>> switches;  // by CPU
+    std::vector<RawWaking> wakings;
+    std::vector<RawSample> samples;
+    std::vector<RawSample> off_cpu;
+    std::unordered_map<std::uint32_t, RawThread> threads;  // by tid
+    std::uint64_t unreadable = 0;
+    std::uint64_t records = 0;
+    std::uint64_t name_bytes = 0;
+
+    [[nodiscard]] NameId intern(std::string_view text);
+    [[nodiscard]] bool too_large() const { return records > record_limit || name_bytes > name_bytes_limit; }
+
+  private:
+    std::unordered_map<std::string, NameId> name_ids_;
+};
+
+[[nodiscard]] Result<RawTrace> decode_trace(std::string_view trace);
+
+// Works out each thread's states from switches, wakings and off-CPU stacks, and hands out the samples.
+// Needs recording.begin_ns and end_ns; takes what it needs out of `raw`.
+void build_timelines(RawTrace& raw, Recording& recording);
+
+}  // namespace lagtrap::analysis

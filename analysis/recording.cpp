@@ -1,0 +1,149 @@
+#include "analysis/recording.hpp"
+
+#include <algorithm>
+
+#include "analysis/raw_trace.hpp"
+#include "core/files.hpp"
+#include "trace/bundle.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
+constexpr std::uint64_t system_file_limit_bytes = 16ULL << 20;
+constexpr std::uint64_t longest_recording_ns = 24ULL * 3600 * 1'000'000'000;
+
+// The system file says when the recording began and ended; without one, the trace's own first and last times do.
+Status set_bounds(const RawTrace& raw, Recording& recording) {
+    const trace::SystemFile& system = recording.system;
+    if (system.length_ns > longest_recording_ns || system.started_boottime_ns > UINT64_MAX - longest_recording_ns) {
+        return make_error(ErrorKind::Invalid, "the system file says that the recording took longer than 24 hours");
+    }
+    if (system.length_ns > 0) {
+        recording.begin_ns = system.started_boottime_ns;
+        recording.end_ns = system.started_boottime_ns + system.length_ns;
+        return success();
+    }
+    std::uint64_t first = UINT64_MAX;
+    std::uint64_t last = 0;
+    const auto see = [&](std::uint64_t at_ns) {
+        first = std::min(first, at_ns);
+        last = std::max(last, at_ns);
+    };
+    for (const auto& [cpu, switches] : raw.switches) {
+        for (const RawSwitch& change : switches) see(change.at_ns);
+    }
+    for (const RawSample& sample : raw.samples) see(sample.at_ns);
+    if (last == 0) return success();
+    recording.begin_ns = first;
+    recording.end_ns = last;
+    return success();
+}
+
+std::uint32_t count_cpus(const RawTrace& raw, const trace::SystemFile& system) {
+    if (system.cpu_count > 0 && system.cpu_count <= cpu_limit) return system.cpu_count;
+    std::uint32_t count = 1;
+    for (const auto& [cpu, switches] : raw.switches) count = std::max(count, cpu + 1);
+    for (const RawSample& sample : raw.samples) count = std::max(count, sample.cpu + 1);
+    return count;
+}
+
+void take_stacks(RawTrace& raw, Recording& recording) {
+    recording.names = std::move(raw.names);
+    recording.frames = std::move(raw.frames);
+    recording.stack_frames = std::move(raw.stack_frames);
+    recording.stacks.resize(raw.stack_ends.size());
+    for (std::size_t i = 1; i < raw.stack_ends.size(); ++i) {
+        recording.stacks[i] = std::span<const std::uint32_t>(recording.stack_frames)
+                                  .subspan(raw.stack_ends[i - 1], raw.stack_ends[i] - raw.stack_ends[i - 1]);
+    }
+}
+
+// A process goes by the name of its main thread; else by what its track says; else by its program's file name.
+void name_processes(RawTrace& raw) {
+    for (const auto& [tid, thread] : raw.threads) {
+        if (tid != 0 && thread.pid != 0) raw.processes[thread.pid].pid = thread.pid;
+    }
+    for (auto& [pid, process] : raw.processes) {
+        const auto main_thread = raw.threads.find(pid);
+        if (main_thread != raw.threads.end() && main_thread->second.name != 0) {
+            process.name = main_thread->second.name;
+        } else if (process.name == 0) {
+            const std::string program = process.command_line.substr(0, process.command_line.find(' '));
+            process.name = raw.intern(std::string_view(program).substr(program.rfind('/') + 1));
+        }
+    }
+}
+
+bool is_trace_file(const std::filesystem::path& path) {
+    return std::filesystem::is_directory(path) || path.extension() == ".pftrace";
+}
+
+}  // namespace
+
+const Thread* Recording::find_thread(std::uint32_t tid) const {
+    const auto place = std::lower_bound(threads.begin(), threads.end(), tid,
+                                        [](const Thread& thread, std::uint32_t id) { return thread.tid < id; });
+    return place != threads.end() && place->tid == tid ? &*place : nullptr;
+}
+
+const Run* Recording::find_run(std::uint64_t id) const {
+    const auto place = std::find_if(runs.begin(), runs.end(), [id](const Run& run) { return run.id == id; });
+    return place != runs.end() ? &*place : nullptr;
+}
+
+const std::string& Recording::process_name(std::uint32_t pid) const {
+    const auto process = processes.find(pid);
+    return names[process != processes.end() ? process->second.name : 0];
+}
+
+const std::string& Recording::thread_name(std::uint32_t tid) const {
+    const Thread* thread = find_thread(tid);
+    return names[thread != nullptr ? thread->name : 0];
+}
+
+std::uint64_t Recording::sample_interval_ns() const {
+    return system.sample_interval_ns > 0 ? system.sample_interval_ns : 1'000'000;
+}
+
+Result<Recording> decode_recording(std::string_view trace, trace::SystemFile system) {
+    TRY_ASSIGN(RawTrace raw, decode_trace(trace));
+    Recording recording;
+    recording.system = std::move(system);
+    TRY(set_bounds(raw, recording));
+    recording.cpu_count = count_cpus(raw, recording.system);
+    build_timelines(raw, recording);
+    name_processes(raw);
+    take_stacks(raw, recording);
+    recording.processes = std::move(raw.processes);
+    recording.runs = std::move(raw.runs);
+    recording.unreadable = raw.unreadable;
+    return recording;
+}
+
+Result<RecordingFiles> read_recording_files(const std::filesystem::path& path) {
+    RecordingFiles files;
+    if (is_trace_file(path)) {
+        const bool is_folder = std::filesystem::is_directory(path);
+        const auto folder = is_folder ? path : path.parent_path();
+        TRY_ASSIGN(files.system_xml, read_file(folder / "system.xml", system_file_limit_bytes));
+        TRY_ASSIGN(files.trace, read_file(is_folder ? folder / "trace.pftrace" : path, trace_limit_bytes));
+        return files;
+    }
+    TRY_ASSIGN(auto content, trace::read_bundle(path, trace_limit_bytes));
+    files.trace = std::move(content.trace);
+    files.system_xml = std::move(content.system_xml);
+    return files;
+}
+
+Result<Recording> read_recording(const std::filesystem::path& path) {
+    TRY_ASSIGN(const RecordingFiles files, read_recording_files(path));
+    auto system = trace::read_system_file(files.system_xml);
+    if (!system) return system.error().within("reading the system file of " + path.string());
+    auto recording = decode_recording(files.trace, std::move(system).value());
+    if (!recording) return recording.error().within("reading the trace of " + path.string());
+    return recording;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,140 @@
+// A recording as questions want it: the merged trace of a bundle, decoded, checked and sorted by thread. All times
+// are CLOCK_BOOTTIME nanoseconds. A Recording is plain values; once made it may be read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap::analysis {
+
+using NameId = std::uint32_t;   // index into Recording::names; 0 is the empty name
+using StackId = std::uint32_t;  // index into Recording::stacks; 0 is the empty stack
+
+// A place in a program. `label` is its function's name or, where that is unknown, "[FILE]" after its module.
+struct Frame {
+    NameId label = 0;
+    NameId module = 0;         // path of the file
+    std::uint64_t offset = 0;  // of the place within the module
+    bool kernel = false;
+    bool named = false;
+};
+
+enum class ThreadState : std::uint8_t {
+    NotRecorded,  // before or after the recording, or lost
+    Running,
+    Runnable,  // waits for a CPU
+    Blocked,
+    Exited,
+};
+
+// From `at_ns` on, until the next change, the thread is in `state`.
+struct StateChange {
+    std::uint64_t at_ns = 0;
+    std::uint32_t waker_tid = 0;  // Runnable and woken: who woke it; 0: an idle CPU or unknown
+    StackId stack = 0;            // Blocked: where it stopped
+    ThreadState state = ThreadState::NotRecorded;
+    bool woken = false;         // Runnable: it had blocked and was woken; else it was preempted
+    bool by_interrupt = false;  // the waker was an interrupt (a timer, a device), not the thread it interrupted
+};
+
+// One tick of the sampler that found the thread on a CPU.
+struct Sample {
+    std::uint64_t at_ns = 0;
+    StackId stack = 0;
+    std::uint32_t cpu = 0;
+};
+
+// A thread id stands for one thread in the whole recording; its last name counts.
+struct Thread {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    NameId name = 0;
+    bool alive_at_start = false;
+    std::vector<StateChange> changes;  // by time; empty where scheduling was not recorded
+    std::vector<Sample> samples;       // by time
+};
+
+struct Process {
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::uint32_t uid = 0;
+    NameId name = 0;           // of its main thread, or the file name of its program
+    std::string command_line;  // arguments parted by spaces
+};
+
+struct RunStage {
+    std::string name;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;  // the next stage's begin, or the run's end
+    std::uint32_t tid = 0;
+};
+
+// One run as its slice in the merged trace says it.
+struct Run {
+    std::uint64_t id = 0;
+    std::string event;
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+    std::uint64_t threshold_ns = 0;
+    std::uint64_t queued_ns = 0;
+    std::uint64_t key = 0;
+    std::uint32_t depth = 0;
+    std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
+    bool delay = false, open = false, abandoned = false, reported_at_deadline = false, first = false;
+    std::vector<RunStage> stages;  // by begin
+};
+
+struct Recording {
+    trace::SystemFile system;
+    std::uint64_t begin_ns = 0;  // what lies outside [begin, end) was not recorded
+    std::uint64_t end_ns = 0;
+    std::uint32_t cpu_count = 1;
+    bool has_scheduling = false;
+    std::uint64_t unreadable = 0;  // packets and references of the trace that made no sense and were left out
+
+    std::vector<std::string> names{""};
+    std::vector<Frame> frames;
+    std::vector<std::span<const std::uint32_t>> stacks{{}};  // indices into frames, outermost first
+    std::vector<std::uint32_t> stack_frames;                 // what `stacks` points into
+    std::unordered_map<std::uint32_t, Process> processes;    // by pid
+    std::vector<Thread> threads;                             // by tid, without the idle threads (tid 0)
+    std::vector<Run> runs;                                   // by begin
+
+    // It points into itself: it may be moved, not copied.
+    Recording() = default;
+    Recording(Recording&&) = default;
+    Recording& operator=(Recording&&) = default;
+
+    [[nodiscard]] const Thread* find_thread(std::uint32_t tid) const;
+    [[nodiscard]] const Run* find_run(std::uint64_t id) const;
+    [[nodiscard]] const std::string& name(NameId id) const { return names[id]; }
+    // Of the process, or "" where the recording does not know it.
+    [[nodiscard]] const std::string& process_name(std::uint32_t pid) const;
+    [[nodiscard]] const std::string& thread_name(std::uint32_t tid) const;
+    [[nodiscard]] std::uint64_t sample_interval_ns() const;
+};
+
+// Decodes a merged trace. It may come from anywhere: everything is checked, what makes no sense is left out and
+// counted, and a trace that is damaged as a whole, or holds more than 128 M records or 1 GiB of names, is an error
+// (ErrorKind::Invalid, TooLarge). Takes about the size of the trace in memory beside it.
+[[nodiscard]] Result<Recording> decode_recording(std::string_view trace, trace::SystemFile system);
+
+// Reads a bundle, the folder of a merged capture, or a trace file with its system.xml beside it.
+[[nodiscard]] Result<Recording> read_recording(const std::filesystem::path& path);
+
+// The system file and the trace of the same three, undecoded.
+struct RecordingFiles {
+    std::string trace;
+    std::string system_xml;
+};
+[[nodiscard]] Result<RecordingFiles> read_recording_files(const std::filesystem::path& path);
+
+}  // namespace lagtrap::analysis

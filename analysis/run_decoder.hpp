@@ -1,0 +1,43 @@
+// Runs and their stages from track events: slices on tracks, told apart by category. Used inside analysis/ alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <protozero/data_view.hpp>
+
+#include "analysis/interning.hpp"
+#include "analysis/raw_trace.hpp"
+
+namespace lagtrap::analysis {
+
+class RunDecoder {
+  public:
+    // Takes a TrackEvent message; protozero::exception where it is damaged.
+    void take_event(protozero::data_view message, std::uint64_t at_ns, std::uint32_t sequence,
+                    const Interning& interning, RawTrace& trace);
+    // Gives the runs, by begin, to `trace`.
+    void finish(RawTrace& trace);
+
+  private:
+    // An open slice: a run (index into runs_), a stage (its index there), or somebody else's.
+    struct OpenSlice {
+        enum class Kind { Other, Run, Stage } kind = Kind::Other;
+        std::size_t run = 0;
+        std::size_t stage = 0;
+    };
+    struct Event;
+
+    void begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
+    void end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
+
+    std::vector<Run> runs_;
+    std::unordered_map<std::uint64_t, std::size_t> run_places_;                       // by id
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<OpenSlice>> open_;  // by sequence and track
+};
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,194 @@
+#include "analysis/time_split.hpp"
+
+#include <map>
+#include <unordered_map>
+
+#include "analysis/block_reason.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+Interval gap_of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns, Interval::Gap gap) {
+    Interval interval;
+    interval.tid = tid;
+    interval.begin_ns = begin_ns;
+    interval.end_ns = end_ns;
+    interval.gap = gap;
+    return interval;
+}
+
+void append(std::vector<Interval>& intervals, const Interval& interval) {
+    if (interval.end_ns > interval.begin_ns) intervals.push_back(interval);
+}
+
+// The change in force at `at_ns`: the last one at or before it.
+std::vector<StateChange>::const_iterator change_at(const std::vector<StateChange>& changes, std::uint64_t at_ns) {
+    auto after = std::upper_bound(changes.begin(), changes.end(), at_ns,
+                                  [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
+    return after == changes.begin() ? after : after - 1;
+}
+
+void append_recorded(const Recording& recording, const Thread& thread, Window window,
+                     std::vector<Interval>& intervals) {
+    const auto& changes = thread.changes;
+    for (auto change = change_at(changes, window.begin_ns); change != changes.end(); ++change) {
+        if (change->at_ns >= window.end_ns) break;
+        const auto next = change + 1;
+        const std::uint64_t until_ns = next == changes.end() ? recording.end_ns : next->at_ns;
+        Interval interval;
+        interval.tid = thread.tid;
+        interval.begin_ns = std::max(change->at_ns, window.begin_ns);
+        interval.end_ns = std::min(until_ns, window.end_ns);
+        interval.state = change->state;
+        interval.stack = change->stack;
+        const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
+        interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;
+        if (change->state == ThreadState::Blocked && next != changes.end() && next->woken) {
+            interval.woken = true;
+            interval.waker_tid = next->waker_tid;
+            interval.by_interrupt = next->by_interrupt;
+        }
+        append(intervals, interval);
+    }
+}
+
+// The last moment in the window at which `waker` woke `thread`; 0 if it did not.
+std::uint64_t last_waking(const Thread* thread, std::uint32_t waker, Window window) {
+    if (thread == nullptr) return 0;
+    std::uint64_t found = 0;
+    for (auto change = change_at(thread->changes, window.begin_ns); change != thread->changes.end(); ++change) {
+        if (change->at_ns >= window.end_ns) break;
+        const bool by_waker = change->woken && !change->by_interrupt && change->waker_tid == waker;
+        if (by_waker && change->at_ns >= window.begin_ns) found = change->at_ns;
+    }
+    return found;
+}
+
+struct Hit {
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;
+};
+
+std::vector<Hit> hits_of(const trace::Delay& delay) {
+    const std::uint64_t end_ns = end_of(delay);
+    std::vector<Hit> hits{{delay.begin_ns, delay.begin_tid}};
+    for (const trace::StageTime& stage : delay.stages) {
+        const std::uint64_t offset_ns = std::min(stage.offset_ns, end_ns - delay.begin_ns);
+        hits.push_back({delay.begin_ns + offset_ns, stage.tid != 0 ? stage.tid : hits.back().tid});
+    }
+    std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.at_ns < b.at_ns; });
+    hits.push_back({end_ns, delay.end_tid != 0 && !delay.open ? delay.end_tid : hits.back().tid});
+    return hits;
+}
+
+}  // namespace
+
+std::uint64_t end_of(const trace::Delay& delay) {
+    return delay.begin_ns + std::min(delay.duration_ns, UINT64_MAX - delay.begin_ns);
+}
+
+std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window) {
+    std::vector<Interval> intervals;
+    const std::uint64_t begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
+    const std::uint64_t end_ns = std::clamp(recording.end_ns, begin_ns, window.end_ns);
+    append(intervals, gap_of(tid, window.begin_ns, begin_ns, Interval::Gap::Outside));
+    const Thread* thread = recording.find_thread(tid);
+    if (thread == nullptr || thread->changes.empty()) {
+        append(intervals, gap_of(tid, begin_ns, end_ns, Interval::Gap::Lost));
+    } else {
+        append_recorded(recording, *thread, {begin_ns, end_ns}, intervals);
+    }
+    append(intervals, gap_of(tid, end_ns, window.end_ns, Interval::Gap::Outside));
+    return intervals;
+}
+
+std::vector<Interval> intervals_of_delay(const Recording& recording, const trace::Delay& delay) {
+    std::vector<Interval> intervals;
+    const auto add = [&](std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
+        for (const Interval& interval : intervals_of_thread(recording, tid, {begin_ns, end_ns})) {
+            intervals.push_back(interval);
+        }
+    };
+    const std::vector<Hit> hits = hits_of(delay);
+    for (std::size_t i = 1; i < hits.size(); ++i) {
+        const Hit& from = hits[i - 1];
+        const Hit& to = hits[i];
+        if (from.tid == to.tid) {
+            add(from.tid, from.at_ns, to.at_ns);
+            continue;
+        }
+        const std::uint64_t handed_ns = last_waking(recording.find_thread(to.tid), from.tid, {from.at_ns, to.at_ns});
+        if (handed_ns != 0) {
+            add(from.tid, from.at_ns, handed_ns);
+            add(to.tid, handed_ns, to.at_ns);
+        } else {
+            append(intervals, gap_of(0, from.at_ns, to.at_ns, Interval::Gap::BetweenThreads));
+        }
+    }
+    return intervals;
+}
+
+std::vector<Interval> clip(const std::vector<Interval>& intervals, Window window) {
+    std::vector<Interval> clipped;
+    for (Interval interval : intervals) {
+        interval.begin_ns = std::max(interval.begin_ns, window.begin_ns);
+        interval.end_ns = std::min(interval.end_ns, window.end_ns);
+        append(clipped, interval);
+    }
+    return clipped;
+}
+
+TimeSplit split_time(const Recording& recording, const std::vector<Interval>& intervals) {
+    TimeSplit split;
+    split.from_samples = !recording.has_scheduling;
+    std::unordered_map<StackId, BlockedTime> by_stack;
+    for (const Interval& interval : intervals) {
+        const std::uint64_t length_ns = interval.length_ns();
+        split.wall_ns += length_ns;
+        std::uint64_t estimate_ns = 0;
+        switch (interval.state) {
+            case ThreadState::Running:
+                split.on_cpu_ns += length_ns;
+                break;
+            case ThreadState::Runnable:
+                split.runnable_ns += length_ns;
+                break;
+            case ThreadState::Blocked: {
+                split.blocked_ns += length_ns;
+                BlockedTime& blocked = by_stack[interval.stack];
+                blocked.total_ns += length_ns;
+                ++blocked.count;
+                break;
+            }
+            case ThreadState::NotRecorded:
+            case ThreadState::Exited: {
+                const Thread* thread = split.from_samples ? recording.find_thread(interval.tid) : nullptr;
+                if (thread != nullptr && interval.gap == Interval::Gap::Lost) {
+                    for_samples(*thread, {interval.begin_ns, interval.end_ns},
+                                [&](const Sample&) { estimate_ns += recording.sample_interval_ns(); });
+                    estimate_ns = std::min(estimate_ns, length_ns);
+                }
+                split.on_cpu_ns += estimate_ns;
+                split.not_recorded_ns += length_ns - estimate_ns;
+                if (interval.gap == Interval::Gap::Outside) split.outside_ns += length_ns;
+                if (interval.gap == Interval::Gap::BetweenThreads) split.between_threads_ns += length_ns;
+            }
+        }
+    }
+    std::map<std::string, BlockedTime> by_reason;
+    for (const auto& [stack, blocked] : by_stack) {
+        BlockedTime& sum = by_reason[reason_of_stack(recording, stack)];
+        sum.total_ns += blocked.total_ns;
+        sum.count += blocked.count;
+    }
+    for (auto& [reason, sum] : by_reason) {
+        sum.reason = reason;
+        split.blocked.push_back(sum);
+    }
+    std::stable_sort(split.blocked.begin(), split.blocked.end(),
+                     [](const BlockedTime& a, const BlockedTime& b) { return a.total_ns > b.total_ns; });
+    return split;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,88 @@
+// Where a thread's time went: on a CPU, waiting for one, blocked by reason, not recorded. The parts add up to the
+// wall time exactly; what is not known is not recorded, never guessed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/recording.hpp"
+
+namespace lagtrap::analysis {
+
+struct Window {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;  // not before begin_ns
+};
+
+// A stretch of time in which one thread was in one state.
+struct Interval {
+    enum class Gap : std::uint8_t {
+        None,            // recorded
+        Outside,         // before the recording began or after it ended
+        Lost,            // scheduling was not recorded, or records were lost
+        BetweenThreads,  // a run passed from one thread to another somewhere in it
+    };
+
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+    std::uint32_t tid = 0;        // 0 where no thread can be named
+    std::uint32_t waker_tid = 0;  // Blocked: who ended it; 0: unknown, or the recording ended first
+    StackId stack = 0;            // Blocked: where it stopped
+    ThreadState state = ThreadState::NotRecorded;
+    Gap gap = Gap::None;
+    bool woken = false;         // Blocked: its end was seen
+    bool by_interrupt = false;  // Blocked: an interrupt ended it
+
+    [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
+};
+
+// The states of a thread over the window, without gaps or overlaps, by time.
+[[nodiscard]] std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window);
+
+// Begin plus duration; a hostile duration ends at the last nanosecond there is.
+[[nodiscard]] std::uint64_t end_of(const trace::Delay& delay);
+
+// The states of whoever worked on a run. A run's hits (begin, stages, end) name a thread each. Between two hits
+// of one thread, that thread's states count. Between hits of two threads, the run was handed over at a moment
+// that no marker tells: if the first thread woke the second in between, at the last such waking; otherwise the
+// whole stretch is Gap::BetweenThreads.
+[[nodiscard]] std::vector<Interval> intervals_of_delay(const Recording& recording, const trace::Delay& delay);
+
+struct BlockedTime {
+    std::string reason;
+    std::uint64_t total_ns = 0;
+    std::uint64_t count = 0;
+};
+
+struct TimeSplit {
+    std::uint64_t wall_ns = 0;
+    std::uint64_t on_cpu_ns = 0;
+    std::uint64_t runnable_ns = 0;
+    std::uint64_t blocked_ns = 0;
+    std::uint64_t not_recorded_ns = 0;
+    // What of not_recorded_ns lay outside the recording, and what between threads.
+    std::uint64_t outside_ns = 0;
+    std::uint64_t between_threads_ns = 0;
+    // Scheduling was not recorded: on_cpu_ns is samples times their interval, all else is not recorded.
+    bool from_samples = false;
+    std::vector<BlockedTime> blocked;  // adds up to blocked_ns; longest first
+
+    [[nodiscard]] std::uint64_t recorded_ns() const { return wall_ns - not_recorded_ns; }
+};
+
+[[nodiscard]] TimeSplit split_time(const Recording& recording, const std::vector<Interval>& intervals);
+
+// What of `intervals` lies in the window.
+[[nodiscard]] std::vector<Interval> clip(const std::vector<Interval>& intervals, Window window);
+
+// Calls `visit(const Sample&)` for each sample of the thread in [begin, end).
+template <typename Visit>
+void for_samples(const Thread& thread, Window window, Visit visit) {
+    auto place = std::lower_bound(thread.samples.begin(), thread.samples.end(), window.begin_ns,
+                                  [](const Sample& sample, std::uint64_t at_ns) { return sample.at_ns < at_ns; });
+    for (; place != thread.samples.end() && place->at_ns < window.end_ns; ++place) visit(*place);
+}
+
+}  // namespace lagtrap::analysis

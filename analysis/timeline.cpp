@@ -1,0 +1,248 @@
+#include <algorithm>
+
+#include "analysis/raw_trace.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+// In this order where two fall on the same nanosecond: a thread stops, is woken, and runs again.
+enum class EventKind : std::uint8_t { SwitchOut, Waking, SwitchIn, Lost };
+
+struct ThreadEvent {
+    std::uint64_t at_ns = 0;
+    std::uint32_t waker_tid = 0;
+    EventKind kind = EventKind::SwitchOut;
+    SwitchOut out = SwitchOut::Runnable;
+    bool by_interrupt = false;
+
+    [[nodiscard]] bool operator<(const ThreadEvent& other) const {
+        return at_ns != other.at_ns ? at_ns < other.at_ns : kind < other.kind;
+    }
+};
+
+// The kernel announces a waking before it knows whether the thread has left its CPU: one that came so shortly
+// before the thread stopped, and was followed by no other, ended that stop.
+constexpr std::uint64_t early_waking_ns = 50'000;
+
+struct OffCpuStack {
+    std::uint64_t at_ns = 0;
+    StackId stack = 0;
+};
+
+struct ThreadInput {
+    std::vector<ThreadEvent> events;
+    std::vector<OffCpuStack> off_cpu;
+};
+
+class TimelineBuilder {
+  public:
+    TimelineBuilder(RawTrace& raw, Recording& recording) : raw_(raw), recording_(recording) {}
+
+    void build();
+
+  private:
+    std::size_t place_of(std::uint32_t tid, std::uint32_t pid = 0);
+    ThreadInput& input(std::uint32_t tid) { return inputs_[place_of(tid)]; }
+    void add_known_threads();
+    void add_switches();
+    void add_cpu_switches(std::vector<RawSwitch>& switches);
+    void add_wakings();
+    void add_samples();
+    void add_unswitched_cpus();
+    void make_changes(Thread& thread, ThreadInput& input) const;
+    [[nodiscard]] StateChange initial_state(const Thread& thread, const ThreadInput& input) const;
+
+    RawTrace& raw_;
+    Recording& recording_;
+    std::vector<std::uint32_t> places_;  // by tid: place in recording_.threads + 1
+    std::vector<ThreadInput> inputs_;    // parallel to recording_.threads
+};
+
+std::size_t TimelineBuilder::place_of(std::uint32_t tid, std::uint32_t pid) {
+    if (tid >= places_.size()) places_.resize(std::max<std::size_t>(tid + 1, places_.size() * 2));
+    if (places_[tid] == 0) {
+        Thread thread;
+        thread.tid = tid;
+        recording_.threads.push_back(std::move(thread));
+        inputs_.emplace_back();
+        places_[tid] = static_cast<std::uint32_t>(recording_.threads.size());
+    }
+    const std::size_t place = places_[tid] - 1;
+    if (pid != 0 && recording_.threads[place].pid == 0) recording_.threads[place].pid = pid;
+    return place;
+}
+
+void TimelineBuilder::add_known_threads() {
+    for (const auto& [tid, known] : raw_.threads) {
+        if (tid == 0) continue;
+        Thread& thread = recording_.threads[place_of(tid, known.pid)];
+        thread.name = known.name;
+        thread.alive_at_start = known.first_seen_ns <= recording_.begin_ns;
+    }
+}
+
+void TimelineBuilder::add_cpu_switches(std::vector<RawSwitch>& switches) {
+    const auto by_time = [](const RawSwitch& a, const RawSwitch& b) { return a.at_ns < b.at_ns; };
+    if (!std::is_sorted(switches.begin(), switches.end(), by_time)) {
+        std::stable_sort(switches.begin(), switches.end(), by_time);
+    }
+    // Who ran before the first switch had run since the recording began.
+    std::uint32_t current = switches.front().prev_tid;
+    if (current != 0) input(current).events.push_back({recording_.begin_ns, 0, EventKind::SwitchIn});
+    for (const RawSwitch& change : switches) {
+        if (change.prev_tid != current && current != 0) {
+            input(current).events.push_back({change.at_ns, 0, EventKind::Lost});
+        }
+        if (change.prev_tid != 0) {
+            input(change.prev_tid).events.push_back({change.at_ns, 0, EventKind::SwitchOut, change.out});
+        }
+        if (change.next_tid != 0) {
+            input(change.next_tid).events.push_back({change.at_ns, 0, EventKind::SwitchIn});
+        }
+        current = change.next_tid;
+    }
+}
+
+void TimelineBuilder::add_switches() {
+    for (auto& [cpu, switches] : raw_.switches) {
+        recording_.has_scheduling = true;
+        add_cpu_switches(switches);
+        std::vector<RawSwitch>().swap(switches);
+    }
+}
+
+void TimelineBuilder::add_wakings() {
+    for (const RawWaking& waking : raw_.wakings) {
+        if (waking.wakee_tid == 0) continue;
+        input(waking.wakee_tid)
+            .events.push_back(
+                {waking.at_ns, waking.waker_tid, EventKind::Waking, SwitchOut::Runnable, waking.by_interrupt});
+    }
+    std::vector<RawWaking>().swap(raw_.wakings);
+}
+
+void TimelineBuilder::add_samples() {
+    for (const RawSample& sample : raw_.samples) {
+        if (sample.tid == 0) continue;
+        recording_.threads[place_of(sample.tid, sample.pid)].samples.push_back(
+            {sample.at_ns, sample.stack, sample.cpu});
+    }
+    for (const RawSample& sample : raw_.off_cpu) {
+        if (sample.tid == 0) continue;
+        inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back({sample.at_ns, sample.stack});
+    }
+}
+
+// A CPU without a switch in the whole recording ran one thread all the time; its samples say which.
+void TimelineBuilder::add_unswitched_cpus() {
+    std::map<std::uint32_t, std::uint32_t> only_thread;  // by CPU
+    for (const RawSample& sample : raw_.samples) {
+        if (raw_.switches.contains(sample.cpu)) continue;
+        const auto [place, added] = only_thread.emplace(sample.cpu, sample.tid);
+        if (!added && place->second != sample.tid) place->second = 0;
+    }
+    for (const auto& [cpu, tid] : only_thread) {
+        if (tid != 0) input(tid).events.push_back({recording_.begin_ns, 0, EventKind::SwitchIn});
+    }
+}
+
+StateChange TimelineBuilder::initial_state(const Thread& thread, const ThreadInput& input) const {
+    StateChange state;
+    state.at_ns = recording_.begin_ns;
+    if (!input.off_cpu.empty() && (input.events.empty() || input.off_cpu.front().at_ns < input.events.front().at_ns)) {
+        state.state = ThreadState::Blocked;
+        state.stack = input.off_cpu.front().stack;
+    } else if (!input.events.empty() && input.events.front().kind == EventKind::Waking) {
+        state.state = ThreadState::Blocked;
+    } else if (!input.events.empty() && input.events.front().kind == EventKind::SwitchIn && thread.alive_at_start) {
+        state.state = ThreadState::Runnable;
+    }
+    return state;
+}
+
+void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
+    const auto& events = input.events;
+    std::vector<StateChange>& changes = thread.changes;
+    changes.reserve(events.size() + 1);
+    changes.push_back(initial_state(thread, input));
+    const ThreadEvent* early = nullptr;
+    std::size_t stack_place = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const ThreadEvent& event = events[i];
+        StateChange next;
+        next.at_ns = std::max(event.at_ns, recording_.begin_ns);
+        const ThreadState state = changes.back().state;
+        switch (event.kind) {
+            case EventKind::SwitchIn:
+                if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
+                next.state = ThreadState::Running;
+                early = nullptr;
+                changes.push_back(next);
+                break;
+            case EventKind::Waking:
+                if (state == ThreadState::Running) early = &event;
+                if (state == ThreadState::Running || state == ThreadState::Runnable) break;
+                next.state = ThreadState::Runnable;
+                next.woken = true;
+                next.waker_tid = event.waker_tid;
+                next.by_interrupt = event.by_interrupt;
+                changes.push_back(next);
+                break;
+            case EventKind::Lost:
+                if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
+                break;
+            case EventKind::SwitchOut: {
+                if (state != ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
+                next.state = event.out == SwitchOut::Blocked  ? ThreadState::Blocked
+                             : event.out == SwitchOut::Exited ? ThreadState::Exited
+                                                              : ThreadState::Runnable;
+                while (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns < event.at_ns) {
+                    ++stack_place;
+                }
+                if (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns == event.at_ns) {
+                    next.stack = input.off_cpu[stack_place].stack;
+                }
+                const bool runs_next = i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
+                if (next.state == ThreadState::Blocked && early != nullptr && runs_next &&
+                    event.at_ns - early->at_ns < early_waking_ns) {
+                    next.state = ThreadState::Runnable;
+                    next.woken = true;
+                    next.waker_tid = early->waker_tid;
+                    next.by_interrupt = early->by_interrupt;
+                }
+                changes.push_back(next);
+                break;
+            }
+        }
+    }
+    if (changes.size() > 1 && changes[1].at_ns == changes[0].at_ns) changes.erase(changes.begin());
+}
+
+void TimelineBuilder::build() {
+    add_known_threads();
+    add_samples();
+    if (!raw_.switches.empty()) add_unswitched_cpus();
+    add_switches();
+    add_wakings();
+    for (std::size_t i = 0; i < recording_.threads.size(); ++i) {
+        Thread& thread = recording_.threads[i];
+        ThreadInput& input = inputs_[i];
+        std::stable_sort(input.events.begin(), input.events.end());
+        const auto by_time = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
+        std::stable_sort(input.off_cpu.begin(), input.off_cpu.end(), by_time);
+        if (!std::is_sorted(thread.samples.begin(), thread.samples.end(), by_time)) {
+            std::stable_sort(thread.samples.begin(), thread.samples.end(), by_time);
+        }
+        if (recording_.has_scheduling) make_changes(thread, input);
+        input = ThreadInput{};
+    }
+    std::sort(recording_.threads.begin(), recording_.threads.end(),
+              [](const Thread& a, const Thread& b) { return a.tid < b.tid; });
+}
+
+}  // namespace
+
+void build_timelines(RawTrace& raw, Recording& recording) { TimelineBuilder(raw, recording).build(); }
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,452 @@
+#include <cctype>
+
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+
+#include "analysis/interning.hpp"
+#include "analysis/raw_trace.hpp"
+#include "analysis/run_decoder.hpp"
+#include "analysis/trace_fields.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+using protozero::data_view;
+using protozero::pbf_reader;
+
+// Bits of the tracepoint's prev_state: EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD of the kernel's linux/sched.h as
+// TASK_REPORT shows them, and the bit above all of these, which stands for "preempted".
+constexpr std::uint64_t state_exited = 0x10 | 0x20 | 0x80;
+constexpr std::uint64_t state_preempted = 0x100;
+
+SwitchOut switch_out_of(std::uint64_t prev_state) {
+    if ((prev_state & 0xff) == 0 || (prev_state & state_preempted) != 0) return SwitchOut::Runnable;
+    return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
+}
+
+// The parts of a TracePacket that matter; its fields may stand in any order.
+struct Packet {
+    std::uint64_t at_ns = 0;
+    std::uint64_t flags = 0;
+    std::uint32_t sequence = 0;
+    std::vector<data_view> interned;
+    std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
+    data_view defaults;
+};
+
+// A packet sequence: what its packets refer to, and what its samples are.
+struct Sequence {
+    Interning interning;
+    bool off_cpu = false;
+};
+
+class TraceDecoder {
+  public:
+    Result<RawTrace> decode(std::string_view trace);
+
+  private:
+    static Packet split_packet(data_view message);
+    void take_packet(const Packet& packet);
+    void take_defaults(data_view message, Sequence& sequence) const;
+    void take_ftrace(data_view message);
+    void take_ftrace_event(data_view message, std::uint32_t cpu);
+    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu);
+    void take_waking(data_view message, std::uint64_t at_ns, std::uint32_t waker, std::uint64_t flags);
+    void take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence);
+    void take_process_tree(data_view message, std::uint64_t at_ns);
+    void take_process(data_view message);
+    void take_thread(data_view message, std::uint64_t at_ns);
+    void take_track(data_view message, std::uint64_t at_ns);
+    void name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name, std::uint64_t at_ns);
+
+    RawTrace trace_;
+    std::unordered_map<std::uint32_t, Sequence> sequences_;
+    RunDecoder runs_;
+};
+
+Packet TraceDecoder::split_packet(data_view message) {
+    Packet packet;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::packet::timestamp:
+                packet.at_ns = reader.get_uint64();
+                break;
+            case fields::packet::sequence_id:
+                packet.sequence = reader.get_uint32();
+                break;
+            case fields::packet::sequence_flags:
+                packet.flags = reader.get_uint64();
+                break;
+            case fields::packet::interned_data:
+                packet.interned.push_back(reader.get_view());
+                break;
+            case fields::packet::defaults:
+                packet.defaults = reader.get_view();
+                break;
+            case fields::packet::ftrace_events:
+            case fields::packet::process_tree:
+            case fields::packet::track_event:
+            case fields::packet::track_descriptor:
+            case fields::packet::perf_sample: {
+                const std::uint32_t field = reader.tag_and_type();
+                packet.parts.emplace_back(field, reader.get_view());
+                break;
+            }
+            default:
+                reader.skip();
+        }
+    }
+    return packet;
+}
+
+void TraceDecoder::take_packet(const Packet& packet) {
+    if (!sequences_.contains(packet.sequence) && sequences_.size() > 2 * cpu_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    Sequence& sequence = sequences_[packet.sequence];
+    if ((packet.flags & fields::packet::incremental_state_cleared) != 0) sequence = Sequence{};
+    for (const data_view& interned : packet.interned) sequence.interning.add(interned, trace_);
+    if (packet.defaults.size() > 0) take_defaults(packet.defaults, sequence);
+    for (const auto& [field, message] : packet.parts) {
+        switch (field) {
+            case fields::packet::ftrace_events:
+                take_ftrace(message);
+                break;
+            case fields::packet::process_tree:
+                take_process_tree(message, packet.at_ns);
+                break;
+            case fields::packet::track_event:
+                runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
+                break;
+            case fields::packet::track_descriptor:
+                take_track(message, packet.at_ns);
+                break;
+            default:
+                take_sample(message, packet.at_ns, sequence);
+        }
+    }
+}
+
+void TraceDecoder::take_defaults(data_view message, Sequence& sequence) const {
+    pbf_reader defaults(message);
+    while (defaults.next(12, protozero::pbf_wire_type::length_delimited)) {
+        pbf_reader perf(defaults.get_view());
+        while (perf.next(1, protozero::pbf_wire_type::length_delimited)) {
+            pbf_reader timebase(perf.get_view());
+            while (timebase.next()) {
+                if (timebase.tag_and_type() == fields::timebase::tracepoint) sequence.off_cpu = true;
+                timebase.skip();
+            }
+        }
+    }
+}
+
+void TraceDecoder::take_ftrace(data_view message) {
+    std::uint32_t cpu = 0;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        if (reader.tag_and_type() == fields::ftrace_bundle::cpu) {
+            cpu = reader.get_uint32();
+        } else {
+            reader.skip();
+        }
+    }
+    if (cpu >= cpu_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    pbf_reader events(message);
+    while (events.next() && !trace_.too_large()) {
+        if (events.tag_and_type() == fields::ftrace_bundle::event) {
+            take_ftrace_event(events.get_view(), cpu);
+        } else {
+            events.skip();
+        }
+    }
+}
+
+void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu) {
+    std::uint64_t at_ns = 0;
+    std::uint64_t flags = 0;
+    std::uint32_t tid = 0;
+    data_view switching, waking;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::ftrace_event::timestamp:
+                at_ns = reader.get_uint64();
+                break;
+            case fields::ftrace_event::tid:
+                tid = reader.get_uint32();
+                break;
+            case fields::ftrace_event::common_flags:
+                flags = reader.get_uint64();
+                break;
+            case fields::ftrace_event::sched_switch:
+                switching = reader.get_view();
+                break;
+            case fields::ftrace_event::sched_waking:
+                waking = reader.get_view();
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    if (switching.size() > 0) take_switch(switching, at_ns, cpu);
+    if (waking.size() > 0) take_waking(waking, at_ns, tid, flags);
+}
+
+void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu) {
+    RawSwitch event;
+    std::uint64_t state = 0;
+    event.at_ns = at_ns;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::sched_switch::prev_tid:
+                event.prev_tid = reader.get_uint32();
+                break;
+            case fields::sched_switch::prev_state:
+                state = reader.get_uint64();
+                break;
+            case fields::sched_switch::next_tid:
+                event.next_tid = reader.get_uint32();
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    if (event.prev_tid >= tid_limit || event.next_tid >= tid_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    event.out = switch_out_of(state);
+    trace_.switches[cpu].push_back(event);
+    ++trace_.records;
+}
+
+void TraceDecoder::take_waking(data_view message, std::uint64_t at_ns, std::uint32_t waker, std::uint64_t flags) {
+    RawWaking event;
+    event.at_ns = at_ns;
+    event.waker_tid = waker;
+    event.by_interrupt = (flags & fields::ftrace_event::in_interrupt) != 0;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        if (reader.tag_and_type() == fields::sched_waking::tid) {
+            event.wakee_tid = reader.get_uint32();
+        } else {
+            reader.skip();
+        }
+    }
+    if (event.waker_tid >= tid_limit || event.wakee_tid >= tid_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    trace_.wakings.push_back(event);
+    ++trace_.records;
+}
+
+void TraceDecoder::take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence) {
+    RawSample sample;
+    std::uint64_t stack = 0;
+    sample.at_ns = at_ns;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::perf_sample::cpu:
+                sample.cpu = reader.get_uint32();
+                break;
+            case fields::perf_sample::pid:
+                sample.pid = reader.get_uint32();
+                break;
+            case fields::perf_sample::tid:
+                sample.tid = reader.get_uint32();
+                break;
+            case fields::perf_sample::callstack:
+                stack = reader.get_uint64();
+                break;
+            default:
+                reader.skip();
+        }
+    }
+    if (sample.tid >= tid_limit || sample.cpu >= cpu_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    const auto known = sequence.interning.stack(stack);
+    if (!known && stack != 0) ++trace_.unreadable;
+    sample.stack = known.value_or(0);
+    (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
+    ++trace_.records;
+}
+
+void TraceDecoder::take_process_tree(data_view message, std::uint64_t at_ns) {
+    pbf_reader reader(message);
+    while (reader.next() && !trace_.too_large()) {
+        switch (reader.tag_and_type()) {
+            case fields::process_tree::process:
+                take_process(reader.get_view());
+                break;
+            case fields::process_tree::thread:
+                take_thread(reader.get_view(), at_ns);
+                break;
+            default:
+                reader.skip();
+        }
+    }
+}
+
+void TraceDecoder::take_process(data_view message) {
+    constexpr std::size_t command_line_limit = 4096;
+    Process process;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::process_tree::of_process::pid:
+                process.pid = reader.get_uint32();
+                break;
+            case fields::process_tree::of_process::parent_pid:
+                process.parent_pid = reader.get_uint32();
+                break;
+            case fields::process_tree::of_process::uid:
+                process.uid = reader.get_uint32();
+                break;
+            case fields::process_tree::of_process::command_line: {
+                const auto part = reader.get_view();
+                if (process.command_line.size() >= command_line_limit) break;
+                if (!process.command_line.empty()) process.command_line += ' ';
+                process.command_line += printable({part.data(), std::min(part.size(), command_line_limit)});
+                break;
+            }
+            default:
+                reader.skip();
+        }
+    }
+    if (process.pid >= tid_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    trace_.name_bytes += process.command_line.size();
+    ++trace_.records;
+    Process& known = trace_.processes[process.pid];
+    process.name = known.name;
+    known = std::move(process);
+}
+
+void TraceDecoder::take_thread(data_view message, std::uint64_t at_ns) {
+    std::uint64_t tid = 0;
+    std::uint64_t pid = 0;
+    std::string_view name;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::process_tree::of_thread::tid:
+                tid = reader.get_uint64();
+                break;
+            case fields::process_tree::of_thread::pid:
+                pid = reader.get_uint64();
+                break;
+            case fields::process_tree::of_thread::name: {
+                const auto view = reader.get_view();
+                name = {view.data(), view.size()};
+                break;
+            }
+            default:
+                reader.skip();
+        }
+    }
+    name_thread(tid, pid, name, at_ns);
+}
+
+void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
+    pbf_reader reader(message);
+    while (reader.next()) {
+        const std::uint32_t field = reader.tag_and_type();
+        if (field != fields::track_descriptor::thread && field != fields::track_descriptor::process) {
+            reader.skip();
+            continue;
+        }
+        const bool is_thread = field == fields::track_descriptor::thread;
+        std::uint64_t pid = 0;
+        std::uint64_t tid = 0;
+        std::string_view name;
+        pbf_reader part(reader.get_view());
+        while (part.next()) {
+            const std::uint32_t tag = part.tag_and_type();
+            if (tag == fields::track_descriptor::of_thread::pid) {
+                pid = part.get_uint64();  // of_process::pid has the same number
+            } else if (is_thread && tag == fields::track_descriptor::of_thread::tid) {
+                tid = part.get_uint64();
+            } else if (tag == (is_thread ? fields::track_descriptor::of_thread::name
+                                         : fields::track_descriptor::of_process::name)) {
+                const auto view = part.get_view();
+                name = {view.data(), view.size()};
+            } else {
+                part.skip();
+            }
+        }
+        if (is_thread) {
+            name_thread(tid, pid, name, at_ns);
+        } else if (pid < tid_limit && !name.empty()) {
+            Process& process = trace_.processes[static_cast<std::uint32_t>(pid)];
+            process.pid = static_cast<std::uint32_t>(pid);
+            process.name = trace_.intern(printable(name.substr(0, 4096)));
+        }
+    }
+}
+
+void TraceDecoder::name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name, std::uint64_t at_ns) {
+    if (tid >= tid_limit || pid >= tid_limit) {
+        ++trace_.unreadable;
+        return;
+    }
+    ++trace_.records;
+    RawThread& thread = trace_.threads[static_cast<std::uint32_t>(tid)];
+    if (pid != 0) thread.pid = static_cast<std::uint32_t>(pid);
+    if (!name.empty()) thread.name = trace_.intern(printable(name.substr(0, 4096)));
+    thread.first_seen_ns = std::min(thread.first_seen_ns, at_ns);
+}
+
+Result<RawTrace> TraceDecoder::decode(std::string_view trace) {
+    std::uint64_t packets = 0;
+    try {
+        pbf_reader reader(trace.data(), trace.size());
+        while (reader.next()) {
+            if (reader.tag_and_type() != fields::trace::packet) {
+                reader.skip();
+                continue;
+            }
+            ++packets;
+            take_packet(split_packet(reader.get_view()));
+            if (trace_.too_large()) {
+                return make_error(ErrorKind::TooLarge,
+                                  "the trace holds more than 128 M records or 1 GiB of names; nothing was kept of it");
+            }
+        }
+    } catch (const protozero::exception& problem) {
+        return make_error(ErrorKind::Invalid,
+                          "the trace is damaged in packet " + std::to_string(packets) + ": " + problem.what());
+    }
+    runs_.finish(trace_);
+    return std::move(trace_);
+}
+
+}  // namespace
+
+NameId RawTrace::intern(std::string_view text) {
+    if (text.empty()) return 0;
+    const auto [place, added] = name_ids_.try_emplace(std::string(text), static_cast<NameId>(names.size()));
+    if (added) {
+        names.emplace_back(text);
+        name_bytes += 2 * text.size();
+    }
+    return place->second;
+}
+
+Result<RawTrace> decode_trace(std::string_view trace) { return TraceDecoder().decode(trace); }
+
+}  // namespace lagtrap::analysis

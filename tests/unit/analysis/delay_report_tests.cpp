@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_report.hpp"
+#include "analysis/folded.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis {
+namespace {
+
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
+
+const FunctionTime* find(const std::vector<FunctionTime>& functions, const std::string& name) {
+    for (const FunctionTime& function : functions) {
+        if (function.name == name) return &function;
+    }
+    return nullptr;
+}
+
+// 90 ms of burning in a delay of 100 ms, 10 ms of something else.
+TraceBuilder burner() {
+    TraceBuilder builder(200 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(20 * ms, 110 * ms, 0, 10, 10, {"_start", "main", "run_once", "planted_cpu_burn"});
+    builder.samples(110 * ms, 120 * ms, 0, 10, 10, {"_start", "main", "run_once", "k:do_syscall_64", "k:getpid"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    return builder;
+}
+
+TEST(DelayReport, names_the_function_that_used_the_cpu) {
+    const TraceBuilder builder = burner();
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(report.samples, 100);
+    ASSERT_FALSE(report.functions.empty());
+    const FunctionTime* planted = find(report.functions, "planted_cpu_burn");
+    ASSERT_NE(planted, nullptr);
+    EXPECT_NEAR(report.share(planted->total_ns()), 0.9, 0.001);
+    EXPECT_EQ(planted->on_cpu_ns, planted->self_on_cpu_ns);
+    // The caller comes before main, since it is nearer to what happened; _start says nothing.
+    EXPECT_EQ(report.functions[0].name, "run_once");
+    EXPECT_EQ(report.functions[1].name, "main");
+    EXPECT_EQ(find(report.functions, "_start"), nullptr);
+    ASSERT_EQ(report.kernel_functions.size(), 1);
+    EXPECT_EQ(report.kernel_functions[0].name, "getpid");
+    EXPECT_NEAR(report.share(report.kernel_functions[0].total_ns()), 0.1, 0.001);
+    ASSERT_FALSE(report.stacks.empty());
+    EXPECT_EQ(report.stacks[0].frames.back(), "planted_cpu_burn");
+    EXPECT_EQ(report.stacks[1].kernel_from, 3);
+}
+
+TEST(DelayReport, recursion_counts_once) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 10)
+        .samples(10 * ms, 20 * ms, 0, 10, 10, {"main", "descend", "descend", "descend"});
+    builder.run(TraceBuilder::delay(1, "work", at(10 * ms), 10 * ms, 1 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(find(report.functions, "descend")->total_ns(), 10 * ms);
+}
+
+TEST(DelayReport, names_the_function_that_slept) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10).switched(21 * ms, 0, 10, 1, 0);
+    builder.off_cpu(21 * ms, 10, 10, {"main", "planted_sleep", "clock_nanosleep", "k:do_nanosleep", "k:schedule"});
+    builder.waking(119 * ms, 0, 0, 10, true).switched(119 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    const FunctionTime* planted = find(report.functions, "planted_sleep");
+    ASSERT_NE(planted, nullptr);
+    EXPECT_NEAR(report.share(planted->total_ns()), 0.98, 0.001);
+    EXPECT_EQ(planted->reason, "sleep");
+    EXPECT_EQ(planted->on_cpu_ns, 0);
+    ASSERT_EQ(report.wakers.size(), 1);
+    EXPECT_TRUE(report.wakers[0].interrupt);
+}
+
+TEST(DelayReport, finds_the_holder_of_a_lock) {
+    TraceBuilder builder(200 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "lock-holder");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11).switched(25 * ms, 0, 10, 1, 0);
+    builder.off_cpu(25 * ms, 10, 10, {"main", "pthread_mutex_lock", "k:futex_wait", "k:schedule"});
+    builder.samples(3 * ms, 130 * ms, 1, 10, 11, {"clone3", "start_thread", "planted_lock_holder"});
+    builder.waking(115 * ms, 1, 11, 10).switched(116 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    ASSERT_EQ(report.wakers.size(), 1);
+    const WakerReport& holder = report.wakers[0];
+    EXPECT_EQ(holder.thread, "lock-holder");
+    EXPECT_EQ(holder.process, "app");
+    EXPECT_EQ(holder.reason, "lock (futex)");
+    EXPECT_EQ(holder.blocked_ns, 90 * ms);
+    EXPECT_EQ(holder.split.on_cpu_ns, 90 * ms);
+    ASSERT_FALSE(holder.functions.empty());
+    EXPECT_EQ(holder.functions[0].name, "planted_lock_holder");
+    EXPECT_EQ(holder.functions[0].on_cpu_ns, 90 * ms);
+}
+
+TEST(DelayReport, stages_add_up_to_the_delay) {
+    TraceBuilder builder(200 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    auto delay = TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10);
+    delay.stages = {{"prepare", 5 * ms, 10}, {"execute", 15 * ms, 10}};
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, delay);
+    ASSERT_EQ(report.stages.size(), 3);
+    EXPECT_EQ(report.stages[0].name, "");
+    EXPECT_EQ(report.stages[0].duration_ns, 5 * ms);
+    EXPECT_EQ(report.stages[1].duration_ns, 10 * ms);
+    EXPECT_EQ(report.stages[2].duration_ns, 85 * ms);
+    EXPECT_EQ(report.stages[2].split.on_cpu_ns, 85 * ms);
+}
+
+TEST(DelayReport, shares_are_of_what_was_recorded) {
+    TraceBuilder builder(200 * ms);
+    builder.switched(80 * ms, 0, 10, 1, 0).samples(0, 80 * ms, 0, 10, 10, {"main", "burn"});
+    builder.run(TraceBuilder::delay(1, "work", -20 * at(ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(report.split.outside_ns, 20 * ms);
+    EXPECT_EQ(report.split.on_cpu_ns, 80 * ms);
+    EXPECT_NEAR(report.share(find(report.functions, "burn")->total_ns()), 1.0, 0.001);
+}
+
+TEST(MachineReport, counts_cpu_time_of_processes_and_idle) {
+    TraceBuilder builder(100 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "app").thread(20, 20, "other");
+    builder.switched(10 * ms, 0, 0, 0, 10).switched(50 * ms, 0, 10, 1, 0);
+    builder.switched(10 * ms, 1, 0, 0, 11).switched(20 * ms, 1, 11, 1, 20).switched(30 * ms, 1, 20, 1, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto machine = report_machine(*recording);
+    EXPECT_EQ(machine.busy_ns, 60 * ms);
+    ASSERT_EQ(machine.processes.size(), 2);
+    EXPECT_EQ(machine.processes[0].name, "app");
+    EXPECT_EQ(machine.processes[0].cpu_ns, 50 * ms);
+    EXPECT_EQ(machine.processes[1].name, "other");
+    EXPECT_NEAR(machine.share(machine.busy_ns), 0.3, 0.001);
+}
+
+TEST(QualityReport, tells_losses_and_shares) {
+    TraceBuilder builder(100 * ms, 2);
+    builder.system.quality.samples_lost = 5;
+    builder.system.quality.stacks_lost = 7;
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto quality = report_quality(*recording);
+    ASSERT_EQ(quality.lost.size(), 2);
+    EXPECT_EQ(quality.lost[0].what, "samples");
+    EXPECT_EQ(quality.lost[0].count, 5);
+    EXPECT_DOUBLE_EQ(quality.stacks_complete, 0.97);
+    EXPECT_DOUBLE_EQ(quality.frames_named, 0.99);
+    EXPECT_DOUBLE_EQ(quality.own_cost, 0.001);
+}
+
+TEST(Folded, sums_stacks_in_microseconds) {
+    const TraceBuilder builder = burner();
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(folded_text(fold_recording(*recording, FoldedKind::OnCpu)),
+              "app;app;_start;main;run_once;do_syscall_64_[k];getpid_[k] 10000\n"
+              "app;app;_start;main;run_once;planted_cpu_burn 90000\n");
+    EXPECT_EQ(folded_text(fold_delay(*recording, builder.system.delays[0], FoldedKind::OnCpu)),
+              "app;app;_start;main;run_once;do_syscall_64_[k];getpid_[k] 10000\n"
+              "app;app;_start;main;run_once;planted_cpu_burn 90000\n");
+    EXPECT_EQ(folded_text(fold_delay(*recording, builder.system.delays[0], FoldedKind::OffCpu)), "");
+}
+
+TEST(Folded, off_cpu_counts_blocked_time) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "a;b").switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "k:ep_poll"});
+    builder.waking(30 * ms, 1, 0, 10, true).switched(31 * ms, 0, 0, 0, 10);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(folded_text(fold_recording(*recording, FoldedKind::OffCpu)), "a:b;a:b;main;ep_poll_[k] 20000\n");
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis

@@ -1,0 +1,199 @@
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_report.hpp"
+#include "analysis/folded.hpp"
+#include "analysis/recording.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis {
+namespace {
+
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr std::uint64_t begin = TraceBuilder::begin_ns;
+
+TraceBuilder small_recording() {
+    TraceBuilder builder(100 * ms);
+    builder.process(10, "/usr/bin/app --fast").thread(10, 10, "app").thread(10, 11, "helper");
+    builder.off_cpu(0, 10, 11, {"helper_main", "k:do_futex"});
+    builder.switched(10 * ms, 0, 10, 1, 11).off_cpu(10 * ms, 10, 10, {"main", "wait_here", "k:ep_poll"});
+    builder.waking(20 * ms, 0, 11, 10).switched(21 * ms, 0, 11, 0, 10);
+    builder.samples(2 * ms, 8 * ms, 0, 10, 10, {"main", "work", "?:/lib/libz.so.1"});
+    auto delay = TraceBuilder::delay(7, "query", static_cast<std::int64_t>(5 * ms), 30 * ms, 10 * ms, 10, 10);
+    delay.stages = {{"parse", 1 * ms, 10}, {"execute", 4 * ms, 10}};
+    builder.run(delay);
+    builder.run(TraceBuilder::delay(8, "query", static_cast<std::int64_t>(50 * ms), 1 * ms, 10 * ms, 10, 10), false);
+    return builder;
+}
+
+TEST(Recording, holds_what_the_trace_says) {
+    const auto recording = small_recording().decode();
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(recording->begin_ns, begin);
+    EXPECT_EQ(recording->end_ns, begin + 100 * ms);
+    EXPECT_EQ(recording->unreadable, 0);
+    EXPECT_TRUE(recording->has_scheduling);
+    ASSERT_EQ(recording->threads.size(), 2);
+    EXPECT_EQ(recording->process_name(10), "app");
+    EXPECT_EQ(recording->thread_name(11), "helper");
+    EXPECT_EQ(recording->processes.at(10).command_line, "/usr/bin/app --fast");
+    EXPECT_EQ(recording->processes.at(10).uid, 1000);
+
+    const Thread& thread = *recording->find_thread(10);
+    ASSERT_EQ(thread.samples.size(), 6);
+    const auto stack = recording->stacks[thread.samples[0].stack];
+    ASSERT_EQ(stack.size(), 3);
+    EXPECT_EQ(recording->name(recording->frames[stack[1]].label), "work");
+    EXPECT_EQ(recording->name(recording->frames[stack[2]].label), "[libz.so.1]");
+    EXPECT_FALSE(recording->frames[stack[2]].named);
+    EXPECT_EQ(recording->name(recording->frames[stack[2]].module), "/lib/libz.so.1");
+}
+
+TEST(Recording, holds_runs_and_stages) {
+    const auto recording = small_recording().decode();
+    ASSERT_TRUE(recording);
+    ASSERT_EQ(recording->runs.size(), 2);
+    const analysis::Run& run = *recording->find_run(7);
+    EXPECT_EQ(run.event, "query");
+    EXPECT_TRUE(run.delay);
+    EXPECT_EQ(run.begin_ns, begin + 5 * ms);
+    EXPECT_EQ(run.end_ns, begin + 35 * ms);
+    EXPECT_EQ(run.threshold_ns, 10 * ms);
+    ASSERT_EQ(run.stages.size(), 2);
+    EXPECT_EQ(run.stages[0].name, "parse");
+    EXPECT_EQ(run.stages[0].end_ns, begin + 9 * ms);
+    EXPECT_EQ(run.stages[1].end_ns, begin + 35 * ms);
+    EXPECT_FALSE(recording->find_run(8)->delay);
+    EXPECT_EQ(recording->find_run(9), nullptr);
+}
+
+TEST(Recording, works_out_states_of_threads) {
+    const auto recording = small_recording().decode();
+    ASSERT_TRUE(recording);
+    const auto& app = recording->find_thread(10)->changes;
+    ASSERT_EQ(app.size(), 4);
+    EXPECT_EQ(app[0].state, ThreadState::Running);
+    EXPECT_EQ(app[0].at_ns, begin);
+    EXPECT_EQ(app[1].state, ThreadState::Blocked);
+    EXPECT_EQ(recording->stacks[app[1].stack].size(), 3);
+    EXPECT_EQ(app[2].state, ThreadState::Runnable);
+    EXPECT_TRUE(app[2].woken);
+    EXPECT_EQ(app[2].waker_tid, 11);
+    EXPECT_EQ(app[3].state, ThreadState::Running);
+
+    const auto& helper = recording->find_thread(11)->changes;
+    ASSERT_EQ(helper.size(), 3);
+    EXPECT_EQ(helper[0].state, ThreadState::Blocked);  // asleep when the recording began
+    EXPECT_NE(helper[0].stack, 0);
+    EXPECT_EQ(helper[2].state, ThreadState::Runnable);
+    EXPECT_FALSE(helper[2].woken);
+}
+
+TEST(Recording, lost_switches_leave_unknown_time) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").thread(10, 11, "other");
+    builder.switched(10 * ms, 0, 0, 0, 10);
+    // 10's stop and 11's start are missing: 11 stops on the CPU where 10 ran.
+    builder.switched(30 * ms, 0, 11, 1, 0).switched(50 * ms, 0, 0, 0, 10);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto& changes = recording->find_thread(10)->changes;
+    ASSERT_EQ(changes.size(), 3);
+    EXPECT_EQ(changes[1].at_ns, begin + 10 * ms);
+    EXPECT_EQ(changes[1].state, ThreadState::NotRecorded);
+    EXPECT_EQ(changes[2].state, ThreadState::Running);
+    EXPECT_EQ(recording->find_thread(11)->changes[0].state, ThreadState::NotRecorded);
+}
+
+TEST(Recording, a_cpu_without_switches_ran_its_sampled_thread) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(10 * ms, 0, 0, 0, 12).samples(0, 100 * ms, 1, 10, 10, {"main", "spin"});
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->find_thread(10)->changes.back().state, ThreadState::Running);
+    EXPECT_EQ(recording->find_thread(10)->changes.back().at_ns, begin);
+}
+
+TEST(Recording, references_to_nothing_are_left_out_and_counted) {
+    TraceBuilder builder(100 * ms);
+    builder.sample(1 * ms, 0, 10, 10, {"main"}).sample(2 * ms, 0, 10, 10, {"main"});
+    // The second packet refers to what the first defined: taken alone, it refers to nothing.
+    const std::string trace = builder.trace();
+    const std::string second = trace.substr(2 + static_cast<unsigned char>(trace[1]));
+    const auto recording = decode_recording(second, builder.system);
+    ASSERT_TRUE(recording) << recording.error().message;
+    ASSERT_EQ(recording->find_thread(10)->samples.size(), 1);
+    EXPECT_EQ(recording->find_thread(10)->samples[0].stack, 0);
+    EXPECT_EQ(recording->unreadable, 1);
+}
+
+TEST(Recording, thread_ids_beyond_the_kernels_are_left_out) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(1 * ms, 0, 4'000'000'000, 0, 10).waking(2 * ms, 0, 10, 4'194'304);
+    builder.sample(3 * ms, 0, 1, 4'194'304, {"main"}).thread(10, 4'194'304, "name");
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->unreadable, 4);
+    EXPECT_TRUE(recording->threads.empty());
+}
+
+TEST(Recording, names_are_made_printable) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "evil\x1b[2J\n").sample(1 * ms, 0, 10, 10, {"fn\x07"});
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    for (const std::string& name : recording->names) {
+        for (const char c : name) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
+    }
+}
+
+TEST(Recording, cut_traces_are_read_or_refused) {
+    const TraceBuilder builder = small_recording();
+    const std::string whole = builder.trace();
+    std::size_t refused = 0;
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        const auto cut = decode_recording(std::string_view(whole).substr(0, size), builder.system);
+        if (cut) continue;  // cut between two packets
+        ++refused;
+        EXPECT_EQ(cut.error().kind, ErrorKind::Invalid);
+        EXPECT_THAT(cut.error().message, testing::StartsWith("the trace is damaged in packet"));
+    }
+    EXPECT_GT(refused, whole.size() / 2);
+}
+
+// Whatever the bytes are, reading and every question end; the sanitizers' builds look at how.
+TEST(Recording, changed_bytes_do_no_harm) {
+    const TraceBuilder builder = small_recording();
+    const std::string whole = builder.trace();
+    std::mt19937 random(20261121);
+    std::size_t read = 0;
+    for (int round = 0; round < 4000; ++round) {
+        std::string bytes = whole;
+        for (std::uint32_t i = 0; i <= random() % 8; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+        const auto recording = decode_recording(bytes, builder.system);
+        if (!recording) continue;
+        ++read;
+        const DelayReport report = report_delay(*recording, recording->system.delays.front());
+        EXPECT_EQ(report.split.wall_ns, 30 * ms);
+        (void)report_machine(*recording);
+        (void)report_quality(*recording);
+        (void)folded_text(fold_recording(*recording, FoldedKind::OnCpu));
+        (void)folded_text(fold_delay(*recording, recording->system.delays.front(), FoldedKind::OffCpu));
+    }
+    EXPECT_GT(read, 100);
+}
+
+TEST(Recording, system_files_of_impossible_times_are_refused) {
+    TraceBuilder builder = small_recording();
+    builder.system.length_ns = UINT64_MAX;
+    EXPECT_FALSE(builder.decode());
+    builder.system.length_ns = 1000;
+    builder.system.started_boottime_ns = UINT64_MAX - 10;
+    EXPECT_FALSE(builder.decode());
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis

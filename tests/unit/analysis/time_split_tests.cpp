@@ -1,0 +1,185 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/block_reason.hpp"
+#include "analysis/time_split.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis {
+namespace {
+
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr std::uint64_t begin = TraceBuilder::begin_ns;
+
+std::uint64_t sum_of_parts(const TimeSplit& split) {
+    return split.on_cpu_ns + split.runnable_ns + split.blocked_ns + split.not_recorded_ns;
+}
+
+// Thread 10: runs to 10 ms, waits for a lock to 20 ms, for a CPU to 22 ms, runs to 30 ms, is preempted to 34 ms,
+// runs to 40 ms, sleeps to 90 ms, runs to the recording's end at 100 ms.
+TraceBuilder busy_thread() {
+    TraceBuilder builder(100 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
+    builder.switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
+    builder.waking(20 * ms, 1, 11, 10).switched(22 * ms, 0, 0, 0, 10);
+    builder.switched(30 * ms, 0, 10, 0, 12).switched(34 * ms, 0, 12, 1, 10).off_cpu(34 * ms, 12, 12, {"other"});
+    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
+    builder.waking(90 * ms, 0, 0, 10, true).switched(90 * ms, 0, 0, 0, 10);
+    return builder;
+}
+
+TEST(TimeSplit, parts_are_right_and_add_up) {
+    const auto recording = busy_thread().decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 100 * ms}));
+    EXPECT_EQ(split.wall_ns, 100 * ms);
+    EXPECT_EQ(split.on_cpu_ns, (10 + 8 + 6 + 10) * ms);
+    EXPECT_EQ(split.runnable_ns, (2 + 4) * ms);
+    EXPECT_EQ(split.blocked_ns, (10 + 50) * ms);
+    EXPECT_EQ(split.not_recorded_ns, 0);
+    ASSERT_EQ(split.blocked.size(), 2);
+    EXPECT_EQ(split.blocked[0].reason, "sleep");
+    EXPECT_EQ(split.blocked[0].total_ns, 50 * ms);
+    EXPECT_EQ(split.blocked[1].reason, "lock (futex)");
+    EXPECT_EQ(split.blocked[1].total_ns, 10 * ms);
+}
+
+TEST(TimeSplit, adds_up_for_every_window) {
+    const auto recording = busy_thread().decode();
+    ASSERT_TRUE(recording);
+    for (std::uint64_t from = begin - 20 * ms; from < begin + 130 * ms; from += 3 * ms + 7) {
+        for (std::uint64_t length = 0; length < 140 * ms; length += 11 * ms + 3) {
+            const auto intervals = intervals_of_thread(*recording, 10, {from, from + length});
+            const auto split = split_time(*recording, intervals);
+            ASSERT_EQ(split.wall_ns, length);
+            ASSERT_EQ(sum_of_parts(split), length);
+            std::uint64_t at = from;
+            for (const Interval& interval : intervals) {
+                ASSERT_EQ(interval.begin_ns, at);
+                at = interval.end_ns;
+            }
+        }
+    }
+}
+
+TEST(TimeSplit, time_outside_the_recording_is_unknown) {
+    const auto recording = busy_thread().decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin - 30 * ms, begin + 105 * ms}));
+    EXPECT_EQ(split.outside_ns, 35 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 35 * ms);
+    const auto stranger = split_time(*recording, intervals_of_thread(*recording, 99, {begin, begin + 5 * ms}));
+    EXPECT_EQ(stranger.not_recorded_ns, 5 * ms);
+    EXPECT_EQ(stranger.outside_ns, 0);
+}
+
+TEST(TimeSplit, names_who_ended_a_wait) {
+    const auto recording = busy_thread().decode();
+    ASSERT_TRUE(recording);
+    const auto intervals = intervals_of_thread(*recording, 10, {begin, begin + 100 * ms});
+    std::vector<Interval> blocked;
+    for (const Interval& interval : intervals) {
+        if (interval.state == ThreadState::Blocked) blocked.push_back(interval);
+    }
+    ASSERT_EQ(blocked.size(), 2);
+    EXPECT_EQ(blocked[0].waker_tid, 11);
+    EXPECT_FALSE(blocked[0].by_interrupt);
+    EXPECT_TRUE(blocked[1].by_interrupt);
+}
+
+TEST(TimeSplit, a_waking_just_before_the_stop_ends_it) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    builder.waking(10 * ms, 1, 11, 10).switched(10 * ms + 2000, 0, 10, 1, 0).switched(15 * ms, 0, 0, 0, 10);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin + ms, begin + 20 * ms}));
+    EXPECT_EQ(split.blocked_ns, 0);
+    EXPECT_EQ(split.runnable_ns, 5 * ms - 2000);
+}
+
+TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
+    TraceBuilder builder(100 * ms);
+    builder.samples(10 * ms, 30 * ms, 0, 10, 10, {"main"});
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 50 * ms}));
+    EXPECT_TRUE(split.from_samples);
+    EXPECT_EQ(split.on_cpu_ns, 20 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 30 * ms);
+}
+
+// A run begun on thread 10 and ended on 11: 10 queues it at 20 ms, waking 11; or nobody saw the handing over.
+TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "front").thread(10, 11, "worker");
+    builder.off_cpu(0, 10, 11, {"worker_main", "k:do_futex"}).switched(1 * ms, 0, 0, 0, 10);
+    builder.waking(20 * ms, 0, 10, 11).switched(23 * ms, 1, 0, 0, 11);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.end_tid = 11;
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(split.wall_ns, 40 * ms);
+    EXPECT_EQ(split.on_cpu_ns, 10 * ms + 27 * ms);
+    EXPECT_EQ(split.runnable_ns, 3 * ms);
+    EXPECT_EQ(split.between_threads_ns, 0);
+
+    delay.begin_ns = begin + 25 * ms;
+    const auto unseen = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(unseen.between_threads_ns, 40 * ms);
+    EXPECT_EQ(unseen.not_recorded_ns, 40 * ms);
+}
+
+TEST(TimeSplit, stages_say_which_thread_had_the_run) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.end_tid = 11;
+    delay.stages = {{"queued", 10 * ms, 10}, {"picked", 15 * ms, 11}};
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(split.on_cpu_ns, 10 * ms + 25 * ms);
+    EXPECT_EQ(split.between_threads_ns, 5 * ms);
+}
+
+TEST(BlockReason, reads_kernel_functions) {
+    EXPECT_EQ(reason_of_function("futex_wait_queue"), "lock (futex)");
+    EXPECT_EQ(reason_of_function("do_nanosleep"), "sleep");
+    EXPECT_EQ(reason_of_function("ep_poll"), "events");
+    EXPECT_EQ(reason_of_function("tcp_recvmsg_locked"), "network");
+    EXPECT_EQ(reason_of_function("unix_stream_read_generic"), "local socket");
+    EXPECT_EQ(reason_of_function("anon_pipe_read"), "pipe");
+    EXPECT_EQ(reason_of_function("do_wait"), "child process");
+    EXPECT_EQ(reason_of_function("jbd2_log_wait_commit [jbd2]"), "disk");
+    EXPECT_EQ(reason_of_function("filemap_fault"), "page fault");
+    EXPECT_EQ(reason_of_function("rwsem_down_write_slowpath.constprop.0"), "lock in the kernel");
+    EXPECT_EQ(reason_of_function("do_wait_intr"), "");
+    EXPECT_EQ(reason_of_function("nothing_known"), "");
+}
+
+std::string reason_of(const TraceBuilder::Stack& stack) {
+    TraceBuilder builder(100 * ms);
+    builder.sample(1 * ms, 0, 10, 10, stack);
+    const auto recording = builder.decode();
+    return recording ? reason_of_stack(*recording, recording->find_thread(10)->samples.at(0).stack) : "";
+}
+
+TEST(BlockReason, weighs_the_functions_of_a_stack) {
+    EXPECT_EQ(reason_of({"main", "k:do_fsync", "k:ext4_sync_file", "k:folio_wait_bit_common", "k:io_schedule"}),
+              "disk");
+    EXPECT_EQ(reason_of({"main", "k:asm_exc_page_fault", "k:handle_mm_fault", "k:io_schedule"}), "page fault");
+    EXPECT_EQ(reason_of({"main", "k:do_syscall_64", "k:odd_wait", "k:schedule", "k:__schedule"}),
+              "blocked in odd_wait");
+    EXPECT_EQ(reason_of({"main", "wait_here"}), "blocked in wait_here");
+    // A user's function of a kernel function's name says nothing.
+    EXPECT_EQ(reason_of({"main", "do_nanosleep"}), "blocked in do_nanosleep");
+    EXPECT_EQ(reason_of({"?:/lib/x.so"}), "unknown reason");
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis

@@ -1,0 +1,267 @@
+#include "tests/unit/analysis/trace_builder.hpp"
+
+#include <protozero/pbf_writer.hpp>
+
+namespace lagtrap::test {
+
+using protozero::pbf_writer;
+
+TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
+    system.session_id = "3f0c1c5e-7a61-4a0e-9a7a-0c8f8a3b9d11";
+    system.lagtrap_version = "0.1.0";
+    system.host = "db1";
+    system.os_name = "Debian GNU/Linux 12 (bookworm)";
+    system.kernel_release = "6.1.0-28-amd64";
+    system.architecture = "x86_64";
+    system.cpu_count = cpus;
+    system.cpu_model = "Some CPU";
+    system.memory_bytes = 8ULL << 30;
+    system.started_realtime_ns = 1'795'235'589'123'456'789;
+    system.started_boottime_ns = begin_ns;
+    system.length_ns = length_ns;
+    system.sample_interval_ns = ms;
+    system.stack_method = "frame-pointer";
+    system.trigger_reason = "deadline";
+    system.stacks = {100, 97, 1000, 990};
+    system.quality.samples_taken = 321;
+    system.quality.daemon_cpu_ns = length_ns / 500;
+}
+
+void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,
+                          const std::string& interned, const std::string& defaults) {
+    Sequence& state = sequences_[sequence];
+    std::string data;
+    pbf_writer writer(data);
+    writer.add_uint64(8, at);
+    writer.add_uint32(10, sequence);
+    writer.add_uint32(13, (state.begun ? 0U : 1U) | 2U);
+    state.begun = true;
+    if (!interned.empty()) writer.add_message(12, interned);
+    if (!defaults.empty()) writer.add_message(59, defaults);
+    writer.add_message(field, message);
+    pbf_writer(trace_).add_message(1, data);
+}
+
+TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line) {
+    std::string message;
+    {
+        pbf_writer tree(message);
+        pbf_writer process(tree, 1);
+        process.add_int32(1, static_cast<std::int32_t>(pid));
+        process.add_int32(2, 1);
+        process.add_string(3, command_line);
+        process.add_int32(5, 1000);
+    }
+    packet(1, begin_ns, 2, message);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::thread(std::uint32_t pid, std::uint32_t tid, const std::string& name) {
+    std::string message;
+    {
+        pbf_writer tree(message);
+        pbf_writer thread(tree, 2);
+        thread.add_int32(1, static_cast<std::int32_t>(tid));
+        thread.add_string(2, name);
+        thread.add_int32(3, static_cast<std::int32_t>(pid));
+    }
+    packet(1, begin_ns, 2, message);
+    return *this;
+}
+
+void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event) {
+    std::string bundle;
+    pbf_writer writer(bundle);
+    writer.add_uint32(1, cpu);
+    writer.add_message(2, event);
+    packet(16 + cpu, begin_ns + at, 1, bundle);
+}
+
+TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
+                                     std::uint32_t next) {
+    std::string event;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, prev);
+        pbf_writer change(writer, 4);
+        change.add_int32(2, static_cast<std::int32_t>(prev));
+        change.add_int64(4, static_cast<std::int64_t>(prev_state));
+        change.add_int32(6, static_cast<std::int32_t>(next));
+    }
+    ftrace(at, cpu, event);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
+                                   bool by_interrupt) {
+    std::string event;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, waker);
+        if (by_interrupt) writer.add_uint32(5, 0x08);
+        pbf_writer waking(writer, 20);
+        waking.add_int32(2, static_cast<std::int32_t>(wakee));
+    }
+    ftrace(at, cpu, event);
+    return *this;
+}
+
+std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& frame, std::string& interned) {
+    if (const auto known = sequence.frames.find(frame); known != sequence.frames.end()) return known->second;
+    pbf_writer data(interned);
+    const auto text = [&](std::map<std::string, std::uint64_t>& ids, std::uint32_t field, const std::string& value) {
+        const auto [place, added] = ids.emplace(value, ids.size() + 1);
+        if (added) {
+            pbf_writer string(data, field);
+            string.add_uint64(1, place->second);
+            string.add_bytes(2, value);
+        }
+        return place->second;
+    };
+    const bool kernel = frame.starts_with("k:");
+    const bool unnamed = frame.starts_with("?:");
+    const std::string path = kernel ? "[kernel.kallsyms]" : unnamed ? frame.substr(2) : "/usr/bin/app";
+    const std::uint64_t path_id = text(sequence.paths, 17, path);
+    const auto [mapping, added] = sequence.mappings.emplace(path, sequence.mappings.size() + 1);
+    const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, kernel ? frame.substr(2) : frame);
+    const std::uint64_t id = sequence.frames.size() + 1;
+    {  // Frames before their mapping: the order of fields in a message means nothing.
+        pbf_writer writer(data, 6);
+        writer.add_uint64(1, id);
+        if (function != 0) writer.add_uint64(2, function);
+        writer.add_uint64(3, mapping->second);
+        writer.add_uint64(4, 0x1000 + id);
+    }
+    if (added) {
+        pbf_writer writer(data, 19);
+        writer.add_uint64(1, mapping->second);
+        writer.add_uint64(7, path_id);
+    }
+    sequence.frames.emplace(frame, id);
+    return id;
+}
+
+std::uint64_t TraceBuilder::intern(Sequence& sequence, const Stack& stack, std::string& interned) {
+    if (const auto known = sequence.stacks.find(stack); known != sequence.stacks.end()) return known->second;
+    std::vector<std::uint64_t> ids;
+    for (const std::string& frame : stack) ids.push_back(intern_frame(sequence, frame, interned));
+    const std::uint64_t id = sequence.stacks.size() + 1;
+    {
+        pbf_writer data(interned);
+        pbf_writer writer(data, 7);
+        writer.add_uint64(1, id);
+        for (const std::uint64_t frame : ids) writer.add_uint64(2, frame);
+    }
+    sequence.stacks.emplace(stack, id);
+    return id;
+}
+
+void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid,
+                               std::uint32_t tid, const Stack& stack) {
+    Sequence& state = sequences_[sequence];
+    std::string defaults;
+    if (!state.begun) {
+        pbf_writer writer(defaults);
+        pbf_writer perf(writer, 12);
+        pbf_writer timebase(perf, 1);
+        if (sequence == 4) {
+            pbf_writer tracepoint(timebase, 3);
+            tracepoint.add_string(1, "sched:sched_switch");
+        } else {
+            timebase.add_uint64(2, 1000);
+            timebase.add_enum(4, 1);
+        }
+    }
+    std::string interned;
+    const std::uint64_t id = intern(state, stack, interned);
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint32(1, cpu);
+    writer.add_uint32(2, pid);
+    writer.add_uint32(3, tid);
+    writer.add_uint64(4, id);
+    packet(sequence, begin_ns + at, 66, message, interned, defaults);
+}
+
+TraceBuilder& TraceBuilder::sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                                   const Stack& stack) {
+    perf_sample(3, at, cpu, pid, tid, stack);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid,
+                                    std::uint32_t tid, const Stack& stack) {
+    for (std::uint64_t at = from; at < to; at += ms) sample(at, cpu, pid, tid, stack);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack) {
+    perf_sample(4, at, 0, pid, tid, stack);
+    return *this;
+}
+
+void TraceBuilder::slice(std::uint64_t track, std::uint64_t at, bool begin, const std::string& category,
+                         const std::string& name, const std::map<std::string, std::uint64_t>& numbers) {
+    std::string message;
+    {
+        pbf_writer writer(message);
+        writer.add_enum(9, begin ? 1 : 2);
+        writer.add_uint64(11, track);
+        if (begin) {
+            writer.add_string(22, category);
+            writer.add_string(23, name);
+        }
+        for (const auto& [key, value] : numbers) {
+            pbf_writer annotation(writer, 4);
+            annotation.add_string(10, key);
+            annotation.add_uint64(3, value);
+        }
+    }
+    packet(2, at, 11, message);
+}
+
+TraceBuilder& TraceBuilder::run(const trace::Delay& delay, bool is_delay) {
+    const std::uint64_t end = delay.begin_ns + delay.duration_ns;
+    slice(delay.begin_tid, delay.begin_ns, true, is_delay ? "lagtrap.delay" : "lagtrap.run", delay.event,
+          {{"run", delay.run_id},
+           {"threshold_ns", delay.threshold_ns},
+           {"duration_ns", delay.duration_ns},
+           {"key", delay.key},
+           {"begin_pid", delay.begin_pid},
+           {"begin_tid", delay.begin_tid},
+           {"end_pid", delay.end_pid},
+           {"end_tid", delay.end_tid},
+           {"delay", is_delay ? 1U : 0U},
+           {"first", delay.first ? 1U : 0U}});
+    for (std::size_t i = 0; i < delay.stages.size(); ++i) {
+        const auto& stage = delay.stages[i];
+        slice(delay.begin_tid, delay.begin_ns + stage.offset_ns, true, "lagtrap.stage", stage.name,
+              {{"run", delay.run_id}, {"stage_tid", stage.tid}});
+        const bool last = i + 1 == delay.stages.size();
+        slice(delay.begin_tid, last ? end : delay.begin_ns + delay.stages[i + 1].offset_ns, false, "", "", {});
+    }
+    slice(delay.begin_tid, end, false, "", "", {});
+    ++system.runs[delay.event].runs;
+    if (is_delay) {
+        ++system.runs[delay.event].delays;
+        system.delays.push_back(delay);
+    }
+    return *this;
+}
+
+trace::Delay TraceBuilder::delay(std::uint64_t id, const std::string& event, std::int64_t at, std::uint64_t duration,
+                                 std::uint64_t threshold, std::uint32_t pid, std::uint32_t tid) {
+    trace::Delay delay;
+    delay.run_id = id;
+    delay.event = event;
+    delay.threshold_ns = threshold;
+    delay.begin_ns = static_cast<std::uint64_t>(static_cast<std::int64_t>(begin_ns) + at);
+    delay.duration_ns = duration;
+    delay.begin_pid = delay.end_pid = pid;
+    delay.begin_tid = delay.end_tid = tid;
+    return delay;
+}
+
+}  // namespace lagtrap::test

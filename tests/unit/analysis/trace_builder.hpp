@@ -1,0 +1,69 @@
+// Builds merged traces for tests, packet by packet, as docs of the format say them; independent of the writer in trace/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/recording.hpp"
+
+namespace lagtrap::test {
+
+// Times are nanoseconds after the recording's begin, which is at `begin_ns` of CLOCK_BOOTTIME.
+class TraceBuilder {
+  public:
+    static constexpr std::uint64_t begin_ns = 5'000'000'000;
+    static constexpr std::uint64_t ms = 1'000'000;
+
+    // Frames are names, outermost first; "k:name" is a kernel function, "?:path" an unnamed place of a file.
+    using Stack = std::vector<std::string>;
+
+    explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
+
+    TraceBuilder& process(std::uint32_t pid, const std::string& command_line);
+    TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
+    // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
+    TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
+                           std::uint32_t next);
+    TraceBuilder& waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
+                         bool by_interrupt = false);
+    TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
+    // Samples of each millisecond in [from, to).
+    TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                          const Stack& stack);
+    TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
+    // A run with its stages in the trace and, if it is a delay, in the system file.
+    TraceBuilder& run(const trace::Delay& delay, bool is_delay = true);
+
+    // A delay that begins `at` after the recording's begin and has one thread.
+    static trace::Delay delay(std::uint64_t id, const std::string& event, std::int64_t at, std::uint64_t duration,
+                              std::uint64_t threshold, std::uint32_t pid, std::uint32_t tid);
+
+    [[nodiscard]] std::string trace() const { return trace_; }
+    trace::SystemFile system;
+
+    [[nodiscard]] Result<analysis::Recording> decode() const { return analysis::decode_recording(trace_, system); }
+
+  private:
+    struct Sequence {
+        bool begun = false;
+        std::map<std::string, std::uint64_t> functions, paths, mappings, frames;
+        std::map<Stack, std::uint64_t> stacks;
+    };
+    void packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,
+                const std::string& interned = {}, const std::string& defaults = {});
+    void perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                     const Stack& stack);
+    std::uint64_t intern(Sequence& sequence, const Stack& stack, std::string& interned);
+    std::uint64_t intern_frame(Sequence& sequence, const std::string& frame, std::string& interned);
+    void ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event);
+    void slice(std::uint64_t track, std::uint64_t at, bool begin, const std::string& category, const std::string& name,
+               const std::map<std::string, std::uint64_t>& numbers);
+
+    std::string trace_;
+    std::map<std::uint32_t, Sequence> sequences_;
+    std::uint64_t clock_ = 0;
+};
+
+}  // namespace lagtrap::test
