@@ -33,7 +33,7 @@ struct Marker {
                            // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end"
     FunctionSide side = FunctionSide::Entry;
     std::optional<ArgumentRef> key;
-    std::uint32_t line = 0;    // where the settings file says it, from 1
+    std::uint32_t line = 0;  // where the settings file says it, from 1
     std::uint32_t column = 0;
 };
 

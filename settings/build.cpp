@@ -1,0 +1,84 @@
+#include "settings/build.hpp"
+
+#include <chrono>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "settings/event_builder.hpp"
+#include "settings/values.hpp"
+
+namespace lagtrap::settings {
+namespace {
+
+std::chrono::nanoseconds duration_of(const Element& element, std::string_view name) {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(element.number_of(name)));
+}
+
+Recording build_recording(const Element& element) {
+    Recording recording;
+    recording.sample_interval = duration_of(element, "sample-interval");
+    recording.cool_down = duration_of(element, "cool-down");
+    recording.captures_per_hour = static_cast<std::uint32_t>(element.number_of("captures-per-hour"));
+    recording.capture_size_limit_bytes = element.number_of("capture-size-limit");
+    recording.scheduling = element.text_of("scheduling") == "yes";
+    return recording;
+}
+
+Spool build_spool(const Element& element) {
+    return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
+                 duration_of(element, "age-limit")};
+}
+
+Upload build_upload(const Element& element, Diagnostics& diagnostics) {
+    Upload upload;
+    upload.url = element.text_of("url");
+    upload.token_file = element.text_of("token-file");
+    upload.ca_file = element.text_of("ca-file");
+    upload.proxy = element.text_of("proxy");
+    upload.timeout = duration_of(element, "timeout");
+    const Attribute* url = element.attribute("url");
+    const bool open_text = url && url->valid && upload.url.starts_with("http://");
+    if (open_text && element.text_of("allow-http") != "yes" && !is_loopback(host_of_url(upload.url)))
+        diagnostics.add(url->place, fmt::format("url is {}, which is not encrypted", in_quotes(upload.url)),
+                        "expected https://, or a server on this machine",
+                        "allow-http=\"yes\" sends recordings and token readable for everybody on the way");
+    return upload;
+}
+
+Control build_control(const Element& element, MachineSources& sources) {
+    const Attribute* group = element.attribute("group");
+    if (group && group->valid) sources.groups.push_back({group->text, group->place});
+    return Control{std::string(element.text_of("socket")), std::string(element.text_of("group"))};
+}
+
+void build_events(const Element& root, Built& built, Diagnostics& diagnostics) {
+    std::map<std::string_view, Place> names;
+    for (const Element* element : root.children_of("event")) {
+        const Attribute* name = element->attribute("name");
+        if (name && name->valid) {
+            const auto [first, is_new] = names.emplace(name->text, name->place);
+            if (!is_new)
+                diagnostics.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
+                                "expected a name of its own for each event",
+                                fmt::format("the first is at line {}", first->second.line));
+        }
+        built.settings.events.push_back(build_event(*element, built.sources, diagnostics));
+    }
+}
+
+}  // namespace
+
+Built build_settings(const Element& root, Diagnostics& diagnostics) {
+    Built built;
+    Settings& settings = built.settings;
+    if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
+    if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
+    if (const Element* element = root.child("spool")) settings.spool = build_spool(*element);
+    if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);
+    if (const Element* element = root.child("control")) settings.control = build_control(*element, built.sources);
+    build_events(root, built, diagnostics);
+    return built;
+}
+
+}  // namespace lagtrap::settings

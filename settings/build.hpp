@@ -1,0 +1,51 @@
+// From the elements of a settings file to Settings: the rules that concern more than one value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "settings/diagnostics.hpp"
+#include "settings/document.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::settings {
+
+// A marker to look for on this machine, and the places to point at where it is not as the settings say.
+struct MarkerSource {
+    Marker marker;
+    std::optional<ArgumentRef> begin_time;
+    bool begin_time_optional = false;  // <library>: a marker without begin time is good
+    Place name_place;
+    Place binary_place;
+    Place key_place;
+    Place begin_time_place;
+};
+
+// A name of a user or group that is to exist.
+struct AccountSource {
+    std::string name;
+    Place place;
+};
+
+// What the settings name that only the machine can confirm.
+struct MachineSources {
+    std::vector<MarkerSource> markers;
+    std::vector<AccountSource> unknown_users;  // names that no user of this machine has
+    std::vector<AccountSource> groups;
+};
+
+struct Built {
+    Settings settings;
+    MachineSources sources;
+};
+
+// Nobody's user id: what Scope::uid holds where the machine does not know the user, so that the event then
+// watches nobody rather than everybody.
+inline constexpr std::uint32_t unknown_uid = 0xffffffff;
+
+// Builds what it can; whatever contradicts itself is in `diagnostics`, and the result is then not to be used.
+// `sources` holds only markers that have no errors.
+[[nodiscard]] Built build_settings(const Element& root, Diagnostics& diagnostics);
+
+}  // namespace lagtrap::settings

@@ -1,0 +1,36 @@
+// Gathers the errors of a settings file.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "settings/parser.hpp"
+#include "settings/place.hpp"
+
+namespace lagtrap::settings {
+
+// Beyond so many errors of one file the rest is only counted.
+inline constexpr std::size_t diagnostics_limit = 1000;
+
+class Diagnostics {
+  public:
+    void add(Place place, std::string found, std::string allowed, std::string hint = {});
+    [[nodiscard]] bool empty() const { return kept_.empty(); }
+    // In order of their places; errors of one place in the order in which they were added.
+    [[nodiscard]] std::vector<Diagnostic> take();
+
+  private:
+    std::vector<Diagnostic> kept_;
+    std::size_t dropped_ = 0;
+};
+
+// Text of the file for a message: in double quotes, printable, shortened to about 80 characters.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+// The same without quotes, for names of elements and attributes.
+[[nodiscard]] std::string shortened(std::string_view text);
+// "did you mean X?", or nothing where `name` is empty.
+[[nodiscard]] std::string did_you_mean(std::string_view name);
+
+}  // namespace lagtrap::settings

@@ -1,0 +1,359 @@
+#include "settings/event_builder.hpp"
+
+#include <pwd.h>
+
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "settings/values.hpp"
+
+namespace lagtrap::settings {
+namespace {
+
+// The user's number, from digits or from the machine's user database.
+std::optional<std::uint32_t> find_uid(const std::string& user) {
+    std::uint32_t uid = 0;
+    const char* end = user.data() + user.size();
+    const auto [rest, failure] = std::from_chars(user.data(), end, uid);
+    if (failure == std::errc{} && rest == end && uid != unknown_uid) return uid;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> buffer;
+    if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found) return {};
+    return found->pw_uid;
+}
+
+class EventBuilder {
+  public:
+    EventBuilder(const Element& element, MachineSources& sources, Diagnostics& diagnostics)
+        : element_(element), sources_(sources), diagnostics_(diagnostics) {}
+
+    Event build() {
+        event_.name = element_.text_of("name");
+        event_.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("threshold")));
+        event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("trace-length")));
+        event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
+        if (const Element* scope = element_.child("scope")) build_scope(*scope);
+        if (const Element* key = element_.child("key")) {
+            event_.key = KeyKind::Argument;
+            event_.key_scope = key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
+        }
+        build_form();
+        check_stage_names();
+        build_nesting();
+        return std::move(event_);
+    }
+
+  private:
+    void build_scope(const Element& scope) {
+        if (scope.attribute("pid")) event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
+        event_.scope.binary = scope.text_of("binary");
+        const Attribute* user = scope.attribute("user");
+        if (!user || !user->valid) return;
+        const auto uid = find_uid(user->text);
+        if (!uid) sources_.unknown_users.push_back({user->text, user->place});
+        event_.scope.uid = uid.value_or(unknown_uid);
+    }
+
+    // The event has one of three forms: <begin> and <end>, <function>, <library>.
+    void build_form() {
+        const Element* begin = element_.child("begin");
+        const Element* end = element_.child("end");
+        const Element* function = element_.child("function");
+        const Element* library = element_.child("library");
+        const Element* alone = function ? function : library;
+        if (alone) refuse_beside(*alone);
+        if (library) return build_library(*library);
+        if (function) {
+            build_function(*function);
+        } else {
+            constexpr const char* forms = "expected <begin> and <end>, or <function>, or <library>";
+            if (!begin && !end) diagnostics_.add(element_.place, event_text() + " has no markers", forms);
+            if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> and no <end>", forms);
+            if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> and no <begin>", forms);
+            if (begin) event_.begin = build_marker(*begin);
+            if (end) event_.end = build_marker(*end);
+        }
+        for (const Element* stage : element_.children_of("stage"))
+            event_.stages.push_back({std::string(stage->text_of("name")), build_marker(*stage)});
+        if (begin && end && !alone) {
+            refuse_same_marker(*end);
+            check_keys();
+        }
+    }
+
+    // Errors for what does not go together with <function> or <library>.
+    void refuse_beside(const Element& alone) {
+        const std::string name(alone.spec->name);
+        for (const Element& child : element_.children) {
+            const std::string_view other = child.spec->name;
+            const bool begins_or_ends =
+                other == "begin" || other == "end" || (other == "library" && name == "function");
+            const bool stage_of_library = other == "stage" && name == "library";
+            if (begins_or_ends)
+                diagnostics_.add(child.place, fmt::format("<{}> and <{}> in {}", other, name, event_text()),
+                                 "expected <begin> and <end>, or <function>, or <library>");
+            if (stage_of_library)
+                diagnostics_.add(child.place, fmt::format("<stage> beside <library> in {}", event_text()),
+                                 "expected the stages of a <library> inside of it");
+        }
+    }
+
+    void build_function(const Element& function) {
+        MarkerSource source;
+        Marker& marker = source.marker;
+        marker.kind = MarkerKind::Function;
+        marker.name = function.text_of("name");
+        const bool found = find_binary(function, source);
+        set_place(marker, function.place);
+        source.name_place = place_of(function, "name");
+        event_.begin = marker;
+        event_.end = marker;
+        event_.end.side = FunctionSide::Return;
+        if (found && is_valid(function)) sources_.markers.push_back(source);
+        if (const Element* key = element_.child("key"))
+            diagnostics_.add(key->place, fmt::format("<key> with <function> in {}", event_text()),
+                             "expected no <key>: calls of a function are paired by thread",
+                             "<begin function=... key=...> and <end .../> pair two functions by key");
+        for (const Element* stage : element_.children_of("stage"))
+            if (const Attribute* key = stage->attribute("key"))
+                diagnostics_.add(key->place, "key on a <stage> beside <function>",
+                                 "expected no key: calls of a function are paired by thread");
+    }
+
+    void build_library(const Element& library) {
+        event_.begin_time = ArgumentRef{1, {}};
+        event_.begin = build_library_marker(library, library, "begin");
+        event_.end = build_library_marker(library, library, "end");
+        for (const Element* stage : library.children_of("stage")) {
+            const std::string name(stage->text_of("name"));
+            event_.stages.push_back({name, build_library_marker(library, *stage, "stage__" + name)});
+        }
+    }
+
+    Marker build_library_marker(const Element& library, const Element& place, const std::string& point) {
+        MarkerSource source;
+        Marker& marker = source.marker;
+        marker.kind = MarkerKind::Library;
+        marker.provider = "lagtrap";
+        marker.name = event_.name + "__" + point;
+        const bool first = point == "begin";  // a missing binary is reported once
+        const bool found = first ? find_binary(library, source) : inherit_binary(library, source);
+        set_place(marker, place.place);
+        source.name_place = place.place;
+        if (const Element* key = element_.child("key")) {
+            marker.key = ArgumentRef{0, {}};
+            source.key_place = key->place;
+        }
+        source.begin_time_optional = true;
+        if (found && is_valid(element_, "name") && is_valid(place)) sources_.markers.push_back(source);
+        return marker;
+    }
+
+    // A marker of <begin>, <stage> or <end>.
+    Marker build_marker(const Element& element) {
+        MarkerSource source;
+        Marker& marker = source.marker;
+        set_place(marker, element.place);
+        bool good = is_valid(element);
+        const Attribute* name = find_name(element);
+        if (!name) return marker;
+        source.name_place = name->place;
+        good = set_name(*name, marker) && good;
+        if (element.text_of("side") == "return") marker.side = FunctionSide::Return;
+        if (marker.kind != MarkerKind::Function && element.attribute("side")->given) {
+            const Attribute* side = element.attribute("side");
+            diagnostics_.add(side->place, fmt::format("side beside {}", name->spec->name),
+                             "expected side only with function");
+        }
+        if (marker.kind != MarkerKind::Tracepoint) {
+            good = find_binary(element, source) && good;
+        } else if (const Attribute* binary = element.attribute("binary")) {
+            diagnostics_.add(binary->place, "binary beside tracepoint", "expected none: tracepoints are the kernel's");
+        }
+        marker.key = build_argument(element, "key", marker, source.key_place);
+        source.begin_time = build_argument(element, "begin-time", marker, source.begin_time_place);
+        if (element.spec->name == "begin") event_.begin_time = source.begin_time;
+        if (good) sources_.markers.push_back(source);
+        return marker;
+    }
+
+    // The one attribute that names the marker; an error and nullptr where there are none or several.
+    const Attribute* find_name(const Element& element) {
+        const Attribute* found = nullptr;
+        for (const std::string_view kind : {"usdt", "function", "tracepoint"}) {
+            const Attribute* attribute = element.attribute(kind);
+            if (attribute && found) {
+                diagnostics_.add(attribute->place,
+                                 fmt::format("<{}> has {} and {}", element.spec->name, found->spec->name, kind),
+                                 "expected one of usdt, function, tracepoint");
+                return nullptr;
+            }
+            if (attribute) found = attribute;
+        }
+        if (!found)
+            diagnostics_.add(element.place, fmt::format("<{}> names no marker", element.spec->name),
+                             "expected usdt=\"PROVIDER:NAME\", function=\"NAME\" or tracepoint=\"CATEGORY:NAME\"");
+        return found;
+    }
+
+    static bool set_name(const Attribute& name, Marker& marker) {
+        marker.kind = name.spec->name == "usdt"       ? MarkerKind::Usdt
+                      : name.spec->name == "function" ? MarkerKind::Function
+                                                      : MarkerKind::Tracepoint;
+        marker.name = name.text;
+        if (marker.kind == MarkerKind::Function || !name.valid) return name.valid;
+        const std::size_t colon = name.text.find(':');
+        marker.provider = name.text.substr(0, colon);
+        marker.name = name.text.substr(colon + 1);
+        return true;
+    }
+
+    // The marker's own binary, or the event's.
+    bool inherit_binary(const Element& element, MarkerSource& source) {
+        const Attribute* binary = element.attribute("binary");
+        if (!binary) binary = element_.attribute("binary");
+        if (!binary) return false;
+        source.marker.binary = binary->text;
+        source.binary_place = binary->place;
+        return binary->valid;
+    }
+
+    bool find_binary(const Element& element, MarkerSource& source) {
+        const bool usable = inherit_binary(element, source);
+        if (!usable && source.marker.binary.empty() && !element.attribute("binary") && !element_.attribute("binary"))
+            diagnostics_.add(element.place, fmt::format("<{}> has no binary", element.spec->name),
+                             "expected binary=\"/PATH\" in it, or in <event> for all its markers");
+        return usable;
+    }
+
+    // A value that the marker carries, from attribute `name`; nothing where it is absent or wrong.
+    std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name, const Marker& marker,
+                                              Place& place) {
+        const Attribute* attribute = element.attribute(name);
+        if (!attribute) return {};
+        place = attribute->place;
+        if (!attribute->valid) return {};
+        if (marker.kind == MarkerKind::Tracepoint) return ArgumentRef{0, attribute->text};
+        const std::uint32_t count = marker.kind == MarkerKind::Usdt ? usdt_arguments : function_arguments;
+        const auto index = argument_number(attribute->text);
+        if (!index || *index >= count) {
+            diagnostics_.add(place, fmt::format("{} is {}", name, in_quotes(attribute->text)),
+                             fmt::format("expected arg0 to arg{} for a {}", count - 1,
+                                         marker.kind == MarkerKind::Usdt ? "USDT probe" : "function"),
+                             index ? "" : "names of fields are for tracepoints");
+            return {};
+        }
+        if (marker.side == FunctionSide::Return) {
+            diagnostics_.add(place, fmt::format("{} with side=\"return\"", name),
+                             "expected none: a function's parameters are gone when it returns");
+            return {};
+        }
+        return ArgumentRef{*index, {}};
+    }
+
+    // Keys stand on all markers and <key> is there, or none of it is.
+    void check_keys() {
+        std::vector<const Element*> with;
+        std::vector<const Element*> without;
+        for (const Element& child : element_.children) {
+            const std::string_view name = child.spec->name;
+            if (name != "begin" && name != "stage" && name != "end") continue;
+            (child.attribute("key") ? with : without).push_back(&child);
+        }
+        const Element* key = element_.child("key");
+        if (with.empty() && key)
+            diagnostics_.add(key->place, fmt::format("<key> in {}, whose markers carry none", event_text()),
+                             "expected key=\"...\" on each of its markers");
+        if (with.empty()) return;
+        for (const Element* element : without)
+            diagnostics_.add(
+                element->place,
+                fmt::format("<{}> has no key, but <{}> has one", element->spec->name, with.front()->spec->name),
+                "expected key=\"...\" on every marker of the event, or on none");
+        if (!key)
+            diagnostics_.add(with.front()->attribute("key")->place,
+                             fmt::format("key on the markers of {}, which has no <key>", event_text()),
+                             "expected <key/> in the event, or no key on its markers");
+    }
+
+    void refuse_same_marker(const Element& end) {
+        const Marker& a = event_.begin;
+        const Marker& b = event_.end;
+        const bool same = a.kind == b.kind && a.binary == b.binary && a.provider == b.provider && a.name == b.name &&
+                          a.side == b.side;
+        if (!same || a.name.empty()) return;
+        diagnostics_.add(end.place, fmt::format("the end of {} is the marker of its begin", event_text()),
+                         "expected two markers",
+                         a.kind == MarkerKind::Function ? "<function name=\"...\"/> makes a run of each call" : "");
+    }
+
+    void check_stage_names() {
+        std::map<std::string_view, Place> names;
+        const Element* library = element_.child("library");
+        const auto stages = library ? library->children_of("stage") : element_.children_of("stage");
+        for (const Element* stage : stages) {
+            const Attribute* name = stage->attribute("name");
+            if (!name || !name->valid) continue;
+            const auto [first, is_new] = names.emplace(name->text, name->place);
+            if (!is_new)
+                diagnostics_.add(name->place,
+                                 fmt::format("a second stage {} in {}", in_quotes(name->text), event_text()),
+                                 "expected a name of its own for each stage",
+                                 fmt::format("the first is at line {}", first->second.line));
+        }
+    }
+
+    void build_nesting() {
+        const std::string_view nesting = element_.text_of("nesting");
+        const MarkerKind kind = event_.begin.kind;
+        event_.nesting = kind == MarkerKind::Function || kind == MarkerKind::Library ? Nesting::Each : Nesting::Restart;
+        if (nesting == "each") event_.nesting = Nesting::Each;
+        if (nesting == "outermost") event_.nesting = Nesting::Outermost;
+        if (nesting == "restart") event_.nesting = Nesting::Restart;
+    }
+
+    static bool is_valid(const Element& element) {
+        for (const Attribute& attribute : element.attributes)
+            if (!attribute.valid) return false;
+        for (const AttributeSpec& spec : element.spec->attributes)
+            if (spec.presence == Presence::Required && !element.attribute(spec.name)) return false;
+        return true;
+    }
+
+    static bool is_valid(const Element& element, std::string_view name) {
+        const Attribute* attribute = element.attribute(name);
+        return attribute && attribute->valid;
+    }
+
+    static Place place_of(const Element& element, std::string_view name) {
+        const Attribute* attribute = element.attribute(name);
+        return attribute ? attribute->place : element.place;
+    }
+
+    static void set_place(Marker& marker, Place place) {
+        marker.line = place.line;
+        marker.column = place.column;
+    }
+
+    [[nodiscard]] std::string event_text() const {
+        return event_.name.empty() ? std::string("the event") : "event " + in_quotes(event_.name);
+    }
+
+    const Element& element_;
+    MachineSources& sources_;
+    Diagnostics& diagnostics_;
+    Event event_;
+};
+
+}  // namespace
+
+Event build_event(const Element& element, MachineSources& sources, Diagnostics& diagnostics) {
+    return EventBuilder(element, sources, diagnostics).build();
+}
+
+}  // namespace lagtrap::settings

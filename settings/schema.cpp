@@ -1,0 +1,287 @@
+#include "settings/schema.hpp"
+
+#include <array>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace lagtrap::settings {
+namespace {
+
+using enum ValueKind;
+using enum Presence;
+
+constexpr std::uint64_t us = 1'000;
+constexpr std::uint64_t ms = 1'000 * us;
+constexpr std::uint64_t s = 1'000 * ms;
+constexpr std::uint64_t hour = 3'600 * s;
+constexpr std::uint64_t day = 24 * hour;
+constexpr std::uint64_t mebibyte = 1ULL << 20;
+constexpr std::uint64_t pid_limit = 1ULL << 22;  // the kernel's PID_MAX_LIMIT
+
+constexpr AttributeSpec binary_of_marker{
+    "binary", Path, Optional, "", "", 0, 0, "Program or library that holds the marker; default: the event's."};
+constexpr AttributeSpec usdt{"usdt", Usdt, Optional, "", "", 0, 0, "The marker is this USDT probe."};
+constexpr AttributeSpec function{
+    "function", Symbol, Optional, "", "", 0, 0, "The marker is this function, by symbol or demangled name."};
+constexpr AttributeSpec tracepoint{"tracepoint", Tracepoint, Optional, "",
+                                   "",           0,          0,        "The marker is this tracepoint of the kernel."};
+constexpr AttributeSpec side{"side",         Choice, Optional, "entry",
+                             "entry|return", 0,      0,        "Which side of the function the marker is."};
+constexpr AttributeSpec key{"key",
+                            Argument,
+                            Optional,
+                            "",
+                            "",
+                            0,
+                            0,
+                            "The value that pairs the markers of a run: arg0 to arg11 of a USDT probe, arg0 to "
+                            "arg5 of a function, a field of a tracepoint. On all markers of an event or on none."};
+
+constexpr AttributeSpec stage_name{"name", Name, Required, "",
+                                   "",     0,    0,        "What reports call the stage that starts here."};
+
+constexpr std::array scope_attributes{
+    AttributeSpec{"pid", Count, Optional, "", "", 1, pid_limit, "This process alone."},
+    AttributeSpec{"user", User, Optional, "", "", 0, 0, "Processes of this user."},
+    AttributeSpec{"binary", Path, Optional, "", "", 0, 0, "Processes whose program is this file."}};
+
+constexpr std::array key_attributes{
+    AttributeSpec{"scope", Choice, Optional, "process", "process|machine", 0, 0,
+                  "Whose equal keys are one key: one process's, or those of all processes."}};
+
+constexpr std::array begin_attributes{
+    usdt,
+    function,
+    tracepoint,
+    binary_of_marker,
+    side,
+    key,
+    AttributeSpec{"begin-time", Argument, Optional, "", "", 0, 0,
+                  "A value of the marker that says when the run really began, in nanoseconds of "
+                  "CLOCK_MONOTONIC; counts if it is earlier than the marker."}};
+
+constexpr std::array stage_attributes{stage_name, usdt, function, tracepoint, binary_of_marker, side, key};
+constexpr std::array end_attributes{usdt, function, tracepoint, binary_of_marker, side, key};
+
+constexpr std::array function_attributes{
+    AttributeSpec{"name", Symbol, Required, "", "", 0, 0, "The function, by symbol or demangled name."},
+    binary_of_marker};
+
+constexpr std::array library_stage_attributes{stage_name};
+constexpr std::array library_attributes{binary_of_marker};
+
+constexpr std::array event_attributes{
+    AttributeSpec{"name", Name, Required, "", "", 0, 0, "What commands and reports call the event."},
+    AttributeSpec{"threshold", Duration, Required, "", "", us, hour, "A longer run is a delay."},
+    AttributeSpec{"trace-length", Duration, Required, "", "", 10 * ms, 600 * s,
+                  "How long to record the machine after a breach."},
+    AttributeSpec{"breach", Choice, Optional, "deadline", "deadline|end", 0, 0,
+                  "When a delay is noticed: while the run is still open, or at its end."},
+    AttributeSpec{"nesting", Choice, Optional, "", "each|outermost|restart", 0, 0,
+                  "What a begin means while a run of the same key is open: a run of its own, a part of the "
+                  "open one, or its replacement. Default: each where functions or <library> begin the run, "
+                  "restart for usdt and tracepoint."},
+    AttributeSpec{"binary", Path, Optional, "", "", 0, 0, "Where the markers are that name no binary."}};
+
+constexpr std::array recording_attributes{
+    AttributeSpec{"sample-interval", Duration, Optional, "1ms", "", 100 * us, s,
+                  "Time between two call stacks of one CPU."},
+    AttributeSpec{"cool-down", Duration, Optional, "30s", "", 0, day, "No other capture begins so long after one."},
+    AttributeSpec{"captures-per-hour", Count, Optional, "12", "", 1, 3600, "No more captures than these."},
+    AttributeSpec{"capture-size-limit", ByteSize, Optional, "512MiB", "", mebibyte, 65536 * mebibyte,
+                  "A capture that grows larger ends early and says so."},
+    AttributeSpec{"scheduling", Choice, Optional, "yes", "yes|no", 0, 0,
+                  "Record context switches, wakings and the stacks of blocked threads."}};
+
+constexpr std::array confirm_attributes{
+    AttributeSpec{"wait", Duration, Optional, "10s", "", s, hour, "Without an answer after this time it starts."}};
+
+constexpr std::array spool_attributes{
+    AttributeSpec{"path", Path, Optional, "/var/lib/lagtrap/spool", "", 0, 0,
+                  "Folder where captures and bundles wait."},
+    AttributeSpec{"size-limit", ByteSize, Optional, "2GiB", "", 16 * mebibyte, 16384 * 1024 * mebibyte,
+                  "The oldest bundles go when the folder grows larger."},
+    AttributeSpec{"age-limit", Duration, Optional, "30d", "", hour, 3650 * day, "Older bundles go."}};
+
+constexpr std::array upload_attributes{
+    AttributeSpec{"url", Url, Required, "", "", 0, 0, "Address of lagtrap-server."},
+    AttributeSpec{"token-file", Path, Optional, "", "", 0, 0, "File that holds the token for the server."},
+    AttributeSpec{"ca-file", Path, Optional, "", "", 0, 0, "Certificates to trust, PEM; default: the system's."},
+    AttributeSpec{"proxy", ProxyUrl, Optional, "", "", 0, 0, "Proxy on the way to the server; default: none."},
+    AttributeSpec{"timeout", Duration, Optional, "5min", "", s, day, "Longest time of one upload."},
+    AttributeSpec{"allow-http", Choice, Optional, "no", "yes|no", 0, 0,
+                  "Allow a url without encryption to other machines."}};
+
+constexpr std::array control_attributes{
+    AttributeSpec{"socket", SocketPath, Optional, "/run/lagtrap/control.sock", "", 0, 0,
+                  "Where the lagtrap command reaches the daemon."},
+    AttributeSpec{"group", Group, Optional, "", "", 0, 0, "Its members may use the socket; default: root alone."}};
+
+constexpr std::array root_attributes{
+    AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of this vocabulary."}};
+
+constexpr ElementSpec scope_element{
+    "scope", "Whom the event watches; all that is given must hold.", scope_attributes, {}};
+constexpr ElementSpec key_element{
+    "key", "Runs are paired by the key of their markers, not by thread.", key_attributes, {}};
+constexpr ElementSpec begin_element{"begin", "The marker at which a run begins.", begin_attributes, {}};
+constexpr ElementSpec stage_element{"stage", "A marker between begin and end.", stage_attributes, {}};
+constexpr ElementSpec end_element{"end", "The marker at which a run ends.", end_attributes, {}};
+constexpr ElementSpec function_element{
+    "function", "Instead of <begin> and <end>: a call of this function is a run.", function_attributes, {}};
+constexpr ElementSpec library_stage_element{
+    "stage", "A stage that the program marks with LAGTRAP_STAGE.", library_stage_attributes, {}};
+
+constexpr std::array library_children{ChildSpec{&library_stage_element, stages_limit}};
+constexpr ElementSpec library_element{
+    "library",
+    "Instead of <begin> and <end>: a program with markers of lagtrap.h that name this event. With <key>, "
+    "the key is the one of LAGTRAP_BEGIN_KEY.",
+    library_attributes, library_children};
+
+constexpr std::array event_children{ChildSpec{&scope_element, 1},  ChildSpec{&key_element, 1},
+                                    ChildSpec{&begin_element, 1},  ChildSpec{&stage_element, stages_limit},
+                                    ChildSpec{&end_element, 1},    ChildSpec{&function_element, 1},
+                                    ChildSpec{&library_element, 1}};
+constexpr ElementSpec event_element{"event",
+                                    "An operation to watch. Holds <begin> and <end>, or <function>, or <library>.",
+                                    event_attributes, event_children};
+constexpr ElementSpec recording_element{"recording", "How captures are made, and how many.", recording_attributes, {}};
+constexpr ElementSpec confirm_element{
+    "confirm", "If present, a breach is announced and `lagtrap approve` or `decline` answers.", confirm_attributes, {}};
+constexpr ElementSpec spool_element{"spool", "Where captures and bundles are kept.", spool_attributes, {}};
+constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
+constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
+
+constexpr std::array root_children{ChildSpec{&recording_element, 1}, ChildSpec{&confirm_element, 1},
+                                   ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
+                                   ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}};
+constexpr ElementSpec lagtrap_element{"lagtrap", "The outermost element.", root_attributes, root_children};
+
+// The largest unit that leaves a whole number: "1h", "100us".
+std::string whole_duration(std::uint64_t nanoseconds) {
+    if (nanoseconds == 0) return "0s";
+    if (nanoseconds % day == 0) return fmt::format("{}d", nanoseconds / day);
+    if (nanoseconds % hour == 0) return fmt::format("{}h", nanoseconds / hour);
+    if (nanoseconds % (60 * s) == 0) return fmt::format("{}min", nanoseconds / (60 * s));
+    if (nanoseconds % s == 0) return fmt::format("{}s", nanoseconds / s);
+    if (nanoseconds % ms == 0) return fmt::format("{}ms", nanoseconds / ms);
+    return fmt::format("{}us", nanoseconds / us);
+}
+
+std::string whole_byte_size(std::uint64_t bytes) {
+    if (bytes % (mebibyte * mebibyte) == 0) return fmt::format("{}TiB", bytes / (mebibyte * mebibyte));
+    if (bytes % (1024 * mebibyte) == 0) return fmt::format("{}GiB", bytes / (1024 * mebibyte));
+    return fmt::format("{}MiB", bytes / mebibyte);
+}
+
+std::string listed(std::string_view choices) {
+    std::string list;
+    for (const char c : choices) list += c == '|' ? std::string(", ") : std::string(1, c);
+    return list.find(',') == std::string::npos ? list : "one of " + list;
+}
+
+void collect_parents(const ElementSpec& element, std::string_view child, std::vector<std::string_view>& parents) {
+    for (const ChildSpec& spec : element.children) {
+        if (spec.element->name == child) parents.push_back(element.name);
+        collect_parents(*spec.element, child, parents);
+    }
+}
+
+// `text` broken at spaces so that no line passes 80 columns, each line with this indent.
+std::string wrapped(std::string_view text, std::size_t indent) {
+    std::string output;
+    std::string line;
+    const auto flush = [&] {
+        if (!line.empty()) output += std::string(indent, ' ') + line + "\n";
+        line.clear();
+    };
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        if (!line.empty() && indent + line.size() + 1 + word.size() > 80) flush();
+        if (!line.empty()) line += ' ';
+        line += word;
+    }
+    flush();
+    return output;
+}
+
+std::string occurrence(std::size_t at_most) {
+    return at_most == 1 ? "at most once" : fmt::format("up to {} times", at_most);
+}
+
+void describe_element(const ElementSpec& element, std::string_view parent, std::size_t at_most, std::string& output) {
+    output += parent.empty() ? fmt::format("<{}>, the outermost element\n", element.name)
+                             : fmt::format("\n<{}> in <{}>, {}\n", element.name, parent, occurrence(at_most));
+    if (!parent.empty()) output += wrapped(element.meaning, 2);
+    for (const AttributeSpec& attribute : element.attributes) {
+        std::string facts = fmt::format("{}: {}", attribute.name, describe_values(attribute));
+        if (attribute.presence == Required) facts += "; required";
+        if (!attribute.default_text.empty()) facts += fmt::format("; default {}", attribute.default_text);
+        output += wrapped(facts, 4) + wrapped(attribute.meaning, 8);
+    }
+    for (const ChildSpec& child : element.children)
+        describe_element(*child.element, element.name, child.at_most, output);
+}
+
+}  // namespace
+
+const ElementSpec& root_element() { return lagtrap_element; }
+
+std::string parents_of(std::string_view child) {
+    std::vector<std::string_view> parents;
+    collect_parents(lagtrap_element, child, parents);
+    std::string text;
+    for (const std::string_view parent : parents) text += fmt::format("{}<{}>", text.empty() ? "" : " or ", parent);
+    return text;
+}
+
+std::string describe_values(const AttributeSpec& attribute) {
+    switch (attribute.kind) {
+        case Name:
+            return "a name of letters, digits, _ and -, at most 63, not beginning with a digit or -";
+        case Choice:
+            return listed(attribute.choices);
+        case Duration:
+            return fmt::format("a duration from {} to {}", whole_duration(attribute.low),
+                               whole_duration(attribute.high));
+        case ByteSize:
+            return fmt::format("a size from {} to {}", whole_byte_size(attribute.low), whole_byte_size(attribute.high));
+        case Count:
+            return fmt::format("a whole number from {} to {}", attribute.low, attribute.high);
+        case Path:
+            return "an absolute path";
+        case SocketPath:
+            return "an absolute path of at most 107 bytes";
+        case Url:
+            return "an address such as https://lagtrap.example:8443";
+        case ProxyUrl:
+            return "an address such as http://proxy.example:3128 or socks5h://proxy.example";
+        case Usdt:
+            return "PROVIDER:NAME of a USDT probe";
+        case Symbol:
+            return "the name of a function";
+        case Tracepoint:
+            return "CATEGORY:NAME of a tracepoint";
+        case Argument:
+            return "argN or the name of a field";
+        case User:
+            return "the name or number of a user";
+        case Group:
+            return "the name of a group";
+    }
+    return {};
+}
+
+std::string settings_reference() {
+    std::string output;
+    describe_element(lagtrap_element, "", 1, output);
+    output +=
+        "\nDurations are a number and a unit: ns, us, ms, s, min, h, d. Sizes are a number\n"
+        "and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB.\n";
+    return output;
+}
+
+}  // namespace lagtrap::settings

@@ -1,0 +1,77 @@
+// The vocabulary of settings files, in one table: it drives the parser, the texts that say what is allowed, and
+// the reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace lagtrap::settings {
+
+enum class ValueKind {
+    Name,        // [A-Za-z_][A-Za-z0-9_-]{0,62}
+    Choice,      // one of `choices`
+    Duration,    // core/duration.hpp; low and high in nanoseconds
+    ByteSize,    // core/duration.hpp; low and high in bytes
+    Count,       // a whole number, low to high
+    Path,        // absolute
+    SocketPath,  // absolute and short enough for a Unix socket
+    Url,         // http or https
+    ProxyUrl,    // http, https, socks5, socks5h
+    Usdt,        // PROVIDER:NAME
+    Symbol,      // a function, by symbol or demangled name
+    Tracepoint,  // CATEGORY:NAME
+    Argument,    // argN or a field's name
+    User,        // name or number
+    Group,       // name
+};
+
+enum class Presence { Required, Optional };
+
+struct AttributeSpec {
+    std::string_view name;
+    ValueKind kind;
+    Presence presence;
+    std::string_view default_text;  // parsed like a given value; empty: none
+    std::string_view choices;       // "a|b|c", for ValueKind::Choice
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    std::string_view meaning;
+};
+
+struct ElementSpec;
+
+struct ChildSpec {
+    const ElementSpec* element;
+    std::size_t at_most;
+};
+
+struct ElementSpec {
+    std::string_view name;
+    std::string_view meaning;
+    std::span<const AttributeSpec> attributes;
+    std::span<const ChildSpec> children;
+};
+
+inline constexpr std::size_t events_limit = 256;
+inline constexpr std::size_t stages_limit = 16;
+inline constexpr std::size_t depth_limit = 16;
+inline constexpr std::size_t file_bytes_limit = 1U << 20;
+inline constexpr std::uint32_t usdt_arguments = 12;     // libbpf reads no more
+inline constexpr std::uint32_t function_arguments = 6;  // those the calling convention passes in registers
+
+// <lagtrap>, from which all others are reached.
+[[nodiscard]] const ElementSpec& root_element();
+
+// The elements that may hold a child of this name, as "<event> or <library>"; empty where none may.
+[[nodiscard]] std::string parents_of(std::string_view child);
+
+// "a duration from 1us to 1h", "one of yes, no", ...
+[[nodiscard]] std::string describe_values(const AttributeSpec& attribute);
+
+// Every element and attribute with its type, range, default and meaning, as plain text of at most 80 columns.
+[[nodiscard]] std::string settings_reference();
+
+}  // namespace lagtrap::settings

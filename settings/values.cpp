@@ -1,0 +1,236 @@
+#include "settings/values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/duration.hpp"
+#include "core/text.hpp"
+#include "settings/diagnostics.hpp"
+
+namespace lagtrap::settings {
+namespace {
+
+constexpr std::size_t path_bytes_limit = 4095;   // PATH_MAX without its final NUL
+constexpr std::size_t socket_bytes_limit = 107;  // sun_path without its final NUL
+constexpr std::size_t symbol_bytes_limit = 4096;
+constexpr std::size_t address_bytes_limit = 2000;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool all_of(std::string_view text, std::string_view others) {
+    return std::all_of(text.begin(), text.end(),
+                       [&](char c) { return is_letter(c) || is_digit(c) || others.find(c) != std::string_view::npos; });
+}
+
+bool has_control_character(std::string_view text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+bool is_name(std::string_view text) {
+    return !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') && all_of(text, "_-");
+}
+
+ValueProblem problem(const AttributeSpec& attribute, std::string hint = {}) {
+    return {"expected " + describe_values(attribute), std::move(hint)};
+}
+
+std::vector<std::string> split_choices(std::string_view choices) {
+    std::vector<std::string> names;
+    while (!choices.empty()) {
+        const std::string_view name = choices.substr(0, choices.find('|'));
+        names.emplace_back(name);
+        choices.remove_prefix(std::min(choices.size(), name.size() + 1));
+    }
+    return names;
+}
+
+using Problem = std::optional<ValueProblem>;
+
+Problem check_choice(const AttributeSpec& attribute, std::string_view text) {
+    const std::vector<std::string> names = split_choices(attribute.choices);
+    if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+    return problem(attribute, text.empty() ? "" : did_you_mean(nearest_name(text.substr(0, 100), names)));
+}
+
+// A number of so many digits that its parser gives up on it is large, not malformed.
+bool begins_with_huge_number(std::string_view text) {
+    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin()) > 300;
+}
+
+template <typename Quantity>
+Problem check_range(const AttributeSpec& attribute, const Result<Quantity>& parsed, std::string_view example,
+                    std::string_view text, std::uint64_t& number, std::uint64_t value) {
+    if (!parsed && !begins_with_huge_number(text))
+        return ValueProblem{fmt::format("expected {}", example), "the value " + parsed.error().message};
+    if (!parsed || value < attribute.low || value > attribute.high) return problem(attribute);
+    number = value;
+    return {};
+}
+
+Problem check_duration(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    const auto parsed = parse_duration(text);
+    return check_range(attribute, parsed, "a duration such as 250ms or 2s", text, number,
+                       parsed ? static_cast<std::uint64_t>(parsed->count()) : 0);
+}
+
+Problem check_byte_size(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    const auto parsed = parse_byte_size(text);
+    return check_range(attribute, parsed, "a size such as 512MiB or 2GiB", text, number, parsed ? *parsed : 0);
+}
+
+Problem check_count(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, failure] = std::from_chars(text.data(), end, value);
+    if (failure != std::errc{} || rest != end || value < attribute.low || value > attribute.high)
+        return problem(attribute);
+    number = value;
+    return {};
+}
+
+Problem check_path(const AttributeSpec& attribute, std::string_view text, std::size_t limit_bytes) {
+    if (!text.starts_with('/'))
+        return problem(attribute,
+                       text.empty() ? "" : "a path begins with / because the daemon has a working folder of its own");
+    if (has_control_character(text)) return problem(attribute, "it holds a control character");
+    if (text.size() > limit_bytes) return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    return {};
+}
+
+// "HOST", "HOST:PORT", "[IPv6]:PORT". Says what is wrong, or nothing.
+std::string authority_problem(std::string_view authority) {
+    if (authority.find('@') != std::string_view::npos)
+        return "user names and passwords do not belong here: every bundle carries a copy of this file";
+    std::string_view host = authority.substr(0, authority.rfind(':'));
+    std::string_view port = authority.substr(host.size());
+    if (authority.starts_with('[')) {
+        const std::size_t bracket = authority.find(']');
+        if (bracket == std::string_view::npos) return "the bracket of the IPv6 address is not closed";
+        host = authority.substr(1, bracket - 1);
+        port = authority.substr(bracket + 1);
+        if (host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos)
+            return "the brackets hold no IPv6 address";
+    } else if (!all_of(host, ".-_")) {
+        return "the host has characters that a host name can not have";
+    }
+    if (host.empty()) return "it names no host";
+    if (port.empty()) return {};
+    std::uint32_t number = 0;
+    const char* end = port.data() + port.size();
+    const auto [rest, failure] = std::from_chars(port.data() + 1, end, number);
+    const bool whole = port.front() == ':' && failure == std::errc{} && rest == end;
+    return whole && number >= 1 && number <= 65535 ? "" : "the port is a number from 1 to 65535";
+}
+
+std::string_view authority_of(std::string_view url) {
+    url.remove_prefix(std::min(url.size(), url.find("://") + 3));
+    return url.substr(0, url.find('/'));
+}
+
+Problem check_url(const AttributeSpec& attribute, std::string_view text,
+                  std::initializer_list<std::string_view> schemes) {
+    const std::size_t colon = text.find("://");
+    if (colon == std::string_view::npos ||
+        std::find(schemes.begin(), schemes.end(), text.substr(0, colon)) == schemes.end())
+        return problem(attribute,
+                       fmt::format("it begins with one of {}://", fmt::format("{}", fmt::join(schemes, "://, "))));
+    if (text.size() > address_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos || has_control_character(text))
+        return problem(attribute, "it holds a character that such an address can not have");
+    const std::string wrong = authority_problem(authority_of(text));
+    if (!wrong.empty()) return problem(attribute, wrong);
+    return {};
+}
+
+// "LEFT:RIGHT", both of letters, digits and `others`.
+Problem check_pair(const AttributeSpec& attribute, std::string_view text, std::string_view others) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() || text.size() > 512)
+        return problem(attribute);
+    if (!all_of(text.substr(0, colon), others) || !all_of(text.substr(colon + 1), others)) return problem(attribute);
+    return {};
+}
+
+Problem check_symbol(const AttributeSpec& attribute, std::string_view text) {
+    if (text.empty() || text.front() == ' ' || text.back() == ' ') return problem(attribute);
+    if (has_control_character(text)) return problem(attribute, "it holds a control character");
+    if (text.size() > symbol_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    return {};
+}
+
+Problem check_argument(const AttributeSpec& attribute, std::string_view text) {
+    const bool field = !text.empty() && text.size() <= 63 && !is_digit(text.front()) && all_of(text, "_");
+    return field ? Problem{} : problem(attribute);
+}
+
+Problem check_account(const AttributeSpec& attribute, std::string_view text) {
+    const bool valid = !text.empty() && text.size() <= 255 && text.front() != '-' &&
+                       text.find_first_of(":/ ,") == std::string_view::npos && !has_control_character(text);
+    return valid ? Problem{} : problem(attribute);
+}
+
+}  // namespace
+
+std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    switch (attribute.kind) {
+        case ValueKind::Name:
+            return is_name(text) ? Problem{} : problem(attribute);
+        case ValueKind::Choice:
+            return check_choice(attribute, text);
+        case ValueKind::Duration:
+            return check_duration(attribute, text, number);
+        case ValueKind::ByteSize:
+            return check_byte_size(attribute, text, number);
+        case ValueKind::Count:
+            return check_count(attribute, text, number);
+        case ValueKind::Path:
+            return check_path(attribute, text, path_bytes_limit);
+        case ValueKind::SocketPath:
+            return check_path(attribute, text, socket_bytes_limit);
+        case ValueKind::Url:
+            return check_url(attribute, text, {"https", "http"});
+        case ValueKind::ProxyUrl:
+            return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
+        case ValueKind::Usdt:
+            return check_pair(attribute, text, "_$.-");
+        case ValueKind::Symbol:
+            return check_symbol(attribute, text);
+        case ValueKind::Tracepoint:
+            return check_pair(attribute, text, "_-");
+        case ValueKind::Argument:
+            return check_argument(attribute, text);
+        case ValueKind::User:
+        case ValueKind::Group:
+            return check_account(attribute, text);
+    }
+    return problem(attribute);
+}
+
+std::optional<std::uint32_t> argument_number(std::string_view text) {
+    if (!text.starts_with("arg")) return {};
+    text.remove_prefix(3);
+    std::uint32_t number = 0;
+    if (text.empty() || text.size() > 2 || !std::all_of(text.begin(), text.end(), is_digit)) return {};
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+std::string host_of_url(std::string_view url) {
+    const std::string_view authority = authority_of(url);
+    if (authority.starts_with('[')) return std::string(authority.substr(1, authority.find(']') - 1));
+    return std::string(authority.substr(0, authority.rfind(':')));
+}
+
+bool is_loopback(std::string_view host) {
+    if (host == "localhost" || host == "::1") return true;
+    // Only four plain numbers: "127.example.com" is somebody's machine.
+    const bool numbers = host.find_first_not_of("0123456789.") == std::string_view::npos;
+    return numbers && host.starts_with("127.") && std::count(host.begin(), host.end(), '.') == 3;
+}
+
+}  // namespace lagtrap::settings

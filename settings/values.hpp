@@ -1,0 +1,32 @@
+// Checks one value of a settings file against its description.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "settings/schema.hpp"
+
+namespace lagtrap::settings {
+
+// What is wrong with a value: "expected ...", and a hint that may be empty.
+struct ValueProblem {
+    std::string allowed;
+    std::string hint;
+};
+
+// Nothing where `text` is a value of this attribute. Then `number` holds nanoseconds, bytes or the count, where
+// the kind has one. What depends on other attributes or on the machine is not checked here.
+[[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
+                                                      std::uint64_t& number);
+
+// N of "argN"; nothing for other texts and for numbers of more than two digits.
+[[nodiscard]] std::optional<std::uint32_t> argument_number(std::string_view text);
+
+// The host of a url that check_value accepted, without the brackets of IPv6.
+[[nodiscard]] std::string host_of_url(std::string_view url);
+// localhost, 127.0.0.0/8 or ::1.
+[[nodiscard]] bool is_loopback(std::string_view host);
+
+}  // namespace lagtrap::settings
