@@ -1,0 +1,279 @@
+#include "daemon/collector.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/clock.hpp"
+#include "core/digest.hpp"
+#include "core/duration.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+std::string comm_of(const lagtrap_run& run) {
+    return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))});
+}
+
+}  // namespace
+
+Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Options options)
+    : context_(context),
+      spool_(std::move(spool)),
+      options_(std::move(options)),
+      state_timer_(context),
+      drain_timer_(context) {}
+
+Collector::~Collector() = default;
+
+void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
+                    std::unique_ptr<Recorder> recorder) {
+    settings_ = settings;
+    listener_ = std::move(listener);
+    recorder_ = std::move(recorder);
+    if (state_ == CollectorState::Waiting) listener_->want_breach(true);
+}
+
+bool Collector::within_hourly_limit() {
+    while (!started_.empty() && Clock::now() - started_.front() > 1h) started_.pop_front();
+    return started_.size() < settings_.recording.captures_per_hour;
+}
+
+void Collector::on_breach(const Breach& breach) {
+    if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
+    if (settings_.confirm) return ask(breach);
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End, &breach);
+}
+
+void Collector::ask(const Breach& breach) {
+    state_ = CollectorState::Confirming;
+    asked_about_ = breach;
+    current_event_ = settings_.events[breach.run.event].name;
+    state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
+    options_.inform(fmt::format("event {} was over its threshold in {} ({}): recording begins in {} unless declined "
+                                "(lagtrap approve, lagtrap decline)",
+                                current_event_, comm_of(breach.run), breach.run.begin_tid,
+                                format_duration(settings_.confirm->wait)));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (!failure && state_ == CollectorState::Confirming) (void)approve();
+    });
+}
+
+Status Collector::approve() {
+    if (state_ != CollectorState::Confirming) return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    state_timer_.cancel();
+    const Breach breach = *std::exchange(asked_about_, std::nullopt);
+    state_ = CollectorState::Waiting;
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End, &breach);
+    return success();
+}
+
+Status Collector::decline() {
+    if (state_ != CollectorState::Confirming) return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    asked_about_.reset();
+    ++counts_.declined;
+    options_.inform("recording of event " + current_event_ + " declined");
+    cool_down();
+    return success();
+}
+
+Status Collector::trigger(const std::string& event) {
+    const auto found = std::find_if(settings_.events.begin(), settings_.events.end(),
+                                    [&](const settings::Event& candidate) { return candidate.name == event; });
+    if (found == settings_.events.end()) {
+        std::vector<std::string> names;
+        for (const settings::Event& known : settings_.events) names.push_back(known.name);
+        const std::string nearest = nearest_name(event, names);
+        return make_error(ErrorKind::NotFound, fmt::format("the settings have no event \"{}\"{}", printable(event),
+                                                           nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+    if (state_ == CollectorState::Recording) return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+    state_timer_.cancel();
+    asked_about_.reset();
+    listener_->want_breach(false);
+    start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr);
+    return success();
+}
+
+trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) const {
+    trace::Session session;
+    session.id = random_uuid();
+    session.lagtrap_version = LAGTRAP_VERSION;
+    session.clocks = ClockSnapshot::take();
+    session.planned_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length.count());
+    session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
+    session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+    session.stack_method = "frame-pointer";
+    for (const settings::Event& known : settings_.events) {
+        trace::SessionEvent described;
+        described.name = known.name;
+        described.threshold_ns = static_cast<std::uint64_t>(known.threshold.count());
+        described.trace_length_ns = static_cast<std::uint64_t>(known.trace_length.count());
+        for (const settings::Stage& stage : known.stages) described.stages.push_back(stage.name);
+        described.program = known.begin.binary;
+        session.events.push_back(std::move(described));
+    }
+    session.trigger.reason = reason;
+    session.trigger.event = event;
+    session.trigger.reported_ns = breach ? breach->noticed_ns : monotonic_ns();
+    session.trigger.breach_ns = breach ? breach->run.end_ns : session.trigger.reported_ns;
+    if (breach) {
+        session.trigger.pid = breach->run.begin_pid;
+        session.trigger.tid = breach->run.begin_tid;
+        session.trigger.comm = comm_of(breach->run);
+        session.trigger.begin_ns = breach->run.begin_ns;
+    }
+    return session;
+}
+
+void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) {
+    state_ = CollectorState::Recording;
+    current_event_ = settings_.events[event].name;
+    session_ = make_session(event, reason, breach);
+    capture_directory_ = spool_.captures() / session_.id;
+    started_.push_back(Clock::now());
+    state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
+    if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
+    options_.inform(fmt::format("recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
+                                current_event_, breach ? comm_of(breach->run) : "a request by hand",
+                                format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (!failure && state_ == CollectorState::Recording) end_capture(success());
+    });
+    keep_draining();
+}
+
+Status Collector::begin_recording(const Breach* breach) {
+    TRY(make_directories(capture_directory_, 0750));
+    TRY(recorder_->start(capture_directory_, session_, *listener_));
+    if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
+    TRY(write_file_durably(capture_directory_ / "settings.xml", settings_.source_text, 0640));
+    return trace::write_session(capture_directory_, session_);
+}
+
+void Collector::keep_draining() {
+    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::Recording) return;
+        if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+        if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
+            session_.quality.truncated_by_size = true;
+            options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early", current_event_,
+                                      format_byte_size(settings_.recording.capture_size_limit_bytes)));
+            return end_capture(success());
+        }
+        keep_draining();
+    });
+}
+
+void Collector::end_capture(const Status& status) {
+    state_timer_.cancel();
+    drain_timer_.cancel();
+    Status ended = recorder_->stop(session_);
+    session_.finished = ended.ok() && status.ok();
+    if (ended) ended = trace::write_session(capture_directory_, session_);
+    if (!status || !ended) {
+        ++counts_.failed;
+        options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
+                                  (status ? ended : status).error().message));
+    }
+    // What reached the logs is merged even so; a capture without a session has nothing to merge.
+    std::error_code ignored;
+    if (std::filesystem::exists(capture_directory_ / "session.json", ignored))
+        merge(capture_directory_, session_.id, current_event_);
+    else
+        std::filesystem::remove_all(capture_directory_, ignored);
+    cool_down();
+}
+
+std::uint64_t Collector::delays_so_far() const {
+    std::uint64_t delays = 0;
+    for (const auto& [name, counters] : listener_->all_counters()) delays += counters.delays;
+    return delays;
+}
+
+CaptureCounts Collector::counts() const {
+    CaptureCounts counts = counts_;
+    if (state_ == CollectorState::CoolingDown)
+        (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) += delays_so_far() - delays_before_cool_down_;
+    return counts;
+}
+
+// No breach is reported while it lasts; a run that is still open afterwards is told of then.
+void Collector::cool_down() {
+    cool_down_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.recording.cool_down);
+    hourly_limit_reached_ = !within_hourly_limit();
+    if (hourly_limit_reached_) cool_down_ends_ = std::max(cool_down_ends_, started_.front() + 1h);
+    delays_before_cool_down_ = delays_so_far();
+    state_ = CollectorState::CoolingDown;
+    await_cool_down();
+    if (when_idle_) when_idle_();
+}
+
+void Collector::await_cool_down() {
+    current_event_.clear();
+    state_ends_ = cool_down_ends_;
+    state_timer_.expires_at(cool_down_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::CoolingDown) return;
+        counts_ = counts();
+        state_ = CollectorState::Waiting;
+        listener_->want_breach(true);
+    });
+}
+
+void Collector::merge(const std::filesystem::path& capture, const std::string& session, const std::string& event) {
+    const auto done = [this, capture, session, event](const Result<MergedBundle>& merged) {
+        --merges_running_;
+        if (!merged) {
+            ++counts_.failed;
+            options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", session, capture.string(), merged.error().message));
+            return;
+        }
+        ++counts_.done;
+        last_bundle_ = LastBundle{merged->path, merged->digest, session, event};
+        std::error_code ignored;
+        std::filesystem::remove_all(capture, ignored);
+        options_.inform("bundle " + merged->path);
+    };
+    ++merges_running_;
+    const auto started = MergeJob::start(context_, options_.merge_program, capture, spool_.folder(uploader::EntryState::Ready), done);
+    if (!started) done(started.error());
+}
+
+void Collector::recover() {
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator(spool_.captures(), failure)) {
+        if (!entry.is_directory()) continue;
+        const auto session = trace::read_session(entry.path());
+        if (!session) {
+            options_.warn("capture " + entry.path().string() + " can not be merged: " + session.error().message);
+            continue;
+        }
+        const bool known = session->trigger.event < session->events.size();
+        options_.inform("merging capture " + session->id + ", left by an earlier daemon");
+        merge(entry.path(), session->id, known ? session->events[session->trigger.event].name : "");
+    }
+}
+
+void Collector::shut_down() {
+    when_idle_ = nullptr;
+    if (state_ != CollectorState::Recording) return;
+    (void)recorder_->stop(session_);
+    (void)trace::write_session(capture_directory_, session_);
+    state_ = CollectorState::Waiting;
+}
+
+}  // namespace lagtrap::daemon

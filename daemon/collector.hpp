@@ -1,0 +1,125 @@
+// The collector: turns breaches into bundles. Decides whether to record (A5: perhaps after asking), runs the
+// recorder for the trace length, has the capture merged. Runs on the io_context it is given, on one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/result.hpp"
+#include "daemon/listener.hpp"
+#include "daemon/merge_job.hpp"
+#include "daemon/recorder.hpp"
+#include "settings/settings.hpp"
+#include "trace/session.hpp"
+#include "uploader/spool.hpp"
+
+namespace lagtrap::daemon {
+
+enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
+
+// Captures by outcome; the skipped ones are delays that ended while none might begin.
+struct CaptureCounts {
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t declined = 0;
+    std::uint64_t skipped_cool_down = 0;
+    std::uint64_t skipped_hourly_limit = 0;
+};
+
+struct LastBundle {
+    std::string path;
+    std::string digest;
+    std::string session;
+    std::string event;
+};
+
+// What is to be told to people, each as one line.
+using Say = std::function<void(const std::string&)>;
+
+class Collector {
+  public:
+    struct Options {
+        std::string merge_program;  // path of lagtrap-merge
+        Say inform;
+        Say warn;
+    };
+
+    Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
+    ~Collector();
+
+    // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
+    // (`busy()`); the listener before is given back, detached by its destructor.
+    void use(const settings::Settings& settings, std::unique_ptr<Listener> listener, std::unique_ptr<Recorder> recorder);
+    [[nodiscard]] bool busy() const { return state_ == CollectorState::Recording || state_ == CollectorState::Confirming; }
+    // Called when a capture or a question has ended and new settings may be taken into use.
+    void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
+
+    // Merges what an earlier daemon left unmerged.
+    void recover();
+
+    void on_breach(const Breach& breach);
+    // By hand: at once, whatever the limits. Errors: no such event, a capture runs already.
+    [[nodiscard]] Status trigger(const std::string& event);
+    // Answers to a question that is open. Error: there is none.
+    [[nodiscard]] Status approve();
+    [[nodiscard]] Status decline();
+    // Ends a capture that runs and leaves it to be merged by the next start.
+    void shut_down();
+
+    [[nodiscard]] CollectorState state() const { return state_; }
+    [[nodiscard]] bool merging() const { return merges_running_ > 0; }
+    [[nodiscard]] CaptureCounts counts() const;
+    [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
+    [[nodiscard]] const Listener& listener() const { return *listener_; }
+    // Of the state now: when the question, the capture or the cool-down ends; and which event it is about.
+    [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
+    [[nodiscard]] const std::string& current_event() const { return current_event_; }
+    [[nodiscard]] const std::string& current_session() const { return session_.id; }
+
+  private:
+    [[nodiscard]] bool within_hourly_limit();
+    void ask(const Breach& breach);
+    void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
+    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) const;
+    [[nodiscard]] Status begin_recording(const Breach* breach);
+    void keep_draining();
+    void end_capture(const Status& status);
+    void cool_down();
+    void await_cool_down();
+    [[nodiscard]] std::uint64_t delays_so_far() const;
+    void merge(const std::filesystem::path& capture, const std::string& session, const std::string& event);
+
+    boost::asio::io_context& context_;
+    uploader::Spool spool_;
+    Options options_;
+    settings::Settings settings_;
+    std::unique_ptr<Listener> listener_;
+    std::unique_ptr<Recorder> recorder_;
+    std::function<void()> when_idle_;
+
+    CollectorState state_ = CollectorState::Waiting;
+    boost::asio::steady_timer state_timer_;
+    boost::asio::steady_timer drain_timer_;
+    std::chrono::steady_clock::time_point state_ends_;
+    std::string current_event_;
+    std::optional<Breach> asked_about_;
+    trace::Session session_;
+    std::filesystem::path capture_directory_;
+    std::chrono::steady_clock::time_point cool_down_ends_;
+    std::deque<std::chrono::steady_clock::time_point> started_;  // of the last hour
+    bool hourly_limit_reached_ = false;
+    std::uint64_t delays_before_cool_down_ = 0;
+    CaptureCounts counts_;
+    std::optional<LastBundle> last_bundle_;
+    std::uint32_t merges_running_ = 0;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,268 @@
+#include "daemon/listener.hpp"
+
+#include <bpf/libbpf.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/clock.hpp"
+#include "daemon/open_runs.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// No look comes sooner than this after the last one: an event with a threshold of microseconds shall not make
+// the listener spin. Within the 2 ms that a deadline may be noticed late.
+constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
+constexpr auto sweep_interval = 10s;
+
+std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
+    std::uint64_t smallest = LAGTRAP_NEVER_NS;
+    for (const settings::Event& event : events)
+        if (event.breach == settings::BreachMode::Deadline)
+            smallest = std::min(smallest, static_cast<std::uint64_t>(event.threshold.count()));
+    return smallest;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(const std::string& path) {
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+    return std::pair{static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+}
+
+}  // namespace
+
+// What the thread works on. The mutex guards the mapped table against status requests of other threads.
+struct Listener::Loop {
+    Loop(Listener& listener, OpenRuns open_runs)
+        : owner(listener),
+          runs(std::move(open_runs)),
+          smallest_threshold_ns(smallest_deadline_threshold_ns(listener.events_)),
+          look_timer(context),
+          sweep_timer(context),
+          notices_descriptor(context) {}
+
+    ~Loop() {
+        if (notices) ring_buffer__free(notices);
+        (void)notices_descriptor.release();  // the ring closes it
+    }
+
+    Status open_notices();
+    void await_notices();
+    void await_sweep();
+    int take_notice(const lagtrap_record* record, std::size_t bytes);
+    void look();
+    std::uint64_t look_once(std::uint64_t now_ns);
+    void schedule_look(std::uint64_t at_ns);
+
+    Listener& owner;
+    boost::asio::io_context context{1};
+    mutable std::mutex mutex;
+    OpenRuns runs;
+    std::uint64_t smallest_threshold_ns;
+    boost::asio::steady_timer look_timer;
+    boost::asio::steady_timer sweep_timer;
+    boost::asio::posix::stream_descriptor notices_descriptor;
+    ring_buffer* notices = nullptr;
+};
+
+Status Listener::Loop::open_notices() {
+    const auto callback = [](void* self, void* data, std::size_t bytes) {
+        return static_cast<Loop*>(self)->take_notice(static_cast<const lagtrap_record*>(data), bytes);
+    };
+    notices = ring_buffer__new(owner.programs_->notices_fd(), callback, this, nullptr);
+    if (!notices) return libbpf_error("map the ring of notices", -errno);
+    notices_descriptor.assign(ring_buffer__epoll_fd(notices));
+    return success();
+}
+
+void Listener::Loop::await_notices() {
+    notices_descriptor.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
+        if (failure) return;
+        ring_buffer__consume(notices);
+        await_notices();
+    });
+}
+
+int Listener::Loop::take_notice(const lagtrap_record* record, std::size_t bytes) {
+    if (record->type == LAGTRAP_RECORD_WAKE) {
+        look();
+    } else if (record->type == LAGTRAP_RECORD_BREACH && bytes >= offsetof(lagtrap_run, stages)) {
+        Breach breach;
+        std::memcpy(&breach.run, record, std::min(bytes, sizeof(breach.run)));
+        breach.noticed_ns = monotonic_ns();
+        if (owner.breach_wanted_.exchange(false)) owner.on_breach_(breach);
+    }
+    return 0;
+}
+
+// One pass over the open runs: reports the first that is overdue; returns when the next pass is due.
+std::uint64_t Listener::Loop::look_once(std::uint64_t now_ns) {
+    lagtrap_watch* const watch = owner.programs_->watch();
+    const bool begun = __atomic_exchange_n(&watch->begun_since_look, 0, __ATOMIC_ACQ_REL) != 0;
+    const std::lock_guard lock(mutex);
+    // A run that becomes overdue during a recording is in it; one during the cool-down shall be told of after it.
+    const bool tell = owner.breach_wanted_.load() || __atomic_load_n(&watch->recording, __ATOMIC_ACQUIRE) != 0;
+    const OpenRuns::Look seen = runs.look(now_ns, owner.events_, tell);
+    if (!seen.overdue.empty() && owner.breach_wanted_.exchange(false)) {
+        __atomic_store_n(&watch->breach_wanted, 0, __ATOMIC_RELEASE);
+        const auto first = std::min_element(seen.overdue.begin(), seen.overdue.end(),
+                                            [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+        owner.on_breach_(Breach{*first, true, monotonic_ns()});
+    }
+    if (seen.open == 0 && !begun) return LAGTRAP_NEVER_NS;
+    // A run that begins from now on is not overdue before now + the smallest threshold.
+    std::uint64_t next_ns = seen.earliest_deadline_ns;
+    if (smallest_threshold_ns != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns);
+    return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, now_ns + shortest_look_interval_ns);
+}
+
+// A begin between the pass and the publishing of the next look has seen the old time and may not have asked for
+// a look; so the table is passed once more afterwards, and the earlier of both times holds.
+void Listener::Loop::look() {
+    lagtrap_watch* const watch = owner.programs_->watch();
+    std::uint64_t next_ns = look_once(monotonic_ns());
+    for (;;) {
+        __atomic_store_n(&watch->next_look_ns, next_ns, __ATOMIC_SEQ_CST);
+        const bool begun = __atomic_load_n(&watch->begun_since_look, __ATOMIC_SEQ_CST) != 0;
+        if (!begun) break;
+        const std::uint64_t again_ns = look_once(monotonic_ns());
+        if (again_ns >= next_ns) break;
+        next_ns = again_ns;
+    }
+    schedule_look(next_ns);
+}
+
+void Listener::Loop::schedule_look(std::uint64_t at_ns) {
+    look_timer.cancel();
+    if (at_ns == LAGTRAP_NEVER_NS) return;
+    // steady_clock is CLOCK_MONOTONIC, the clock of the programs.
+    look_timer.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+    look_timer.async_wait([this](const auto& failure) {
+        if (!failure) look();
+    });
+}
+
+void Listener::Loop::await_sweep() {
+    sweep_timer.expires_after(sweep_interval);
+    sweep_timer.async_wait([this](const auto& failure) {
+        if (failure) return;
+        {
+            const std::lock_guard lock(mutex);
+            runs.sweep(owner.events_);
+        }
+        await_sweep();
+    });
+}
+
+Listener::Listener(const std::vector<settings::Event>& events, OnBreach on_breach)
+    : events_(events), problems_(events.size()), on_breach_(std::move(on_breach)) {}
+
+Result<std::unique_ptr<Listener>> Listener::create(const std::vector<settings::Event>& events,
+                                                   const std::map<std::string, EventCounters>& carried,
+                                                   OnBreach on_breach) {
+    std::unique_ptr<Listener> self(new Listener(events, std::move(on_breach)));
+    self->carried_ = carried;
+    TRY_ASSIGN(self->programs_, ListenerPrograms::load(events));
+    TRY_ASSIGN(OpenRuns runs, OpenRuns::map(self->programs_->tags_fd(), self->programs_->slots_fd()));
+    self->loop_ = std::make_unique<Loop>(*self, std::move(runs));
+    TRY(self->loop_->open_notices());
+    for (std::uint32_t index = 0; index < events.size(); ++index) {
+        if (const auto attached = self->programs_->attach(index); !attached)
+            self->problems_[index] = attached.error().message;
+        for (const auto& binary : {events[index].begin.binary, events[index].end.binary})
+            if (const auto identity = identity_of(binary); !binary.empty() && identity)
+                self->binary_identities_[binary] = *identity;
+    }
+    return self;
+}
+
+Listener::~Listener() {
+    stop();
+    programs_->detach_all();
+}
+
+void Listener::start() {
+    thread_ = std::thread([this] {
+        // Deadlines are noticed in time on a busy machine too. Without CAP_SYS_NICE they may be later.
+        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
+        const auto work = boost::asio::make_work_guard(loop_->context);
+        loop_->await_notices();
+        loop_->await_sweep();
+        loop_->look();
+        loop_->context.run();
+    });
+}
+
+void Listener::stop() {
+    if (!thread_.joinable()) return;
+    loop_->context.stop();
+    thread_.join();
+}
+
+void Listener::want_breach(bool wanted) {
+    breach_wanted_.store(wanted);
+    __atomic_store_n(&programs_->watch()->breach_wanted, wanted ? 1U : 0U, __ATOMIC_RELEASE);
+    if (wanted) boost::asio::post(loop_->context, [this] { loop_->look(); });
+}
+
+void Listener::record_runs(bool on) { __atomic_store_n(&programs_->watch()->recording, on ? 1U : 0U, __ATOMIC_RELEASE); }
+
+std::vector<lagtrap_run> Listener::open_runs() const {
+    const std::lock_guard lock(loop_->mutex);
+    return loop_->runs.snapshot(monotonic_ns());
+}
+
+std::vector<EventStatus> Listener::status() const {
+    std::vector<EventStatus> result;
+    std::map<std::uint32_t, std::uint64_t> open;
+    std::map<std::uint32_t, std::uint64_t> abandoned;
+    {
+        const std::lock_guard lock(loop_->mutex);
+        open = loop_->runs.count_open();
+        abandoned = loop_->runs.abandoned();
+    }
+    for (std::uint32_t index = 0; index < events_.size(); ++index) {
+        EventStatus status;
+        status.name = events_[index].name;
+        status.problem = problems_[index];
+        status.armed = status.problem.empty();
+        status.open = open[index];
+        auto counters = programs_->counters(index);
+        if (counters) status.counters = *counters;
+        status.counters.abandoned += abandoned[index];
+        if (const auto before = carried_.find(status.name); before != carried_.end())
+            status.counters.add(before->second);
+        result.push_back(std::move(status));
+    }
+    return result;
+}
+
+std::map<std::string, EventCounters> Listener::all_counters() const {
+    std::map<std::string, EventCounters> counters;
+    for (const EventStatus& status : this->status()) {
+        counters[status.name] = status.counters;
+        counters[status.name].abandoned += status.open;  // open runs do not survive a reload
+    }
+    return counters;
+}
+
+bool Listener::binaries_changed() const {
+    for (const auto& [path, attached] : binary_identities_)
+        if (const auto now = identity_of(path); now && *now != attached) return true;
+    return false;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,85 @@
+// The listener: owns the marker programs, notices breaches and hands them on. One thread of its own.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bpf/listener.h"
+#include "core/result.hpp"
+#include "daemon/listener_programs.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::daemon {
+
+// A delay as it was noticed.
+struct Breach {
+    lagtrap_run run{};         // end_ns: its end, or the moment it was noticed while open
+    bool at_deadline = false;  // the run was still open
+    std::uint64_t noticed_ns = 0;
+};
+
+// What `lagtrap status` shows of one event.
+struct EventStatus {
+    std::string name;
+    bool armed = false;
+    std::string problem;  // why it is not armed
+    std::uint64_t open = 0;
+    EventCounters counters;
+};
+
+class Listener {
+  public:
+    // Called on the listener's thread; must only pass the breach on.
+    using OnBreach = std::function<void(const Breach&)>;
+
+    // Loads and attaches; an event that can not be armed has its problem in status(), and the others go on.
+    // Counters of events named in `carried` go on from there. Errors: BPF is refused altogether.
+    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const std::vector<settings::Event>& events,
+                                                                  const std::map<std::string, EventCounters>& carried,
+                                                                  OnBreach on_breach);
+    ~Listener();
+
+    // Starts and stops the thread.
+    void start();
+    void stop();
+
+    // The following may be called from any thread.
+
+    // Whether breaches are reported: after one was, no more are until this is called again with true.
+    void want_breach(bool wanted);
+    // Switches the recording of every run that ends, into recorded_runs_fd().
+    void record_runs(bool on);
+    [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
+    // Copies of the runs that are open now.
+    [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    [[nodiscard]] std::vector<EventStatus> status() const;
+    [[nodiscard]] std::map<std::string, EventCounters> all_counters() const;
+    [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
+    [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
+    // Whether a program or library with markers was replaced on disk since it was attached to.
+    [[nodiscard]] bool binaries_changed() const;
+
+  private:
+    struct Loop;
+    Listener(const std::vector<settings::Event>& events, OnBreach on_breach);
+
+    std::vector<settings::Event> events_;
+    std::vector<std::string> problems_;
+    std::map<std::string, EventCounters> carried_;
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> binary_identities_;  // device, inode
+    OnBreach on_breach_;
+    std::unique_ptr<ListenerPrograms> programs_;
+    std::unique_ptr<Loop> loop_;
+    std::atomic<bool> breach_wanted_{false};
+    std::thread thread_;
+};
+
+}  // namespace lagtrap::daemon

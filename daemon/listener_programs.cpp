@@ -1,0 +1,255 @@
+#include "daemon/listener_programs.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "binaries/program_file.hpp"
+#include "listener.skel.h"
+
+namespace lagtrap::daemon {
+namespace {
+
+std::uint64_t* fields_of(EventCounters& counters) { return &counters.begins; }
+
+lagtrap_nesting nesting_of(settings::Nesting nesting) {
+    switch (nesting) {
+        case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
+        case settings::Nesting::Outermost: return LAGTRAP_NESTING_OUTERMOST;
+        case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
+    }
+    return LAGTRAP_NESTING_EACH;
+}
+
+bool is_function_call(const settings::Event& event) {
+    return event.begin.kind == settings::MarkerKind::Function && event.end.kind == settings::MarkerKind::Function &&
+           event.begin.side == settings::FunctionSide::Entry && event.end.side == settings::FunctionSide::Return &&
+           event.begin.name == event.end.name && event.begin.binary == event.end.binary;
+}
+
+}  // namespace
+
+void EventCounters::add(const EventCounters& other) {
+    const std::uint64_t larger = std::max(max_ns, other.max_ns);
+    auto* mine = fields_of(*this);
+    const auto* theirs = &other.begins;
+    constexpr std::size_t scalars = (sizeof(EventCounters) - sizeof(EventCounters::histogram)) / sizeof(std::uint64_t);
+    for (std::size_t i = 0; i < scalars; ++i) mine[i] += theirs[i];
+    max_ns = larger;
+    for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += other.histogram[i];
+}
+
+ListenerPrograms::ListenerPrograms(const std::vector<settings::Event>& events) : events_(events) {}
+
+ListenerPrograms::~ListenerPrograms() {
+    detach_all();
+    listener_bpf__destroy(programs_);
+}
+
+Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vector<settings::Event>& events) {
+    keep_libbpf_messages();
+    if (events.size() > LAGTRAP_MAX_EVENTS)
+        return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
+    std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(events));
+    self->programs_ = listener_bpf__open();
+    if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
+    if (has_uprobe_multi()) {
+        bpf_program__set_expected_attach_type(self->programs_->progs.on_entry, static_cast<bpf_attach_type>(trace_uprobe_multi));
+        bpf_program__set_expected_attach_type(self->programs_->progs.on_return, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    }
+    if (const int failed = listener_bpf__load(self->programs_); failed != 0)
+        return libbpf_error("load the listener's BPF programs", failed);
+    (void)take_libbpf_messages();
+    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event));
+    return self;
+}
+
+Status ListenerPrograms::configure_event(std::uint32_t index) {
+    const settings::Event& event = events_[index];
+    lagtrap_event_config config{};
+    config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
+    config.nesting = nesting_of(event.nesting);
+    if (event.breach == settings::BreachMode::Deadline) config.flags |= LAGTRAP_EVENT_DEADLINE;
+    if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
+    if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
+    if (event.key == settings::KeyKind::Thread && event.nesting == settings::Nesting::Each && is_function_call(event))
+        config.flags |= LAGTRAP_EVENT_MATCH_STACK;
+    if (event.scope.pid) {
+        config.flags |= LAGTRAP_EVENT_SCOPE_PID;
+        config.scope_pid = *event.scope.pid;
+    }
+    if (event.scope.uid) {
+        config.flags |= LAGTRAP_EVENT_SCOPE_UID;
+        config.scope_uid = *event.scope.uid;
+    }
+    if (!event.scope.binary.empty()) {
+        struct stat facts {};
+        if (::stat(event.scope.binary.c_str(), &facts) != 0) return system_error(event.scope.binary);
+        config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
+        config.scope_inode = facts.st_ino;
+        config.scope_device = major(facts.st_dev) << 20 | minor(facts.st_dev);
+    }
+    const int failed = bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
+    if (failed != 0) return libbpf_error("configure event " + event.name, failed);
+    return success();
+}
+
+Status ListenerPrograms::point_at_field(const settings::Marker& marker, const settings::ArgumentRef& reference,
+                                        std::uint16_t& offset, std::uint16_t& bytes) {
+    if (marker.kind != settings::MarkerKind::Tracepoint) {
+        offset = static_cast<std::uint16_t>(reference.index);
+        return success();
+    }
+    TRY_ASSIGN(TraceFs* const names, tracefs());
+    TRY_ASSIGN(const TracepointField field, names->field(marker.provider, marker.name, reference.field));
+    offset = field.offset;
+    bytes = field.bytes;
+    return success();
+}
+
+Result<std::uint32_t> ListenerPrograms::configure_marker(std::uint32_t index, const settings::Marker& marker,
+                                                         lagtrap_marker_role role, std::uint16_t stage) {
+    if (next_marker_ >= LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
+    lagtrap_marker_config config{};
+    config.event = index;
+    config.role = static_cast<std::uint16_t>(role);
+    config.stage = stage;
+    config.key_argument = LAGTRAP_NO_ARGUMENT;
+    config.begin_time_argument = LAGTRAP_NO_ARGUMENT;
+    if (marker.key) TRY(point_at_field(marker, *marker.key, config.key_argument, config.key_bytes));
+    if (role == LAGTRAP_ROLE_BEGIN && events_[index].begin_time)
+        TRY(point_at_field(marker, *events_[index].begin_time, config.begin_time_argument, config.begin_time_bytes));
+    const std::uint32_t marker_id = next_marker_++;
+    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config, sizeof(config), BPF_ANY);
+    if (failed != 0) return libbpf_error("configure a marker", failed);
+    return marker_id;
+}
+
+Status ListenerPrograms::attach(std::uint32_t index) {
+    const settings::Event& event = events_[index];
+    std::vector<Link> links;
+    const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role, std::uint16_t stage) -> Status {
+        TRY_ASSIGN(const std::uint32_t marker_id, configure_marker(index, marker, role, stage));
+        return attach_marker(marker, marker_id, links);
+    };
+    // The end first: a run whose begin is seen can then always be ended.
+    TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
+    for (std::uint16_t stage = 0; stage < event.stages.size(); ++stage)
+        TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, stage));
+    TRY(attach_one(event.begin, LAGTRAP_ROLE_BEGIN, 0));
+    for (Link& link : links) links_.push_back(std::move(link));
+    return success();
+}
+
+Status ListenerPrograms::attach_marker(const settings::Marker& marker, std::uint32_t marker_id,
+                                       std::vector<Link>& links) {
+    switch (marker.kind) {
+        case settings::MarkerKind::Usdt:
+        case settings::MarkerKind::Library: return attach_usdt(marker, marker_id, links);
+        case settings::MarkerKind::Function: return attach_function(marker, marker_id, links);
+        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, marker_id, links);
+    }
+    return make_error(ErrorKind::Invalid, "unknown kind of marker");
+}
+
+Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32_t marker_id, std::vector<Link>& links) {
+    LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = marker_id);
+    Link link(bpf_program__attach_usdt(programs_->progs.on_usdt, -1, marker.binary.c_str(), marker.provider.c_str(),
+                                       marker.name.c_str(), &options));
+    if (!link) return libbpf_error("attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary, -errno);
+    links.push_back(std::move(link));
+    return success();
+}
+
+Status ListenerPrograms::attach_function(const settings::Marker& marker, std::uint32_t marker_id,
+                                         std::vector<Link>& links) {
+    const std::string doing = "attach to function " + marker.name + " of " + marker.binary;
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
+    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
+    std::vector<unsigned long> offsets;
+    for (const auto& function : functions) offsets.push_back(function.file_offset);
+    std::sort(offsets.begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+    if (offsets.empty()) return make_error(ErrorKind::NotFound, doing + ": no such function");
+    const bool at_return = marker.side == settings::FunctionSide::Return;
+    bpf_program* program = at_return ? programs_->progs.on_return : programs_->progs.on_entry;
+    if (has_uprobe_multi()) {
+        const std::vector<__u64> cookies(offsets.size(), marker_id);
+        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(), .cnt = offsets.size(), .retprobe = at_return);
+        Link link(bpf_program__attach_uprobe_multi(program, -1, marker.binary.c_str(), nullptr, &options));
+        if (!link) return libbpf_error(doing, -errno);
+        links.push_back(std::move(link));
+        return success();
+    }
+    for (const unsigned long offset : offsets) {
+        LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = marker_id, .retprobe = at_return);
+        Link link(bpf_program__attach_uprobe_opts(program, -1, marker.binary.c_str(), offset, &options));
+        if (!link) return libbpf_error(doing, -errno);
+        links.push_back(std::move(link));
+    }
+    return success();
+}
+
+Result<TraceFs*> ListenerPrograms::tracefs() {
+    if (!tracefs_) {
+        TRY_ASSIGN(TraceFs opened, TraceFs::open());
+        tracefs_ = std::make_unique<TraceFs>(std::move(opened));
+    }
+    return tracefs_.get();
+}
+
+Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
+                                           std::vector<Link>& links) {
+    const std::string doing = "attach to tracepoint " + marker.provider + ":" + marker.name;
+    TRY_ASSIGN(TraceFs* const names, tracefs());
+    perf_event_attr attributes{};
+    attributes.size = sizeof(attributes);
+    attributes.type = PERF_TYPE_TRACEPOINT;
+    TRY_ASSIGN(attributes.config, names->tracepoint_id(marker.provider, marker.name));
+    // A program on a tracepoint's event runs on every CPU, whichever the event was opened for.
+    UniqueFd event(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!event.valid()) return system_error(doing);
+    LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = marker_id);
+    Link link(bpf_program__attach_perf_event_opts(programs_->progs.on_tracepoint, event.get(), &options));
+    if (!link) return libbpf_error(doing, -errno);
+    (void)event.release();  // the link closes it
+    links.push_back(std::move(link));
+    return success();
+}
+
+void ListenerPrograms::detach_all() { links_.clear(); }
+
+lagtrap_watch* ListenerPrograms::watch() const {
+    return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch);
+}
+
+int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
+int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
+int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
+int ListenerPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }
+
+Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
+    static_assert(sizeof(EventCounters) == sizeof(lagtrap_event_counters), "the same fields in the same order");
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
+    std::vector<EventCounters> per_cpu(static_cast<std::size_t>(cpus));
+    const int failed = bpf_map__lookup_elem(programs_->maps.event_counters, &event, sizeof(event), per_cpu.data(),
+                                            per_cpu.size() * sizeof(EventCounters), 0);
+    if (failed != 0) return libbpf_error("read the counters", failed);
+    EventCounters sum;
+    for (const EventCounters& one : per_cpu) sum.add(one);
+    return sum;
+}
+
+std::vector<int> ListenerPrograms::program_fds() const {
+    return {bpf_program__fd(programs_->progs.on_usdt), bpf_program__fd(programs_->progs.on_entry),
+            bpf_program__fd(programs_->progs.on_return), bpf_program__fd(programs_->progs.on_tracepoint)};
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,68 @@
+// lagtrapd: watches the events of a settings file and records the machine when one is too slow.
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "daemon/service.hpp"
+#include "settings/parser.hpp"
+
+namespace {
+
+// Exit codes that packaging/systemd/lagtrapd.service knows.
+constexpr int exit_failure = 1;
+constexpr int exit_bad_settings = 3;
+
+// lagtrap-merge of the same build or installation.
+std::string find_merge_program() {
+    std::error_code ignored;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+    for (const auto& candidate : {own / "lagtrap-merge", own / "../trace/lagtrap-merge", own / "../libexec/lagtrap/lagtrap-merge"})
+        if (std::filesystem::exists(candidate, ignored)) return std::filesystem::weakly_canonical(candidate, ignored).string();
+    return LAGTRAP_LIBEXEC_DIR "/lagtrap-merge";
+}
+
+int check_settings(const std::string& path, const lagtrap::settings::ParseOutcome& outcome) {
+    if (outcome.ok()) {
+        std::cout << path << ": " << outcome.settings.events.size() << " events, no errors\n";
+        return 0;
+    }
+    std::cerr << lagtrap::settings::format_diagnostics(path, outcome.settings.source_text, outcome.diagnostics);
+    return exit_bad_settings;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Watches operations and records the machine when one is too slow");
+    std::string settings_path = "/etc/lagtrap/settings.xml";
+    std::string checked_path;
+    std::string merge_program = find_merge_program();
+    app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
+    app.add_option("--check-settings", checked_path, "Check a settings file and the binaries it names, then exit");
+    app.add_option("--merge-program", merge_program, "Path of lagtrap-merge");
+    app.set_version_flag("--version", LAGTRAP_VERSION);
+    CLI11_PARSE(app, argc, argv);
+
+    using lagtrap::settings::BinaryCheck;
+    if (!checked_path.empty()) return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
+
+    const auto logger = spdlog::stderr_logger_mt("lagtrapd");
+    logger->set_pattern(::getenv("JOURNAL_STREAM") ? "%v" : "%Y-%m-%d %H:%M:%S.%e %l %v");
+    const auto inform = [logger](const std::string& line) { logger->info(line); };
+    const auto warn = [logger](const std::string& line) { logger->warn(line); };
+
+    const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
+    if (!outcome.ok()) return check_settings(settings_path, outcome);
+    auto service = lagtrap::daemon::Service::create(outcome.settings, {settings_path, merge_program, inform, warn});
+    if (!service) {
+        logger->error(service.error().message);
+        return exit_failure;
+    }
+    logger->info("lagtrapd {} watches {} events", LAGTRAP_VERSION, outcome.settings.events.size());
+    (*service)->run();
+    return 0;
+}

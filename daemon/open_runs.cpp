@@ -1,0 +1,184 @@
+#include "daemon/open_runs.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+template <typename T>
+T load(const T& value) {
+    return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
+}
+
+// Field 22 of /proc/PID/task/TID/stat: start in clock ticks after boot. The name before it may hold anything,
+// so fields are counted from its last parenthesis.
+std::optional<std::uint64_t> started_ticks(const std::string& stat) {
+    auto at = stat.rfind(')');
+    if (at == std::string::npos) return std::nullopt;
+    for (int field = 2; field < 22; ++field) {
+        at = stat.find(' ', at + 1);
+        if (at == std::string::npos) return std::nullopt;
+    }
+    std::uint64_t ticks = 0;
+    const auto [end, failure] = std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), ticks);
+    if (failure != std::errc{}) return std::nullopt;
+    return ticks;
+}
+
+bool keyed_by_argument(const std::vector<settings::Event>& events, std::uint32_t event) {
+    return event < events.size() && events[event].key == settings::KeyKind::Argument;
+}
+
+// Whether a run can still end: its thread lives, or (where a value is the key) its process; a key of the whole
+// machine may outlive both.
+bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) {
+    if (!keyed_by_argument(events, run.event)) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
+    if (events[run.event].key_scope == settings::KeyScope::Machine) return true;
+    return thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
+}
+
+}  // namespace
+
+Result<MappedMemory> MappedMemory::map(int fd, std::size_t bytes) {
+    MappedMemory memory;
+    void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) return system_error("map the table of open runs");
+    memory.data_ = data;
+    memory.bytes_ = bytes;
+    return memory;
+}
+
+MappedMemory::MappedMemory(MappedMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+MappedMemory& MappedMemory::operator=(MappedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+MappedMemory::~MappedMemory() {
+    if (data_) ::munmap(data_, bytes_);
+}
+
+bool thread_alive(std::uint32_t pid, std::uint32_t tid, std::uint64_t begin_hit_ns) {
+    const auto stat = read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat", 4096);
+    if (!stat) return false;
+    const auto state_at = stat->rfind(')');
+    const bool zombie = state_at != std::string::npos && state_at + 2 < stat->size() &&
+                        ((*stat)[state_at + 2] == 'Z' || (*stat)[state_at + 2] == 'X');
+    const auto ticks = started_ticks(*stat);
+    if (zombie || !ticks) return false;
+    const auto clocks = ClockSnapshot::take();
+    const std::uint64_t begin_boottime_ns = begin_hit_ns + (clocks.boottime_ns - clocks.monotonic_ns);
+    const std::uint64_t tick_ns = 1'000'000'000ULL / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    return *ticks * tick_ns <= begin_boottime_ns;
+}
+
+Result<OpenRuns> OpenRuns::map(int tags_fd, int slots_fd) {
+    OpenRuns runs;
+    TRY_ASSIGN(runs.tags_memory_, MappedMemory::map(tags_fd, LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)));
+    TRY_ASSIGN(runs.slots_memory_, MappedMemory::map(slots_fd, LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)));
+    runs.tags_ = static_cast<std::uint64_t*>(runs.tags_memory_.data());
+    runs.slots_ = static_cast<lagtrap_slot*>(runs.slots_memory_.data());
+    return runs;
+}
+
+std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t tag) const {
+    const lagtrap_slot& slot = slots_[index];
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    if (deadline_ns == 0) return std::nullopt;
+    lagtrap_run run = slot.run;
+    // The slot may have been freed, and even taken by another run, while it was copied.
+    if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
+    const std::uint32_t stages = load(slot.stage_next);
+    run.stage_count = static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
+    return run;
+}
+
+void OpenRuns::free_slot(std::size_t index, std::uint64_t tag, std::uint32_t event) {
+    __atomic_store_n(&slots_[index].deadline_ns, 0, __ATOMIC_RELEASE);
+    std::uint64_t expected = tag;
+    if (__atomic_compare_exchange_n(&tags_[index], &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ++abandoned_[event];
+}
+
+OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell) {
+    Look result;
+    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+        const std::uint64_t tag = load(tags_[index]);
+        if (tag == 0) continue;
+        ++result.open;
+        lagtrap_slot& slot = slots_[index];
+        const std::uint64_t deadline_ns = load(slot.deadline_ns);
+        const std::uint32_t event = slot.run.event;
+        if (deadline_ns == 0 || load(slot.reported) != 0) continue;
+        if (event >= events.size() || events[event].breach != settings::BreachMode::Deadline) continue;
+        if (deadline_ns >= now_ns) {
+            result.earliest_deadline_ns = std::min(result.earliest_deadline_ns, deadline_ns);
+            continue;
+        }
+        if (!tell) continue;
+        auto run = read_slot(index, tag);
+        if (!run) continue;
+        if (!can_end(*run, events)) {
+            free_slot(index, tag, event);
+            continue;
+        }
+        __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
+        run->end_ns = now_ns;
+        run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
+        result.overdue.push_back(*run);
+    }
+    return result;
+}
+
+std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
+    std::vector<lagtrap_run> runs;
+    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+        const std::uint64_t tag = load(tags_[index]);
+        if (tag == 0) continue;
+        auto run = read_slot(index, tag);
+        if (!run) continue;
+        run->end_ns = now_ns;
+        run->header.at_ns = now_ns;
+        run->header.type = LAGTRAP_RECORD_RUN;
+        run->header.size_bytes = static_cast<std::uint32_t>(offsetof(lagtrap_run, stages) +
+                                                            run->stage_count * sizeof(lagtrap_stage_hit));
+        run->end_pid = run->begin_pid;
+        run->end_tid = run->begin_tid;
+        run->end_cpu = run->begin_cpu;
+        run->flags |= LAGTRAP_RUN_OPEN;
+        if (load(slots_[index].reported) != 0) run->flags |= LAGTRAP_RUN_REPORTED;
+        runs.push_back(*run);
+    }
+    return runs;
+}
+
+void OpenRuns::sweep(const std::vector<settings::Event>& events) {
+    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+        const std::uint64_t tag = load(tags_[index]);
+        if (tag == 0) continue;
+        const auto run = read_slot(index, tag);
+        if (run && !can_end(*run, events)) free_slot(index, tag, run->event);
+    }
+}
+
+std::map<std::uint32_t, std::uint64_t> OpenRuns::count_open() const {
+    std::map<std::uint32_t, std::uint64_t> counts;
+    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index)
+        if (load(tags_[index]) != 0) ++counts[slots_[index].run.event];
+    return counts;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,167 @@
+#include "daemon/process_scan.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "binaries/program_file.hpp"
+#include "core/clock.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
+constexpr std::uint64_t text_limit_bytes = 4096;
+
+using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+using BuildIds = std::map<FileIdentity, std::string>;
+
+// An executable line of a maps file.
+struct MapsLine {
+    std::uint64_t start = 0, end = 0, offset = 0, device = 0, inode = 0;
+    std::string_view range;  // as the name in map_files has it
+    std::string_view path;
+};
+
+std::optional<MapsLine> parse_maps_line(const std::string& line) {
+    unsigned long start = 0, end = 0, offset = 0, inode = 0;
+    unsigned major_number = 0, minor_number = 0;
+    std::array<char, 5> access{};
+    int path_at = -1;
+    const int fields = std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access.data(), &offset,
+                                   &major_number, &minor_number, &inode, &path_at);
+    if (fields < 7 || access[2] != 'x') return std::nullopt;
+    MapsLine parsed{start, end, offset, std::uint64_t{major_number} << 32 | minor_number, inode, {}, {}};
+    parsed.range = std::string_view(line).substr(0, line.find(' '));
+    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size()) parsed.path = std::string_view(line).substr(path_at);
+    return parsed;
+}
+
+// By map_files first: it is the very file that is mapped, even if it was deleted or lies in another mount namespace.
+std::string read_mapped_build_id(const std::filesystem::path& process, const MapsLine& line) {
+    for (const auto& path : {process / "map_files" / line.range, process / "root" / std::filesystem::path(line.path).relative_path()}) {
+        const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (fd.valid()) return binaries::read_build_id(fd.get());
+    }
+    return {};
+}
+
+void fill_build_id(lagtrap_mapping& mapping, const std::string& hexadecimal) {
+    const std::size_t bytes = std::min<std::size_t>(hexadecimal.size() / 2, 20);
+    for (std::size_t i = 0; i < bytes; ++i)
+        std::from_chars(hexadecimal.data() + 2 * i, hexadecimal.data() + 2 * i + 2, mapping.build_id[i], 16);
+    mapping.build_id_bytes = static_cast<std::uint8_t>(bytes);
+}
+
+void add_mappings(RecordBuffer& records, const std::filesystem::path& process, std::uint32_t pid, BuildIds& build_ids) {
+    const auto maps = read_file(process / "maps", maps_limit_bytes);
+    if (!maps) return;
+    std::size_t at = 0;
+    while (at < maps->size()) {
+        const std::size_t line_end = std::min(maps->find('\n', at), maps->size());
+        const std::string text = maps->substr(at, line_end - at);
+        at = line_end + 1;
+        const auto line = parse_maps_line(text);
+        if (!line) continue;
+        lagtrap_mapping mapping{};
+        mapping.header = {0, LAGTRAP_RECORD_MAPPING, 0, monotonic_ns()};
+        mapping.pid = pid;
+        mapping.start = line->start;
+        mapping.length = line->end - line->start;
+        mapping.file_offset = line->offset;
+        mapping.device = line->device;
+        mapping.inode = line->inode;
+        if (line->inode != 0) {
+            const FileIdentity identity{line->device, line->inode};
+            auto known = build_ids.find(identity);
+            if (known == build_ids.end()) known = build_ids.emplace(identity, read_mapped_build_id(process, *line)).first;
+            fill_build_id(mapping, known->second);
+        }
+        const std::string_view path = line->path.substr(0, text_limit_bytes);
+        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        records.append(&mapping, sizeof(mapping), path);
+    }
+}
+
+std::string read_link(const std::filesystem::path& link) {
+    std::array<char, text_limit_bytes> target{};
+    const ssize_t bytes = ::readlink(link.c_str(), target.data(), target.size());
+    return bytes > 0 ? std::string(target.data(), static_cast<std::size_t>(bytes)) : std::string();
+}
+
+// First `text_limit_bytes` of the command line, arguments parted by spaces.
+std::string read_command_line(const std::filesystem::path& process) {
+    const auto fd = open_file(process / "cmdline", O_RDONLY);
+    if (!fd) return {};
+    std::array<char, text_limit_bytes> text{};
+    const ssize_t bytes = ::read(fd->get(), text.data(), text.size());
+    std::string line(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    while (!line.empty() && line.back() == '\0') line.pop_back();
+    std::replace(line.begin(), line.end(), '\0', ' ');
+    return line;
+}
+
+std::uint32_t status_number(const std::string& status, std::string_view label) {
+    std::uint32_t number = 0;
+    if (const auto at = status.find(label); at != std::string::npos) {
+        const auto digits = status.find_first_of("0123456789", at);
+        if (digits != std::string::npos) std::from_chars(status.data() + digits, status.data() + status.size(), number);
+    }
+    return number;
+}
+
+void add_process(RecordBuffer& records, const std::filesystem::path& process, std::uint32_t pid, BuildIds& build_ids) {
+    const auto status = read_file(process / "status", 64 * 1024);
+    if (!status) return;
+    const std::string program = read_link(process / "exe");
+    const std::string text = program + '\0' + read_command_line(process);
+    lagtrap_process record{};
+    record.header = {0, LAGTRAP_RECORD_PROCESS, 0, monotonic_ns()};
+    record.pid = pid;
+    record.parent_pid = status_number(*status, "\nPPid:");
+    record.uid = status_number(*status, "\nUid:");
+    record.text_bytes = static_cast<std::uint32_t>(text.size());
+    records.append(&record, sizeof(record), text);
+    if (!program.empty()) add_mappings(records, process, pid, build_ids);  // kernel threads have neither
+}
+
+}  // namespace
+
+void RecordBuffer::append(const void* record, std::size_t size, std::string_view text) {
+    const std::size_t bytes = size + text.size();
+    const std::size_t at = words_.size();
+    words_.resize(at + (bytes + 7) / 8);
+    char* const place = reinterpret_cast<char*>(words_.data() + at);
+    std::memcpy(place, record, size);
+    std::memcpy(place + size, text.data(), text.size());
+    reinterpret_cast<lagtrap_record*>(place)->size_bytes = static_cast<std::uint32_t>(bytes);
+}
+
+RecordBuffer scan_processes(const std::filesystem::path& proc_root) {
+    RecordBuffer records;
+    BuildIds build_ids;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc_root.c_str()), ::closedir);
+    if (!directory) return records;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        std::uint32_t pid = 0;
+        const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (failure != std::errc{} || end != name.data() + name.size()) continue;
+        add_process(records, proc_root / name, pid, build_ids);
+    }
+    return records;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,35 @@
+// The state of all processes when a capture begins: their programs, command lines and mapped code with build ids.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "bpf/records.h"
+
+namespace lagtrap::daemon {
+
+// Records of the rundown log, one after the other in memory that is aligned to 8 bytes.
+class RecordBuffer {
+  public:
+    // `size` bytes of a record followed by `text`; size_bytes of the copy is set to both.
+    void append(const void* record, std::size_t size, std::string_view text);
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (std::size_t at = 0; at < words_.size();) {
+            const auto* record = reinterpret_cast<const lagtrap_record*>(words_.data() + at);
+            visit(record);
+            at += (record->size_bytes + 7) / 8;
+        }
+    }
+    [[nodiscard]] bool empty() const { return words_.empty(); }
+
+  private:
+    std::vector<std::uint64_t> words_;
+};
+
+// Reads /proc (or what stands in for it): lagtrap_process and lagtrap_mapping records of each process.
+// Processes that vanish while they are read are left out. The build id of a file is read once.
+[[nodiscard]] RecordBuffer scan_processes(const std::filesystem::path& proc_root = "/proc");
+
+}  // namespace lagtrap::daemon

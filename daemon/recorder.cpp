@@ -1,0 +1,314 @@
+#include "daemon/recorder.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "bpf/collector.h"
+#include "collector.skel.h"
+#include "core/clock.hpp"
+#include "core/unique_fd.hpp"
+#include "daemon/libbpf_support.hpp"
+#include "daemon/process_scan.hpp"
+#include "daemon/task_events.hpp"
+#include "trace/log.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches; the total stays within what a small machine bears.
+std::uint32_t ring_bytes_for(long cpus) {
+    std::uint64_t bytes = 8ULL << 20;
+    while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20)) bytes *= 2;
+    return static_cast<std::uint32_t>(bytes);
+}
+
+std::uint64_t own_cpu_ns() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto ns = [](const timeval& t) { return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_usec) * 1000ULL; };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+std::uint64_t run_time_ns_of(const std::vector<int>& program_fds) {
+    std::uint64_t total_ns = 0;
+    for (const int fd : program_fds) {
+        bpf_prog_info info{};
+        __u32 size = sizeof(info);
+        if (bpf_prog_get_info_by_fd(fd, &info, &size) == 0) total_ns += info.run_time_ns;
+    }
+    return total_ns;
+}
+
+Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
+    perf_event_attr attributes{};
+    attributes.size = sizeof(attributes);
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = static_cast<std::uint64_t>(interval.count());
+    attributes.disabled = 1;
+    UniqueFd fd(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!fd.valid()) return system_error("open the sampler of CPU " + std::to_string(cpu));
+    return fd;
+}
+
+}  // namespace
+
+struct Recorder::State {
+    settings::Recording settings;
+    collector_bpf* programs = nullptr;
+    std::vector<int> sampler_fds;  // owned by their links
+    std::vector<Link> sampler_links;
+    std::uint32_t captures = 0;
+
+    ~State() {
+        sampler_links.clear();
+        collector_bpf__destroy(programs);
+    }
+
+    [[nodiscard]] lagtrap_recording* recording_switch() const {
+        return reinterpret_cast<lagtrap_recording*>(&programs->bss->recording);
+    }
+    void enable_samplers(bool on) const {
+        for (const int fd : sampler_fds) ::ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    }
+    [[nodiscard]] lagtrap_capture_counters counters() const;
+    [[nodiscard]] std::vector<int> program_fds() const {
+        return {bpf_program__fd(programs->progs.on_sample), bpf_program__fd(programs->progs.on_switch),
+                bpf_program__fd(programs->progs.on_waking), bpf_program__fd(programs->progs.on_thread)};
+    }
+};
+
+lagtrap_capture_counters Recorder::State::counters() const {
+    constexpr std::size_t fields = sizeof(lagtrap_capture_counters) / sizeof(std::uint64_t);
+    lagtrap_capture_counters sum{};
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus <= 0) return sum;
+    std::vector<lagtrap_capture_counters> per_cpu(static_cast<std::size_t>(cpus));
+    const __u32 zero = 0;
+    if (bpf_map__lookup_elem(programs->maps.capture_counters, &zero, sizeof(zero), per_cpu.data(),
+                             per_cpu.size() * sizeof(per_cpu[0]), 0) != 0)
+        return sum;
+    auto* const total = reinterpret_cast<__u64*>(&sum);
+    for (const auto& one : per_cpu)
+        for (std::size_t i = 0; i < fields; ++i) total[i] += reinterpret_cast<const __u64*>(&one)[i];
+    return sum;
+}
+
+// One capture, from start() to stop().
+struct Recorder::Capture {
+    Listener* listener = nullptr;
+    std::optional<trace::LogWriter> user_log, kernel_log, rundown_log;
+    std::optional<TaskEvents> task_events;
+    ring_buffer* rings = nullptr;
+    Link switch_link, waking_link;
+    UniqueFd run_time_statistics;
+    Status first_failure = success();
+
+    // The rundown of what was there at the start: read by a thread of its own, as a machine may have thousands
+    // of processes and reading a thread's memory may block.
+    std::thread rundown;
+    std::atomic<bool> rundown_done{false};
+    RecordBuffer rundown_records;
+
+    lagtrap_capture_counters counters_before{};
+    std::uint64_t bpf_run_time_before_ns = 0;
+    std::uint64_t own_cpu_before_ns = 0;
+    std::uint64_t runs_lost_before = 0;
+
+    ~Capture() {
+        if (rundown.joinable()) rundown.join();
+        ring_buffer__free(rings);
+    }
+
+    void write(const lagtrap_record* record);
+    Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
+    void begin_rundown(bpf_program* iterator);
+    [[nodiscard]] std::uint64_t runs_lost() const;
+};
+
+void Recorder::Capture::write(const lagtrap_record* record) {
+    std::optional<trace::LogWriter>* log = &kernel_log;
+    if (record->type == LAGTRAP_RECORD_RUN) log = &user_log;
+    if (record->type == LAGTRAP_RECORD_STACK && reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER)
+        log = &user_log;
+    if (record->type >= LAGTRAP_RECORD_THREAD && record->type <= LAGTRAP_RECORD_NAME) log = &rundown_log;
+    if (auto appended = (*log)->append(record); !appended && first_failure) first_failure = appended;
+}
+
+Status Recorder::Capture::open_logs(const std::filesystem::path& directory, const trace::Session& session) {
+    const auto open_log = [&](std::optional<trace::LogWriter>& log, trace::LogKind kind) -> Status {
+        TRY_ASSIGN(trace::LogWriter writer, trace::LogWriter::create(directory, kind, session.id, session.clocks));
+        log.emplace(std::move(writer));
+        return success();
+    };
+    TRY(open_log(user_log, trace::LogKind::User));
+    TRY(open_log(kernel_log, trace::LogKind::Kernel));
+    return open_log(rundown_log, trace::LogKind::Rundown);
+}
+
+void Recorder::Capture::begin_rundown(bpf_program* iterator) {
+    rundown = std::thread([this, iterator] {
+        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+        const Link link(bpf_program__attach_iter(iterator, nullptr));
+        if (link) {
+            const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+            char nothing = 0;
+            while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
+            }
+        }
+        rundown_records = scan_processes();
+        rundown_done.store(true, std::memory_order_release);
+    });
+}
+
+std::uint64_t Recorder::Capture::runs_lost() const {
+    std::uint64_t lost = 0;
+    for (const auto& [name, counters] : listener->all_counters()) lost += counters.records_lost;
+    return lost;
+}
+
+Recorder::Recorder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recorder::~Recorder() {
+    if (!capture_) return;
+    state_->enable_samplers(false);
+    __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
+    capture_->listener->record_runs(false);
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Recording& settings) {
+    keep_libbpf_messages();
+    auto state = std::make_unique<State>();
+    state->settings = settings;
+    state->programs = collector_bpf__open();
+    if (!state->programs) return libbpf_error("open the recorder's BPF programs", -errno);
+    const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+    bpf_map__set_max_entries(state->programs->maps.records, ring_bytes_for(cpus));
+    if (const int failed = collector_bpf__load(state->programs); failed != 0)
+        return libbpf_error("load the recorder's BPF programs", failed);
+    (void)take_libbpf_messages();
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        auto sampler = open_sampler(cpu, settings.sample_interval);
+        if (!sampler && sampler.error().system_errno == ENODEV) continue;  // this CPU is offline
+        if (!sampler) return sampler.error();
+        const int fd = sampler->release();
+        Link link(bpf_program__attach_perf_event(state->programs->progs.on_sample, fd));
+        if (!link) return libbpf_error("attach the sampler of CPU " + std::to_string(cpu), -errno);
+        // Attaching enables the event; it sleeps until a capture.
+        ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+        state->sampler_fds.push_back(fd);
+        state->sampler_links.push_back(std::move(link));
+    }
+    return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
+}
+
+Status Recorder::start(const std::filesystem::path& directory, trace::Session& session, Listener& listener) {
+    auto capture = std::make_unique<Capture>();
+    capture->listener = &listener;
+    lagtrap_recording* const recording = state_->recording_switch();
+    __atomic_store_n(&recording->capture, ++state_->captures, __ATOMIC_RELEASE);
+    __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
+    state_->enable_samplers(true);
+    listener.record_runs(true);
+    session.started_ns = monotonic_ns();
+    capture_ = std::move(capture);
+
+    capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
+    std::vector<int> programs = state_->program_fds();
+    for (const int fd : listener.program_fds()) programs.push_back(fd);
+    capture_->bpf_run_time_before_ns = run_time_ns_of(programs);
+    capture_->own_cpu_before_ns = own_cpu_ns();
+    capture_->counters_before = state_->counters();
+    capture_->runs_lost_before = capture_->runs_lost();
+    if (state_->settings.scheduling) {
+        capture_->switch_link.reset(bpf_program__attach_trace(state_->programs->progs.on_switch));
+        if (!capture_->switch_link) return libbpf_error("attach to sched_switch", -errno);
+        capture_->waking_link.reset(bpf_program__attach_trace(state_->programs->progs.on_waking));
+        if (!capture_->waking_link) return libbpf_error("attach to sched_waking", -errno);
+    }
+    TRY_ASSIGN(TaskEvents task_events, TaskEvents::open());
+    capture_->task_events.emplace(std::move(task_events));
+    TRY(capture_->open_logs(directory, session));
+    const auto on_record = [](void* self, void* data, std::size_t) {
+        static_cast<Capture*>(self)->write(static_cast<const lagtrap_record*>(data));
+        return 0;
+    };
+    capture_->rings = ring_buffer__new(bpf_map__fd(state_->programs->maps.records), on_record, capture_.get(), nullptr);
+    if (!capture_->rings) return libbpf_error("map the ring of records", -errno);
+    if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get()); failed != 0)
+        return libbpf_error("map the ring of runs", failed);
+    capture_->begin_rundown(state_->programs->progs.on_thread);
+    return success();
+}
+
+Status Recorder::drain() {
+    if (!capture_->rings) return success();
+    if (const int failed = ring_buffer__consume(capture_->rings); failed < 0) return libbpf_error("read the ring of records", failed);
+    capture_->task_events->drain([this](const lagtrap_record* record) { capture_->write(record); });
+    if (capture_->rundown.joinable() && capture_->rundown_done.load(std::memory_order_acquire)) {
+        capture_->rundown.join();
+        capture_->rundown_records.for_each([this](const lagtrap_record* record) { capture_->write(record); });
+        capture_->rundown_records = {};
+    }
+    return capture_->first_failure;
+}
+
+std::uint64_t Recorder::written_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto* log : {&capture_->user_log, &capture_->kernel_log, &capture_->rundown_log})
+        if (*log) bytes += (*log)->size_bytes();
+    return bytes;
+}
+
+Status Recorder::add_run(const lagtrap_run& run) {
+    lagtrap_run record = run;
+    record.header.type = LAGTRAP_RECORD_RUN;
+    return capture_->user_log->append(&record.header);
+}
+
+Status Recorder::stop(trace::Session& session) {
+    const auto capture = std::move(capture_);
+    __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
+    state_->enable_samplers(false);
+    capture->listener->record_runs(false);
+    session.ended_ns = monotonic_ns();
+    capture->switch_link.reset();
+    capture->waking_link.reset();
+    if (!capture->user_log || !capture->rings) return make_error(ErrorKind::System, "the capture had not begun");
+    if (capture->rundown.joinable()) capture->rundown.join();
+    capture->rundown_records.for_each([&](const lagtrap_record* record) { capture->write(record); });
+    ring_buffer__consume(capture->rings);
+    capture->task_events->drain([&](const lagtrap_record* record) { capture->write(record); });
+    for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
+
+    std::vector<int> programs = state_->program_fds();
+    for (const int fd : capture->listener->program_fds()) programs.push_back(fd);
+    const lagtrap_capture_counters after = state_->counters();
+    const lagtrap_capture_counters& before = capture->counters_before;
+    trace::SessionQuality& quality = session.quality;
+    quality.samples_taken = after.samples - before.samples;
+    quality.samples_lost = after.samples_lost - before.samples_lost;
+    quality.switches_lost = after.switches_lost - before.switches_lost;
+    quality.wakings_lost = after.wakings_lost - before.wakings_lost;
+    quality.stacks_lost = after.stacks_lost - before.stacks_lost;
+    quality.runs_lost = capture->runs_lost() - capture->runs_lost_before;
+    quality.task_changes_lost = capture->task_events->lost() + (after.threads_lost - before.threads_lost);
+    quality.bpf_run_time_ns = run_time_ns_of(programs) - capture->bpf_run_time_before_ns;
+    quality.daemon_cpu_ns = own_cpu_ns() - capture->own_cpu_before_ns;
+    TRY(capture->user_log->flush());
+    TRY(capture->kernel_log->flush());
+    TRY(capture->rundown_log->flush());
+    return capture->first_failure;
+}
+
+}  // namespace lagtrap::daemon

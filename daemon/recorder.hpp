@@ -1,0 +1,49 @@
+// The recorder: everything that writes during a capture. Made when the daemon starts, asleep until a breach:
+// its perf events are open and disabled, its programs loaded, its rings not mapped.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "core/result.hpp"
+#include "daemon/listener.hpp"
+#include "settings/settings.hpp"
+#include "trace/session.hpp"
+
+namespace lagtrap::daemon {
+
+// Used by the collector's thread alone.
+class Recorder {
+  public:
+    // Loads the programs and opens a disabled sampler on every CPU. Errors: BPF or perf events are refused.
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Recording& settings);
+    ~Recorder();
+
+    // Switches recording on (first thing: the sampler), then opens the logs in `directory`, which exists.
+    // Sets session.started_ns. `listener` must outlive the recording.
+    [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session, Listener& listener);
+
+    // Moves what the rings hold into the logs; to be called every `drain_interval`. An error ends the recording.
+    [[nodiscard]] Status drain();
+    static constexpr std::chrono::milliseconds drain_interval{20};
+
+    [[nodiscard]] std::uint64_t written_bytes() const;
+
+    // Appends a run that is known from elsewhere (ended before recording began).
+    [[nodiscard]] Status add_run(const lagtrap_run& run);
+
+    // Switches off, drains the rest, adds the runs still open, closes the logs and fills session.quality and ended_ns.
+    [[nodiscard]] Status stop(trace::Session& session);
+
+  private:
+    struct State;
+    struct Capture;
+    explicit Recorder(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+    std::unique_ptr<Capture> capture_;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,159 @@
+#include "daemon/service.hpp"
+
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "core/clock.hpp"
+#include "settings/parser.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the watchdog is told that all is well, and the watched binaries are looked at for replacement.
+constexpr auto watch_interval = 10s;
+
+std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
+
+boost::json::object outcome(const Status& status) {
+    return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
+}
+
+}  // namespace
+
+Service::Service(Options options)
+    : options_(std::move(options)), signals_(context_, SIGTERM, SIGINT, SIGHUP), watch_timer_(context_) {}
+
+Service::~Service() = default;
+
+Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings, Options options) {
+    // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
+    (void)::setpriority(PRIO_PROCESS, 0, -20);
+    std::unique_ptr<Service> self(new Service(std::move(options)));
+    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, settings.control.group));
+    self->collector_ = std::make_unique<Collector>(
+        self->context_, std::move(spool), Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+    self->facts_.started_realtime_ns = realtime_ns();
+    self->facts_.settings_path = self->options_.settings_path.string();
+    TRY(self->arm(settings));
+    TRY_ASSIGN(self->control_, ControlServer::listen(self->context_, settings.control.socket, settings.control.group,
+                                                     [service = self.get()](const auto& request) { return service->answer(request); }));
+    return self;
+}
+
+// The new programs are attached before the old ones go, so that no run is missed in between.
+Status Service::arm(const settings::Settings& settings) {
+    const bool first = settings_.source_text.empty();
+    const auto on_breach = [this](const Breach& breach) {
+        boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
+    };
+    const auto carried = first ? std::map<std::string, EventCounters>{} : collector_->listener().all_counters();
+    TRY_ASSIGN(auto listener, Listener::create(settings.events, carried, on_breach));
+    TRY_ASSIGN(auto recorder, Recorder::create(settings.recording));
+    for (const EventStatus& event : listener->status()) {
+        if (event.armed) continue;
+        options_.warn("event " + event.name + " is not armed: " + event.problem);
+    }
+    listener->start();
+    settings_ = settings;
+    facts_.settings_loaded_realtime_ns = realtime_ns();
+    collector_->use(settings, std::move(listener), std::move(recorder));
+    return success();
+}
+
+void Service::reload() {
+    sd_notify(0, "RELOADING=1");
+    const auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
+    if (!outcome.ok()) {
+        facts_.reload_error = settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
+        options_.warn("the new settings are refused, the old ones stay in force:\n" + facts_.reload_error);
+    } else {
+        apply_when_idle(outcome.settings);
+    }
+    sd_notify(0, "READY=1");
+}
+
+void Service::apply_when_idle(const settings::Settings& settings) {
+    if (!collector_->busy()) return apply(settings);
+    options_.inform("the new settings come into force when the recording has ended");
+    collector_->when_idle([this, settings] {
+        boost::asio::post(context_, [this, settings] {
+            collector_->when_idle(nullptr);
+            apply(settings);
+        });
+    });
+}
+
+void Service::apply(const settings::Settings& settings) {
+    if (settings.spool.path != settings_.spool.path || settings.control.socket != settings_.control.socket)
+        options_.warn("spool path and control socket stay as they are until the daemon is restarted");
+    if (const auto armed = arm(settings); !armed) {
+        facts_.reload_error = armed.error().message;
+        options_.warn("the new settings could not be applied, the old ones stay in force: " + armed.error().message);
+        return;
+    }
+    facts_.reload_error.clear();
+    options_.inform(fmt::format("settings in force: {} events", settings.events.size()));
+}
+
+void Service::await_signal() {
+    signals_.async_wait([this](const auto& failure, int number) {
+        if (failure) return;
+        if (number != SIGHUP) {
+            options_.inform("stopping");
+            sd_notify(0, "STOPPING=1");
+            collector_->shut_down();
+            context_.stop();
+            return;
+        }
+        reload();
+        await_signal();
+    });
+}
+
+void Service::keep_watch() {
+    sd_notify(0, "WATCHDOG=1");
+    watch_timer_.expires_after(watch_interval);
+    watch_timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        if (!collector_->busy() && collector_->listener().binaries_changed()) {
+            options_.inform("a watched program was replaced on disk: attaching to the new one");
+            apply(settings_);
+        }
+        keep_watch();
+    });
+}
+
+void Service::run() {
+    await_signal();
+    collector_->recover();
+    sd_notify(0, fmt::format("READY=1\nSTATUS=watching {} events", settings_.events.size()).c_str());
+    keep_watch();
+    context_.run();
+}
+
+boost::json::object Service::answer(const boost::json::object& request) {
+    const auto* const name = request.if_contains("command");
+    if (!name || !name->is_string()) return refusal("the request has no \"command\"");
+    const std::string_view command(name->as_string());
+    if (command == "status") return status_report(*collector_, facts_, settings_);
+    if (command == "approve") return outcome(collector_->approve());
+    if (command == "decline") return outcome(collector_->decline());
+    if (command == "trigger") {
+        const auto* const event = request.if_contains("event");
+        if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
+        return outcome(collector_->trigger(std::string(event->as_string())));
+    }
+    return refusal("unknown command; known are status, trigger, approve, decline");
+}
+
+}  // namespace lagtrap::daemon

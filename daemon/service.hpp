@@ -1,0 +1,58 @@
+// The daemon as a whole: settings, listener, collector, control socket, signals, the service manager.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/object.hpp>
+
+#include "core/result.hpp"
+#include "daemon/collector.hpp"
+#include "daemon/control_server.hpp"
+#include "daemon/status_report.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::daemon {
+
+class Service {
+  public:
+    struct Options {
+        std::filesystem::path settings_path;
+        std::string merge_program;
+        Say inform;
+        Say warn;
+    };
+
+    // `settings` were read from settings_path. Errors: BPF refused, spool or control socket unusable.
+    [[nodiscard]] static Result<std::unique_ptr<Service>> create(const settings::Settings& settings, Options options);
+    ~Service();
+
+    // Until SIGTERM or SIGINT. SIGHUP reads the settings anew.
+    void run();
+
+  private:
+    explicit Service(Options options);
+    [[nodiscard]] Status arm(const settings::Settings& settings);
+    void reload();
+    void apply_when_idle(const settings::Settings& settings);
+    void apply(const settings::Settings& settings);
+    void await_signal();
+    void keep_watch();
+    [[nodiscard]] boost::json::object answer(const boost::json::object& request);
+
+    Options options_;
+    boost::asio::io_context context_{1};
+    boost::asio::signal_set signals_;
+    boost::asio::steady_timer watch_timer_;
+    settings::Settings settings_;
+    ServiceFacts facts_;
+    std::unique_ptr<Collector> collector_;
+    std::unique_ptr<ControlServer> control_;
+};
+
+}  // namespace lagtrap::daemon

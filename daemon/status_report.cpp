@@ -1,0 +1,120 @@
+#include "daemon/status_report.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include <bpf/bpf.h>
+#include <boost/json.hpp>
+
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// The smallest duration of a histogram bucket (bpf/listener.h).
+std::uint64_t bucket_start_ns(std::size_t bucket) {
+    const std::size_t power = bucket / 4;
+    if (bucket < 4) return bucket;
+    if (power < 2) return 4;  // buckets 4 to 7 do not occur: values below 4 have buckets of their own
+    return (4ULL + bucket % 4) << (power - 2);
+}
+
+boost::json::array histogram(const EventCounters& counters) {
+    boost::json::array buckets;
+    for (std::size_t i = 0; i < counters.histogram.size(); ++i)
+        if (counters.histogram[i] != 0)
+            buckets.push_back({{"from_ns", bucket_start_ns(i)}, {"to_ns", bucket_start_ns(i + 1)}, {"count", counters.histogram[i]}});
+    return buckets;
+}
+
+boost::json::object event_report(const EventStatus& status, std::uint64_t threshold_ns) {
+    const EventCounters& counters = status.counters;
+    return {{"name", status.name},
+            {"threshold_ns", threshold_ns},
+            {"armed", status.armed},
+            {"problem", status.problem},
+            {"begins", counters.begins},
+            {"runs", counters.runs},
+            {"delays", counters.delays},
+            {"unmatched_begins", counters.unmatched_begins},
+            {"unmatched_ends", counters.unmatched_ends},
+            {"unmatched_stages", counters.unmatched_stages},
+            {"abandoned", counters.abandoned},
+            {"lost", counters.lost},
+            {"too_deep", counters.too_deep},
+            {"open", status.open},
+            {"total_ns", counters.total_ns},
+            {"max_ns", counters.max_ns},
+            {"histogram", histogram(counters)}};
+}
+
+const char* state_name(const Collector& collector) {
+    switch (collector.state()) {
+        case CollectorState::Waiting: return collector.merging() ? "merging" : "waiting";
+        case CollectorState::Confirming: return "confirming";
+        case CollectorState::Recording: return "recording";
+        case CollectorState::CoolingDown: return collector.merging() ? "merging" : "cooling-down";
+    }
+    return "waiting";
+}
+
+// Run time of the marker programs is only counted while BPF statistics are on (during captures).
+std::uint64_t bpf_run_time_ns(const Collector& collector) {
+    std::uint64_t total_ns = 0;
+    for (const int fd : collector.listener().program_fds()) {
+        bpf_prog_info info{};
+        __u32 size = sizeof(info);
+        if (bpf_prog_get_info_by_fd(fd, &info, &size) == 0) total_ns += info.run_time_ns;
+    }
+    return total_ns;
+}
+
+boost::json::object cost_report(const Collector& collector) {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto ns = [](const timeval& t) { return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_usec) * 1000ULL; };
+    std::uint64_t resident_pages = 0;
+    if (const auto statm = read_file("/proc/self/statm", 4096)) {
+        const auto at = statm->find(' ');
+        if (at != std::string::npos) std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
+    }
+    return {{"bpf_run_time_ns", bpf_run_time_ns(collector)},
+            {"daemon_cpu_ns", ns(usage.ru_utime) + ns(usage.ru_stime)},
+            {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
+}
+
+}  // namespace
+
+boost::json::object status_report(const Collector& collector, const ServiceFacts& facts, const settings::Settings& settings) {
+    const double seconds_left = std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
+    boost::json::value pending;
+    boost::json::value capture;
+    if (collector.state() == CollectorState::Confirming) pending = {{"event", collector.current_event()}, {"seconds_left", seconds_left}};
+    if (collector.state() == CollectorState::Recording)
+        capture = {{"session", collector.current_session()}, {"event", collector.current_event()}, {"seconds_left", seconds_left}};
+    boost::json::value last;
+    if (const auto& bundle = collector.last_bundle())
+        last = {{"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
+    boost::json::array events;
+    const auto statuses = collector.listener().status();
+    for (std::size_t i = 0; i < statuses.size(); ++i)
+        events.push_back(event_report(statuses[i], static_cast<std::uint64_t>(settings.events[i].threshold.count())));
+    const CaptureCounts counts = collector.counts();
+    return {{"ok", true},
+            {"version", LAGTRAP_VERSION},
+            {"pid", ::getpid()},
+            {"started_realtime_ns", facts.started_realtime_ns},
+            {"settings", {{"path", facts.settings_path}, {"loaded_realtime_ns", facts.settings_loaded_realtime_ns}, {"reload_error", facts.reload_error}}},
+            {"state", state_name(collector)},
+            {"pending", pending},
+            {"capture", capture},
+            {"captures", {{"done", counts.done}, {"failed", counts.failed}, {"declined", counts.declined}, {"skipped_cool_down", counts.skipped_cool_down}, {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
+            {"last_bundle", last},
+            {"events", std::move(events)},
+            {"cost", cost_report(collector)}};
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,24 @@
+// The answer to `lagtrap status`, as docs/formats.md describes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "daemon/collector.hpp"
+
+namespace lagtrap::daemon {
+
+// What the daemon knows of itself beside its collector.
+struct ServiceFacts {
+    std::uint64_t started_realtime_ns = 0;
+    std::string settings_path;
+    std::uint64_t settings_loaded_realtime_ns = 0;
+    std::string reload_error;  // of the last reload that was refused; empty after a good one
+};
+
+[[nodiscard]] boost::json::object status_report(const Collector& collector, const ServiceFacts& facts,
+                                                const settings::Settings& settings);
+
+}  // namespace lagtrap::daemon
