@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lagtrap.h: marks where an operation of a program begins and ends, so that lagtrapd can watch how long it takes.
+ *
+ *     LAGTRAP_BEGIN("frame");
+ *     decode();
+ *     LAGTRAP_STAGE("frame", "decode");      "decode" is done
+ *     draw();
+ *     LAGTRAP_END("frame");
+ *
+ * One header, no library, nothing to initialise; C99 and newer, C++17 and newer, gcc and clang, programs and shared
+ * libraries, x86-64 and arm64. While nobody listens a marker without arguments costs one no-operation instruction of
+ * one byte, a marker with arguments one comparison in memory; its arguments are then not evaluated. Any thread may
+ * reach a marker at any time, signal handlers too.
+ *
+ * Event and stage are string literals of letters, digits, '_' and '-' that begin with a letter or '_' (checked by the
+ * compiler in C++, and in C by gcc). A run is paired by its thread; runs that begin and end in different threads, or
+ * of which one thread has several at once, carry a key: an integer or pointer, such as the number of a request.
+ *
+ *     LAGTRAP_BEGIN(event)                          the run begins
+ *     LAGTRAP_STAGE(event, stage)                   a point in between
+ *     LAGTRAP_END(event)                            the run has ended
+ *     LAGTRAP_BEGIN_KEY(event, key)                 the same three with a key
+ *     LAGTRAP_STAGE_KEY(event, stage, key)
+ *     LAGTRAP_END_KEY(event, key)
+ *     LAGTRAP_BEGIN_AT(event, begin_ns)             the run began earlier, in nanoseconds of CLOCK_MONOTONIC: what
+ *     LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)    it spent in a queue counts too
+ *     LAGTRAP_ARMED(event)                          not 0 while somebody listens to a marker with arguments of this
+ *                                                   event in this program or library: for preparations of your own
+ *     lagtrap_now_ns()                              now, for begin_ns
+ *     LAGTRAP_SCOPE(event);                         C++: begins now, ends with the block, by an exception too
+ *     LAGTRAP_SCOPE_KEY(event, key);                the same with a key, which is evaluated once
+ *
+ * With LAGTRAP_DISABLED defined before this header is included, and on other machines, all markers are empty.
+ *
+ * A marker is a USDT probe "lagtrap:EVENT__begin", "lagtrap:EVENT__stage__STAGE" or "lagtrap:EVENT__end" in the note
+ * format of SystemTap (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), for any tool that knows
+ * those: argument 0 is the key (0: none), argument 1 begin_ns.
+ */
+#ifndef LAGTRAP_H
+#define LAGTRAP_H
+
+#if !defined(LAGTRAP_DISABLED) && defined(__linux__) && defined(__LP64__) && \
+    (defined(__x86_64__) || defined(__aarch64__))
+#define LAGTRAP_ENABLED_ 1
+#else
+#define LAGTRAP_ENABLED_ 0
+#endif
+
+/* clock_gettime by way of its symbol: in strict C99 <time.h> declares neither it nor its clock. */
+#ifdef __cplusplus
+extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) noexcept __asm__("clock_gettime");
+#define LAGTRAP_INLINE_ inline
+#else
+extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) __asm__("clock_gettime");
+#define LAGTRAP_INLINE_ static inline
+#endif
+
+#ifdef __cplusplus
+namespace lagtrap::markers {
+
+constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+constexpr bool is_name(const char* name) {
+    if (!is_name_start(*name)) return false;
+    for (; *name != '\0'; ++name)
+        if (!is_name_start(*name) && !(*name >= '0' && *name <= '9') && *name != '-') return false;
+    return true;
+}
+
+template <typename Number>
+constexpr unsigned long long argument_value(Number number) {
+    return static_cast<unsigned long long>(number);
+}
+template <typename Object>
+unsigned long long argument_value(Object* object) {
+    return reinterpret_cast<unsigned long long>(object);
+}
+
+}  // namespace lagtrap::markers
+
+#define LAGTRAP_CHECK_NAME_(name)                          \
+    static_assert(::lagtrap::markers::is_name("" name ""), \
+                  "a name of lagtrap has letters, digits, _ and -, and begins with a letter or _")
+#define LAGTRAP_VALUE_(value) ::lagtrap::markers::argument_value(value)
+#else
+#define LAGTRAP_VALUE_(value) ((unsigned long long)(value))
+#if defined(__GNUC__) && !defined(__clang__)
+#define LAGTRAP_NAME_START_ "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define LAGTRAP_CHECK_NAME_(name)                                                                    \
+    __extension__ _Static_assert(                                                                    \
+        __builtin_strspn("" name "", LAGTRAP_NAME_START_ "0123456789-") == sizeof("" name "") - 1 && \
+            __builtin_strspn("" name "", LAGTRAP_NAME_START_) > 0,                                   \
+        "a name of lagtrap has letters, digits, _ and -, and begins with a letter or _")
+#else
+/* clang's C front end evaluates no string in a constant expression: only the empty name is found. */
+#define LAGTRAP_CHECK_NAME_(name) __extension__ _Static_assert(sizeof("" name "") > 1, "a name of lagtrap is empty")
+#endif
+#endif
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+LAGTRAP_INLINE_ unsigned long long lagtrap_now_ns(void) {
+    long now[2] = {0, 0};
+    const int clock_monotonic = 1;
+    (void)lagtrap_clock_gettime_(clock_monotonic, now);
+    return LAGTRAP_VALUE_(now[0]) * 1000000000ULL + LAGTRAP_VALUE_(now[1]);
+}
+
+#if LAGTRAP_ENABLED_
+
+/* What a marker is made of.
+ *
+ * The instruction is always the nop of one byte (x86-64): Linux 6.18 replaces a probed nop of five bytes by a call,
+ * which overwrites the red zone of the function around it, and refuses probes on that of ten bytes.
+ *
+ * "?" puts the note into the section group of the function, so that it goes where an inline function's copy goes.
+ * __inline__ makes gcc count one instruction when it decides about inlining, instead of one for each line.
+ * Laid out by hand, one line of assembler a line. */
+/* clang-format off */
+#define LAGTRAP_ASM_ __asm__ __inline__ __volatile__
+#define LAGTRAP_NOTE_(name, semaphore, arguments)                           \
+    "990: nop\n"                                                            \
+    ".pushsection .note.stapsdt,\"?\",\"note\"\n"                           \
+    ".balign 4\n"                                                           \
+    ".4byte 992f-991f, 994f-993f, 3\n"                                      \
+    "991: .asciz \"stapsdt\"\n"                                             \
+    "992: .balign 4\n"                                                      \
+    "993: .8byte 990b\n"                                                    \
+    ".8byte _.stapsdt.base\n"                                               \
+    ".8byte " semaphore "\n"                                                \
+    ".asciz \"lagtrap\"\n"                                                  \
+    ".asciz \"" name "\"\n"                                                 \
+    ".asciz \"" arguments "\"\n"                                            \
+    "994: .balign 4\n"                                                      \
+    ".popsection\n"                                                         \
+    ".ifndef _.stapsdt.base\n"                                              \
+    ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+    ".weak _.stapsdt.base\n"                                                \
+    ".hidden _.stapsdt.base\n"                                              \
+    "_.stapsdt.base: .space 1\n"                                            \
+    ".size _.stapsdt.base, 1\n"                                             \
+    ".popsection\n"                                                         \
+    ".endif\n"
+
+/* The semaphore of an event: the kernel counts the listeners in it. Weak and hidden: one in a program or library.
+ * Defined by each asm that uses it (the first in a file does), so that it needs no declaration anywhere and works in
+ * inline functions and templates; quoted for the '-' in names. Not in the function's group: others use it too. */
+#define LAGTRAP_SEMAPHORE_(event) "\".lagtrap.semaphore." event "\""
+#define LAGTRAP_DEFINE_SEMAPHORE_(event)               \
+    ".ifndef " LAGTRAP_SEMAPHORE_(event) "\n"          \
+    ".pushsection .probes,\"aw\",\"progbits\"\n"       \
+    ".balign 2\n"                                      \
+    ".weak " LAGTRAP_SEMAPHORE_(event) "\n"            \
+    ".hidden " LAGTRAP_SEMAPHORE_(event) "\n"          \
+    ".type " LAGTRAP_SEMAPHORE_(event) ",\"object\"\n" \
+    ".size " LAGTRAP_SEMAPHORE_(event) ", 2\n"         \
+    LAGTRAP_SEMAPHORE_(event) ": .2byte 0\n"           \
+    ".popsection\n"                                    \
+    ".endif\n"
+
+/* Sets the int `armed`. Arguments are registers or constants: libbpf before 1.7 does not understand an address with
+ * an index register. */
+#if defined(__x86_64__)
+#define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                      \
+    LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                  \
+                 "cmpw $0, " LAGTRAP_SEMAPHORE_(event) "(%%rip)\n" : "=@ccne"(armed) : : "memory")
+#define LAGTRAP_CONSTRAINT_ "nr"
+#else
+#define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                          \
+    LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                      \
+                 "adrp %x0, " LAGTRAP_SEMAPHORE_(event) "\n"                                           \
+                 "ldrh %w0, [%x0, #:lo12:" LAGTRAP_SEMAPHORE_(event) "]\n" : "=r"(armed) : : "memory")
+#define LAGTRAP_CONSTRAINT_ "r"
+#endif
+
+#define LAGTRAP_ARMED(event)                            \
+    (__extension__({                                    \
+        int lagtrap_armed_;                             \
+        LAGTRAP_READ_SEMAPHORE_(event, lagtrap_armed_); \
+        lagtrap_armed_;                                 \
+    }))
+
+#define LAGTRAP_MARK_(name) LAGTRAP_ASM_(LAGTRAP_NOTE_(name, "0", "") : : : "memory")
+
+#define LAGTRAP_MARK_1_(event, name, argument)                                          \
+    do {                                                                                \
+        if (__builtin_expect(LAGTRAP_ARMED(event), 0))                                  \
+            LAGTRAP_ASM_(LAGTRAP_NOTE_(name, LAGTRAP_SEMAPHORE_(event), "8@%0")         \
+                         : : LAGTRAP_CONSTRAINT_(LAGTRAP_VALUE_(argument)) : "memory"); \
+    } while (0)
+
+#define LAGTRAP_MARK_2_(event, name, argument0, argument1)                               \
+    do {                                                                                 \
+        if (__builtin_expect(LAGTRAP_ARMED(event), 0))                                   \
+            LAGTRAP_ASM_(LAGTRAP_NOTE_(name, LAGTRAP_SEMAPHORE_(event), "8@%0 8@%1")     \
+                         : : LAGTRAP_CONSTRAINT_(LAGTRAP_VALUE_(argument0)),             \
+                             LAGTRAP_CONSTRAINT_(LAGTRAP_VALUE_(argument1)) : "memory"); \
+    } while (0)
+
+/* clang-format on */
+#else /* LAGTRAP_ENABLED_ */
+
+#define LAGTRAP_ARMED(event) ((int)(sizeof("" event "") * 0))
+#define LAGTRAP_MARK_(name) ((void)0)
+/* Not evaluated, but used: a variable that serves a marker alone gives no warning. */
+#define LAGTRAP_MARK_1_(event, name, argument) ((void)sizeof(LAGTRAP_VALUE_(argument)))
+#define LAGTRAP_MARK_2_(event, name, argument0, argument1) \
+    ((void)(sizeof(LAGTRAP_VALUE_(argument0)) + sizeof(LAGTRAP_VALUE_(argument1))))
+
+#endif /* LAGTRAP_ENABLED_ */
+
+#define LAGTRAP_BEGIN(event)            \
+    do {                                \
+        LAGTRAP_CHECK_NAME_(event);     \
+        LAGTRAP_MARK_(event "__begin"); \
+    } while (0)
+
+#define LAGTRAP_STAGE(event, stage)             \
+    do {                                        \
+        LAGTRAP_CHECK_NAME_(event);             \
+        LAGTRAP_CHECK_NAME_(stage);             \
+        LAGTRAP_MARK_(event "__stage__" stage); \
+    } while (0)
+
+#define LAGTRAP_END(event)            \
+    do {                              \
+        LAGTRAP_CHECK_NAME_(event);   \
+        LAGTRAP_MARK_(event "__end"); \
+    } while (0)
+
+#define LAGTRAP_BEGIN_KEY(event, key)                 \
+    do {                                              \
+        LAGTRAP_CHECK_NAME_(event);                   \
+        LAGTRAP_MARK_1_(event, event "__begin", key); \
+    } while (0)
+
+#define LAGTRAP_STAGE_KEY(event, stage, key)                  \
+    do {                                                      \
+        LAGTRAP_CHECK_NAME_(event);                           \
+        LAGTRAP_CHECK_NAME_(stage);                           \
+        LAGTRAP_MARK_1_(event, event "__stage__" stage, key); \
+    } while (0)
+
+#define LAGTRAP_END_KEY(event, key)                 \
+    do {                                            \
+        LAGTRAP_CHECK_NAME_(event);                 \
+        LAGTRAP_MARK_1_(event, event "__end", key); \
+    } while (0)
+
+#define LAGTRAP_BEGIN_AT(event, begin_ns) LAGTRAP_BEGIN_KEY_AT(event, 0, begin_ns)
+
+#define LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)              \
+    do {                                                        \
+        LAGTRAP_CHECK_NAME_(event);                             \
+        LAGTRAP_MARK_2_(event, event "__begin", key, begin_ns); \
+    } while (0)
+
+#ifdef __cplusplus
+
+#define LAGTRAP_JOIN_NAMES_(a, b) a##b
+#define LAGTRAP_JOIN_NAME_(a, b) LAGTRAP_JOIN_NAMES_(a, b)
+
+/* A class of its own for each place: a name in an asm can not be a parameter. Named by line rather than by counter,
+ * so that an inline function is the same in every file that includes it. */
+#define LAGTRAP_SCOPE(event)                                                                                 \
+    struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                                      \
+        __attribute__((always_inline)) ~LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__)() { LAGTRAP_END(event); } \
+    } LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);                                                          \
+    LAGTRAP_BEGIN(event)
+
+/* A run that began while nobody listened does not end either. */
+#define LAGTRAP_SCOPE_KEY(event, key_value)                                            \
+    struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                \
+        bool begun = false;                                                            \
+        unsigned long long key = 0;                                                    \
+        __attribute__((always_inline)) ~LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__)() { \
+            if (__builtin_expect(begun, 0)) LAGTRAP_END_KEY(event, key);               \
+        }                                                                              \
+    } LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);                                    \
+    do {                                                                               \
+        auto& lagtrap_scope_here_ = LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);      \
+        if (!__builtin_expect(LAGTRAP_ARMED(event), 0)) break;                         \
+        lagtrap_scope_here_.begun = true;                                              \
+        lagtrap_scope_here_.key = LAGTRAP_VALUE_(key_value);                           \
+        LAGTRAP_BEGIN_KEY(event, lagtrap_scope_here_.key);                             \
+    } while (0)
+
+#endif /* __cplusplus */
+
+#endif /* LAGTRAP_H */
