@@ -4,6 +4,7 @@
  * that sleep when a capture begins. A stack is written once; records refer to it by a hash.
  */
 #include "bpf/collector.h"
+
 #include "bpf/kernel.bpf.h"
 #include "bpf/user_stack.bpf.h"
 
@@ -56,12 +57,12 @@ struct {
 
 volatile struct lagtrap_recording recording = {};
 
-static __always_inline struct lagtrap_capture_counters *my_counters(void) {
+static __always_inline struct lagtrap_capture_counters* my_counters(void) {
     __u32 zero = 0;
     return bpf_map_lookup_elem(&capture_counters, &zero);
 }
 
-static __always_inline void fill_header(struct lagtrap_record *header, __u16 type, __u32 size, __u64 now_ns) {
+static __always_inline void fill_header(struct lagtrap_record* header, __u16 type, __u32 size, __u64 now_ns) {
     header->size_bytes = size;
     header->type = type;
     header->cpu = bpf_get_smp_processor_id();
@@ -69,7 +70,7 @@ static __always_inline void fill_header(struct lagtrap_record *header, __u16 typ
 }
 
 /* Writes the stack in `stack` unless this capture has it already; its id, or 0 if it is empty or was lost. */
-static __noinline __u64 note_stack(struct stack_scratch *stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
+static __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
                                    __u64 now_ns) {
     if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u64 hash = 0xcbf29ce484222325ULL ^ ((__u64)pid << 1 | (kind_and_end & 1));
@@ -80,7 +81,7 @@ static __noinline __u64 note_stack(struct stack_scratch *stack, __u32 pid, __u32
     }
     if (hash == 0) hash = 1;
     __u32 capture = recording.capture;
-    __u32 *seen_in = bpf_map_lookup_elem(&seen_stacks, &hash);
+    __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &hash);
     if (seen_in && *seen_in == capture) return hash;
 
     __u32 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
@@ -91,7 +92,7 @@ static __noinline __u64 note_stack(struct stack_scratch *stack, __u32 pid, __u32
     stack->record.frame_count = frame_count;
     stack->record.kind = kind_and_end & 1;
     stack->record.end = kind_and_end >> 1;
-    struct lagtrap_capture_counters *counters = my_counters();
+    struct lagtrap_capture_counters* counters = my_counters();
     if (bpf_ringbuf_output(&records, stack, size, BPF_RB_NO_WAKEUP)) {
         if (counters) __sync_fetch_and_add(&counters->stacks_lost, 1);
         return 0;
@@ -101,29 +102,29 @@ static __noinline __u64 note_stack(struct stack_scratch *stack, __u32 pid, __u32
     return hash;
 }
 
-static __always_inline __u64 note_kernel_stack(void *ctx, struct stack_scratch *stack, __u64 now_ns) {
+static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* stack, __u64 now_ns) {
     long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), 0);
     return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns) : 0;
 }
 
-static __always_inline __u64 note_user_stack(void *ctx, struct stack_scratch *stack, __u32 pid, __u64 now_ns) {
+static __always_inline __u64 note_user_stack(void* ctx, struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
     struct user_walk walk = walk_current_user_stack(ctx, stack->frames);
     return note_stack(stack, pid, LAGTRAP_STACK_USER | walk.end << 1, walk.frame_count, now_ns);
 }
 
 SEC("perf_event")
-int on_sample(struct bpf_perf_event_data *ctx) {
+int on_sample(struct bpf_perf_event_data* ctx) {
     if (!recording.on) return 0;
-    struct lagtrap_capture_counters *counters = my_counters();
+    struct lagtrap_capture_counters* counters = my_counters();
     __u32 kind = SCRATCH_SAMPLE;
-    struct stack_scratch *stack = bpf_map_lookup_elem(&scratch, &kind);
+    struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
     if (!counters || !stack) return 0;
     __u64 pid_tid = bpf_get_current_pid_tgid();
     if ((__u32)pid_tid == 0) {
         counters->idle_samples++;
         return 0;
     }
-    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    struct task_struct* task = (struct task_struct*)bpf_get_current_task();
     bool kernel_thread = BPF_CORE_READ(task, flags) & TASK_IS_KERNEL_THREAD;
     struct lagtrap_sample sample = {.pid = pid_tid >> 32, .tid = (__u32)pid_tid};
     fill_header(&sample.header, LAGTRAP_RECORD_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
@@ -136,11 +137,11 @@ int on_sample(struct bpf_perf_event_data *ctx) {
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state) {
+int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
     if (!recording.on) return 0;
-    struct lagtrap_capture_counters *counters = my_counters();
+    struct lagtrap_capture_counters* counters = my_counters();
     __u32 kind = SCRATCH_SWITCH;
-    struct stack_scratch *stack = bpf_map_lookup_elem(&scratch, &kind);
+    struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
     if (!counters || !stack) return 0;
     struct lagtrap_switch record = {};
     fill_header(&record.header, LAGTRAP_RECORD_SWITCH, sizeof(record), bpf_ktime_get_ns());
@@ -163,9 +164,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *wakee) {
+int BPF_PROG(on_waking, struct task_struct* wakee) {
     if (!recording.on) return 0;
-    struct lagtrap_capture_counters *counters = my_counters();
+    struct lagtrap_capture_counters* counters = my_counters();
     if (!counters) return 0;
     struct lagtrap_waking record = {};
     __u64 pid_tid = bpf_get_current_pid_tgid();
@@ -185,11 +186,11 @@ int BPF_PROG(on_waking, struct task_struct *wakee) {
 /* Every thread of the machine, once, when a capture begins; with the stacks of those that sleep, which no
  * context switch of the capture may ever show. */
 SEC("iter.s/task")
-int on_thread(struct bpf_iter__task *ctx) {
-    struct task_struct *task = ctx->task;
-    struct lagtrap_capture_counters *counters = my_counters();
+int on_thread(struct bpf_iter__task* ctx) {
+    struct task_struct* task = ctx->task;
+    struct lagtrap_capture_counters* counters = my_counters();
     __u32 zero = 0;
-    struct stack_scratch *stack = bpf_map_lookup_elem(&iterator_scratch, &zero);
+    struct stack_scratch* stack = bpf_map_lookup_elem(&iterator_scratch, &zero);
     if (!task || !counters || !stack) return 0;
     struct lagtrap_thread record = {};
     fill_header(&record.header, LAGTRAP_RECORD_THREAD, sizeof(record), bpf_ktime_get_ns());
@@ -208,8 +209,8 @@ int on_thread(struct bpf_iter__task *ctx) {
                 note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record.header.at_ns);
         if (!record.is_kernel_thread) {
             struct user_walk walk = walk_sleeping_user_stack(task, stack->frames);
-            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | walk.end << 1,
-                                              walk.frame_count, record.header.at_ns);
+            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | walk.end << 1, walk.frame_count,
+                                              record.header.at_ns);
         }
     }
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))

@@ -6,13 +6,13 @@
 #ifndef LAGTRAP_BPF_KERNEL_BPF_H
 #define LAGTRAP_BPF_KERNEL_BPF_H
 
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
@@ -22,15 +22,15 @@ struct super_block {
 
 struct inode {
     unsigned long i_ino;
-    struct super_block *i_sb;
+    struct super_block* i_sb;
 } KERNEL_TYPE;
 
 struct file {
-    struct inode *f_inode;
+    struct inode* f_inode;
 } KERNEL_TYPE;
 
 struct mm_struct {
-    struct file *exe_file;
+    struct file* exe_file;
 } KERNEL_TYPE;
 
 typedef struct {
@@ -47,10 +47,10 @@ struct task_struct {
     int prio;
     int pid;
     int tgid;
-    struct task_struct *real_parent;
+    struct task_struct* real_parent;
     __u64 start_boottime;
-    const struct cred *real_cred;
-    struct mm_struct *mm;
+    const struct cred* real_cred;
+    struct mm_struct* mm;
     char comm[16];
 } KERNEL_TYPE;
 
@@ -64,14 +64,14 @@ struct pt_regs___kernel {
 struct seq_file;
 
 struct bpf_iter_meta {
-    struct seq_file *seq;
+    struct seq_file* seq;
     __u64 session_id;
     __u64 seq_num;
 } KERNEL_TYPE;
 
 struct bpf_iter__task {
-    struct bpf_iter_meta *meta;
-    struct task_struct *task;
+    struct bpf_iter_meta* meta;
+    struct task_struct* task;
 } KERNEL_TYPE;
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */

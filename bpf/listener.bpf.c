@@ -6,8 +6,9 @@
  * Uprobe programs may be preempted by one another on a CPU (bpf_prog_run_array_uprobe takes no per-CPU
  * recursion counter), so there is no per-CPU scratch memory here and counters are added to atomically.
  */
-#include "bpf/kernel.bpf.h"
 #include "bpf/listener.h"
+
+#include "bpf/kernel.bpf.h"
 
 /* Every USDT site of every armed marker takes one; the library's default of 256 is for a single program. */
 #define BPF_USDT_MAX_SPEC_CNT 8192
@@ -83,25 +84,23 @@ static __always_inline __u64 mix(__u64 value) {
     return value;
 }
 
-static __always_inline __u64 tag_of(const struct lagtrap_event_config *config, __u32 event, const struct hit *hit,
+static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
                                     __u32 depth) {
     __u64 who = 0;
-    if ((config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE))
-        who = hit->pid;
+    if ((config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
     return mix(hit->key ^ mix(who << 32 | event << 8 | depth)) | 1;
 }
 
 static __always_inline __u32 first_bucket(__u64 tag) { return (tag >> 8) & (LAGTRAP_BUCKETS - 1); }
 static __always_inline __u32 second_bucket(__u64 tag) { return (tag >> 40) & (LAGTRAP_BUCKETS - 1); }
 
-
 /* Index of the slot whose tag is `tag` in one bucket, or -1. */
 static __always_inline int find_in(__u32 bucket_index, __u64 tag) {
-    struct lagtrap_bucket *bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
+    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
     if (!bucket) return -1;
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
-        if (*(volatile __u64 *)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_TAGS + i;
+        if (*(volatile __u64*)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_TAGS + i;
     return -1;
 }
 
@@ -111,11 +110,11 @@ static __noinline int find_run(__u64 tag) {
 }
 
 static __always_inline int claim_in(__u32 bucket_index, __u64 tag) {
-    struct lagtrap_bucket *bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
+    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
     if (!bucket) return -1;
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
-        if (*(volatile __u64 *)&bucket->tags[i] == 0 && __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
+        if (*(volatile __u64*)&bucket->tags[i] == 0 && __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
             return bucket_index * LAGTRAP_BUCKET_TAGS + i;
     return -1;
 }
@@ -125,26 +124,26 @@ static __noinline int claim_slot(__u64 tag) {
     return index >= 0 ? index : claim_in(second_bucket(tag), tag);
 }
 
-static __always_inline struct lagtrap_slot *slot_at(int index) {
+static __always_inline struct lagtrap_slot* slot_at(int index) {
     __u32 key = index;
     return bpf_map_lookup_elem(&open_slots, &key);
 }
 
 static __noinline int release_slot(int index) {
     __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_TAGS;
-    struct lagtrap_bucket *bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
+    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
     if (!bucket) return 0;
     __sync_lock_test_and_set(&bucket->tags[index & (LAGTRAP_BUCKET_TAGS - 1)], 0);
     return 0;
 }
 
-static __always_inline bool in_scope(const struct lagtrap_event_config *config, const struct hit *hit) {
+static __always_inline bool in_scope(const struct lagtrap_event_config* config, const struct hit* hit) {
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && hit->pid != config->scope_pid) return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && (__u32)bpf_get_current_uid_gid() != config->scope_uid)
         return false;
     if (config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) {
-        struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-        struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
+        struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+        struct inode* inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
         if (BPF_CORE_READ(inode, i_ino) != config->scope_inode) return false;
         if (BPF_CORE_READ(inode, i_sb, s_dev) != config->scope_device) return false;
     }
@@ -161,9 +160,9 @@ static __always_inline void ask_for_look(__u64 deadline_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void open_run(struct lagtrap_slot *slot, const struct lagtrap_event_config *config,
-                                     __u32 event, const struct hit *hit, __u32 depth) {
-    struct lagtrap_run *run = &slot->run;
+static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,
+                                     const struct hit* hit, __u32 depth) {
+    struct lagtrap_run* run = &slot->run;
     run->header.type = LAGTRAP_RECORD_RUN;
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
@@ -183,18 +182,18 @@ static __always_inline void open_run(struct lagtrap_slot *slot, const struct lag
     slot->stage_next = 0;
     slot->reported = 0;
     __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
-    *(volatile __u64 *)&slot->deadline_ns = deadline_ns;
+    *(volatile __u64*)&slot->deadline_ns = deadline_ns;
     if (config->flags & LAGTRAP_EVENT_DEADLINE) ask_for_look(deadline_ns);
 }
 
-static __always_inline int on_begin(const struct lagtrap_event_config *config,
-                                    struct lagtrap_event_counters *counters, __u32 event, const struct hit *hit) {
+static __always_inline int on_begin(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                    __u32 event, const struct hit* hit) {
     __u32 depth = 0;
     __u64 tag = tag_of(config, event, hit, 0);
     int index = find_run(tag);
     __sync_fetch_and_add(&counters->begins, 1);
     if (index >= 0) {
-        struct lagtrap_slot *outer = slot_at(index);
+        struct lagtrap_slot* outer = slot_at(index);
         if (!outer) return 0;
         if (config->nesting == LAGTRAP_NESTING_RESTART) {
             __sync_fetch_and_add(&counters->unmatched_begins, 1);
@@ -216,7 +215,7 @@ static __always_inline int on_begin(const struct lagtrap_event_config *config,
         tag = tag_of(config, event, hit, depth);
     }
     index = claim_slot(tag);
-    struct lagtrap_slot *slot = index >= 0 ? slot_at(index) : NULL;
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (!slot) {
         __sync_fetch_and_add(&counters->lost, 1);
         return 0;
@@ -225,7 +224,7 @@ static __always_inline int on_begin(const struct lagtrap_event_config *config,
     return 0;
 }
 
-static __always_inline void count_run(struct lagtrap_event_counters *counters, __u64 elapsed_ns) {
+static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
     __u32 bucket = lagtrap_histogram_bucket(elapsed_ns);
     if (bucket < LAGTRAP_HISTOGRAM_BUCKETS) __sync_fetch_and_add(&counters->histogram[bucket], 1);
     __sync_fetch_and_add(&counters->runs, 1);
@@ -234,19 +233,20 @@ static __always_inline void count_run(struct lagtrap_event_counters *counters, _
 }
 
 /* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. */
-static __always_inline void end_run(struct lagtrap_slot *slot, const struct lagtrap_event_config *config,
-                                    struct lagtrap_event_counters *counters, const struct hit *hit) {
-    struct lagtrap_run *run = &slot->run;
+static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
+                                    struct lagtrap_event_counters* counters, const struct hit* hit) {
+    struct lagtrap_run* run = &slot->run;
     __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
     bool delay = elapsed_ns > config->threshold_ns;
-    *(volatile __u64 *)&slot->deadline_ns = 0;
+    *(volatile __u64*)&slot->deadline_ns = 0;
     count_run(counters, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     bool report = delay && watch.breach_wanted && !slot->reported;
     if (!report && !watch.recording) return;
 
     __u32 stages = slot->stage_next;
-    run->stages_lost = stages > LAGTRAP_MAX_STAGES ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES) : 0;
+    run->stages_lost =
+        stages > LAGTRAP_MAX_STAGES ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES) : 0;
     if (stages > LAGTRAP_MAX_STAGES) stages = LAGTRAP_MAX_STAGES;
     run->stage_count = stages;
     run->header.at_ns = hit->now_ns;
@@ -274,19 +274,19 @@ static __always_inline void end_run(struct lagtrap_slot *slot, const struct lagt
 /* Ends the innermost open run of a key. For functions the return must belong to that entry: the entry's stack
  * pointer is one word below the one after the return. Entries that were left without a return are passed over. */
 struct unwind_state {
-    struct lagtrap_event_config *config;
-    struct lagtrap_event_counters *counters;
-    const struct hit *hit;
-    struct lagtrap_slot *outer;
+    struct lagtrap_event_config* config;
+    struct lagtrap_event_counters* counters;
+    const struct hit* hit;
+    struct lagtrap_slot* outer;
     __u32 event;
     __u32 ended;
 };
 
-static long match_level(__u32 step, struct unwind_state *state) {
+static long match_level(__u32 step, struct unwind_state* state) {
     __u32 depth = state->outer->open_depth;
     if (depth >= LAGTRAP_MAX_DEPTH) return 1;
     int index = find_run(tag_of(state->config, state->event, state->hit, depth));
-    struct lagtrap_slot *slot = index >= 0 ? slot_at(index) : NULL;
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (slot) {
         bool mine = slot->stack_pointer + sizeof(__u64) == state->hit->stack_pointer;
         if (mine) {
@@ -297,7 +297,7 @@ static long match_level(__u32 step, struct unwind_state *state) {
         } else {
             __sync_fetch_and_add(&state->counters->abandoned, 1);
         }
-        *(volatile __u64 *)&slot->deadline_ns = 0;
+        *(volatile __u64*)&slot->deadline_ns = 0;
         release_slot(index);
     }
     if (depth == 0) return 1;
@@ -305,17 +305,18 @@ static long match_level(__u32 step, struct unwind_state *state) {
     return state->ended ? 1 : 0;
 }
 
-static __always_inline int on_end(struct lagtrap_event_config *config, struct lagtrap_event_counters *counters,
-                                  __u32 event, const struct hit *hit) {
+static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                  __u32 event, const struct hit* hit) {
     int index = find_run(tag_of(config, event, hit, 0));
-    struct lagtrap_slot *slot = index >= 0 ? slot_at(index) : NULL;
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (!slot) {
         __sync_fetch_and_add(&counters->unmatched_ends, 1);
         return 0;
     }
     if (config->flags & LAGTRAP_EVENT_MATCH_STACK) {
         if (slot->open_depth > 0 || slot->stack_pointer + sizeof(__u64) != hit->stack_pointer) {
-            struct unwind_state state = {.config = config, .counters = counters, .hit = hit, .outer = slot, .event = event};
+            struct unwind_state state = {
+                .config = config, .counters = counters, .hit = hit, .outer = slot, .event = event};
             bpf_loop(LAGTRAP_MAX_DEPTH, match_level, &state, 0);
             if (!state.ended) __sync_fetch_and_add(&counters->unmatched_ends, 1);
             return 0;
@@ -332,11 +333,10 @@ static __always_inline int on_end(struct lagtrap_event_config *config, struct la
     return 0;
 }
 
-static __always_inline int on_stage(const struct lagtrap_event_config *config,
-                                    struct lagtrap_event_counters *counters, __u32 event, __u16 stage,
-                                    const struct hit *hit) {
+static __always_inline int on_stage(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                    __u32 event, __u16 stage, const struct hit* hit) {
     int index = find_run(tag_of(config, event, hit, 0));
-    struct lagtrap_slot *slot = index >= 0 ? slot_at(index) : NULL;
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (slot && config->nesting == LAGTRAP_NESTING_EACH && slot->open_depth > 0) {
         index = find_run(tag_of(config, event, hit, slot->open_depth));
         slot = index >= 0 ? slot_at(index) : NULL;
@@ -347,7 +347,7 @@ static __always_inline int on_stage(const struct lagtrap_event_config *config,
     }
     __u32 place = __sync_fetch_and_add(&slot->stage_next, 1);
     if (place >= LAGTRAP_MAX_STAGES) return 0;
-    struct lagtrap_stage_hit *stage_hit = &slot->run.stages[place];
+    struct lagtrap_stage_hit* stage_hit = &slot->run.stages[place];
     stage_hit->at_ns = hit->now_ns;
     stage_hit->tid = hit->tid;
     stage_hit->stage = stage;
@@ -355,12 +355,12 @@ static __always_inline int on_stage(const struct lagtrap_event_config *config,
     return 0;
 }
 
-static __noinline int on_hit(__u32 marker_id, struct hit *hit) {
-    struct lagtrap_marker_config *marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
+static __noinline int on_hit(__u32 marker_id, struct hit* hit) {
+    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker || !hit) return 0;
     __u32 event = marker->event;
-    struct lagtrap_event_config *config = bpf_map_lookup_elem(&event_configs, &event);
-    struct lagtrap_event_counters *counters = bpf_map_lookup_elem(&event_counters, &event);
+    struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
     if (!config || !counters) return 0;
     __u64 pid_tid = bpf_get_current_pid_tgid();
     hit->pid = pid_tid >> 32;
@@ -379,10 +379,10 @@ static __noinline int on_hit(__u32 marker_id, struct hit *hit) {
 }
 
 SEC("usdt")
-int on_usdt(struct pt_regs *ctx) {
+int on_usdt(struct pt_regs* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
     __u32 marker_id = bpf_usdt_cookie(ctx);
-    struct lagtrap_marker_config *marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
+    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
     long value = 0;
     if (marker->key_argument != LAGTRAP_NO_ARGUMENT && bpf_usdt_arg(ctx, marker->key_argument, &value) == 0)
@@ -395,26 +395,39 @@ int on_usdt(struct pt_regs *ctx) {
 
 /* Registers of the first six parameters (System V ABI), by their place in struct pt_regs: an offset that is not
  * constant may only be read through a helper. */
-static __always_inline __u64 parameter(struct pt_regs *ctx, __u16 index) {
+static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
     __u64 value = 0;
     __u32 offset;
     switch (index) {
-    case 0: offset = __builtin_offsetof(struct pt_regs, rdi); break;
-    case 1: offset = __builtin_offsetof(struct pt_regs, rsi); break;
-    case 2: offset = __builtin_offsetof(struct pt_regs, rdx); break;
-    case 3: offset = __builtin_offsetof(struct pt_regs, rcx); break;
-    case 4: offset = __builtin_offsetof(struct pt_regs, r8); break;
-    case 5: offset = __builtin_offsetof(struct pt_regs, r9); break;
-    default: return 0;
+        case 0:
+            offset = __builtin_offsetof(struct pt_regs, rdi);
+            break;
+        case 1:
+            offset = __builtin_offsetof(struct pt_regs, rsi);
+            break;
+        case 2:
+            offset = __builtin_offsetof(struct pt_regs, rdx);
+            break;
+        case 3:
+            offset = __builtin_offsetof(struct pt_regs, rcx);
+            break;
+        case 4:
+            offset = __builtin_offsetof(struct pt_regs, r8);
+            break;
+        case 5:
+            offset = __builtin_offsetof(struct pt_regs, r9);
+            break;
+        default:
+            return 0;
     }
-    bpf_probe_read_kernel(&value, sizeof(value), (void *)ctx + offset);
+    bpf_probe_read_kernel(&value, sizeof(value), (void*)ctx + offset);
     return value;
 }
 
-static __always_inline int on_function(struct pt_regs *ctx, bool entry) {
+static __always_inline int on_function(struct pt_regs* ctx, bool entry) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx)};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
-    struct lagtrap_marker_config *marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
+    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
     if (entry) {
         hit.key = parameter(ctx, marker->key_argument);
@@ -428,14 +441,14 @@ static __always_inline int on_function(struct pt_regs *ctx, bool entry) {
 /* Loaded for uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets
  * the attach type before loading. */
 SEC("uprobe")
-int on_entry(struct pt_regs *ctx) { return on_function(ctx, true); }
+int on_entry(struct pt_regs* ctx) { return on_function(ctx, true); }
 
 SEC("uretprobe")
-int on_return(struct pt_regs *ctx) { return on_function(ctx, false); }
+int on_return(struct pt_regs* ctx) { return on_function(ctx, false); }
 
-static __always_inline __u64 field(const void *record, __u16 offset, __u16 bytes) {
+static __always_inline __u64 field(const void* record, __u16 offset, __u16 bytes) {
     __u64 value = 0;
-    const void *from = record + offset;
+    const void* from = record + offset;
     if (offset == LAGTRAP_NO_ARGUMENT) return 0;
     if (bytes == 8) bpf_probe_read_kernel(&value, 8, from);
     if (bytes == 4) bpf_probe_read_kernel(&value, 4, from);
@@ -445,10 +458,10 @@ static __always_inline __u64 field(const void *record, __u16 offset, __u16 bytes
 }
 
 SEC("tp")
-int on_tracepoint(void *ctx) {
+int on_tracepoint(void* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
-    struct lagtrap_marker_config *marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
+    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
     hit.key = field(ctx, marker->key_argument, marker->key_bytes);
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);

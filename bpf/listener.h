@@ -24,9 +24,9 @@ enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTR
 enum lagtrap_nesting { LAGTRAP_NESTING_EACH = 0, LAGTRAP_NESTING_OUTERMOST = 1, LAGTRAP_NESTING_RESTART = 2 };
 
 enum lagtrap_event_flags {
-    LAGTRAP_EVENT_DEADLINE = 1,       /* a run still open at its threshold is a breach at that moment */
-    LAGTRAP_EVENT_KEY_ARGUMENT = 2,   /* else the thread is the key */
-    LAGTRAP_EVENT_KEY_MACHINE = 4,    /* equal keys of two processes are the same key */
+    LAGTRAP_EVENT_DEADLINE = 1,     /* a run still open at its threshold is a breach at that moment */
+    LAGTRAP_EVENT_KEY_ARGUMENT = 2, /* else the thread is the key */
+    LAGTRAP_EVENT_KEY_MACHINE = 4,  /* equal keys of two processes are the same key */
     LAGTRAP_EVENT_SCOPE_PID = 8,
     LAGTRAP_EVENT_SCOPE_UID = 16,
     LAGTRAP_EVENT_SCOPE_PROGRAM = 32, /* by device and inode of the process's program */
@@ -103,12 +103,29 @@ static inline __attribute__((always_inline)) __u32 lagtrap_histogram_bucket(__u6
     __u32 power = 0;
     __u32 bucket;
     if (value < 4) return (__u32)value;
-    if (value >> 32) { power += 32; value >>= 32; }
-    if (value >> 16) { power += 16; value >>= 16; }
-    if (value >> 8) { power += 8; value >>= 8; }
-    if (value >> 4) { power += 4; value >>= 4; }
-    if (value >> 2) { power += 2; value >>= 2; }
-    if (value >> 1) { power += 1; }
+    if (value >> 32) {
+        power += 32;
+        value >>= 32;
+    }
+    if (value >> 16) {
+        power += 16;
+        value >>= 16;
+    }
+    if (value >> 8) {
+        power += 8;
+        value >>= 8;
+    }
+    if (value >> 4) {
+        power += 4;
+        value >>= 4;
+    }
+    if (value >> 2) {
+        power += 2;
+        value >>= 2;
+    }
+    if (value >> 1) {
+        power += 1;
+    }
     bucket = power * 4 + (__u32)((duration_ns >> (power - 2)) & 3);
     return bucket < LAGTRAP_HISTOGRAM_BUCKETS ? bucket : LAGTRAP_HISTOGRAM_BUCKETS - 1;
 }

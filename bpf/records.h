@@ -16,9 +16,9 @@
 #endif
 
 #define LAGTRAP_COMM_BYTES 16
-#define LAGTRAP_MAX_STAGES 16       /* stages of one event; more hits of a run are counted, not kept */
-#define LAGTRAP_MAX_FRAMES 127      /* frames of one stack, as kernel.perf_event_max_stack has it */
-#define LAGTRAP_MAX_EVENTS 256      /* armed events */
+#define LAGTRAP_MAX_STAGES 16  /* stages of one event; more hits of a run are counted, not kept */
+#define LAGTRAP_MAX_FRAMES 127 /* frames of one stack, as kernel.perf_event_max_stack has it */
+#define LAGTRAP_MAX_EVENTS 256 /* armed events */
 #define LAGTRAP_HISTOGRAM_BUCKETS 160
 
 /* ---- Records of a capture. Each begins with this header; size_bytes counts the header too. ---- */
@@ -68,7 +68,7 @@ struct lagtrap_run {
     __u64 begin_ns;
     __u64 begin_hit_ns;
     __u64 end_ns;
-    __u64 key; /* 0 where the thread is the key */
+    __u64 key;   /* 0 where the thread is the key */
     __u32 event; /* index among the armed events, as in session.json */
     __u32 begin_pid;
     __u32 begin_tid;
@@ -90,8 +90,8 @@ enum lagtrap_stack_kind { LAGTRAP_STACK_KERNEL = 0, LAGTRAP_STACK_USER = 1 };
 
 /* Why a walk ended (user stacks); shown in the quality of the recording. */
 enum lagtrap_stack_end {
-    LAGTRAP_STACK_END_UNKNOWN = 0,   /* the frame-pointer walk of the kernel does not say */
-    LAGTRAP_STACK_END_COMPLETE = 1,  /* the thread's first frame was reached */
+    LAGTRAP_STACK_END_UNKNOWN = 0,  /* the frame-pointer walk of the kernel does not say */
+    LAGTRAP_STACK_END_COMPLETE = 1, /* the thread's first frame was reached */
     LAGTRAP_STACK_END_TOO_DEEP = 2,
     LAGTRAP_STACK_END_BAD_ADDRESS = 3,
 };
@@ -102,8 +102,8 @@ struct lagtrap_stack {
     __u64 stack_id; /* hash of kind, pid (user stacks) and frames; never 0 */
     __u32 pid;      /* whose addresses these are; 0 for kernel stacks */
     __u16 frame_count;
-    __u8 kind; /* enum lagtrap_stack_kind */
-    __u8 end;  /* enum lagtrap_stack_end */
+    __u8 kind;      /* enum lagtrap_stack_kind */
+    __u8 end;       /* enum lagtrap_stack_end */
     __u64 frames[]; /* frame_count addresses */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack) == 32, "layout of stacks");
@@ -114,7 +114,7 @@ struct lagtrap_sample {
     __u64 kernel_stack_id;
     __u64 user_stack_id;
     __u32 pid;
-    __u32 tid; /* 0: the idle thread (not recorded) */
+    __u32 tid;       /* 0: the idle thread (not recorded) */
     __u32 in_kernel; /* 1 if the CPU ran kernel code */
     __u32 padding;
 };

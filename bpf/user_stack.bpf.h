@@ -16,7 +16,7 @@ struct user_walk {
 };
 
 /* The stack of the current thread, from any context that has its registers. */
-static __always_inline struct user_walk walk_current_user_stack(void *ctx, __u64 *frames) {
+static __always_inline struct user_walk walk_current_user_stack(void* ctx, __u64* frames) {
     struct user_walk walk = {};
     long bytes = bpf_get_stack(ctx, frames, LAGTRAP_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
     if (bytes > 0) walk.frame_count = bytes / sizeof(__u64);
@@ -25,17 +25,17 @@ static __always_inline struct user_walk walk_current_user_stack(void *ctx, __u64
 }
 
 struct sleeping_walk_state {
-    struct task_struct *task;
-    __u64 *frames;
+    struct task_struct* task;
+    __u64* frames;
     __u64 frame_pointer;
     __u32 frame_count;
     __u32 end;
 };
 
-static long walk_sleeping_frame(__u32 step, struct sleeping_walk_state *state) {
+static long walk_sleeping_frame(__u32 step, struct sleeping_walk_state* state) {
     __u64 pair[2] = {}; /* caller's frame pointer, return address */
     if (state->frame_pointer == 0 || (state->frame_pointer & 7)) return 1;
-    if (bpf_copy_from_user_task(pair, sizeof(pair), (void *)state->frame_pointer, state->task, 0)) {
+    if (bpf_copy_from_user_task(pair, sizeof(pair), (void*)state->frame_pointer, state->task, 0)) {
         state->end = LAGTRAP_STACK_END_BAD_ADDRESS;
         return 1;
     }
@@ -53,8 +53,8 @@ static long walk_sleeping_frame(__u32 step, struct sleeping_walk_state *state) {
 }
 
 /* The stack of a thread that sleeps; from a sleepable program only, as its memory may have to be fetched. */
-static __always_inline struct user_walk walk_sleeping_user_stack(struct task_struct *task, __u64 *frames) {
-    struct pt_regs___kernel *registers = (void *)bpf_task_pt_regs(task);
+static __always_inline struct user_walk walk_sleeping_user_stack(struct task_struct* task, __u64* frames) {
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
     struct user_walk walk = {};
     if (!registers) return walk;
     frames[0] = BPF_CORE_READ(registers, ip);

@@ -22,8 +22,7 @@ std::string format_utc(std::uint64_t realtime_ns) {
     std::tm parts{};
     gmtime_r(&seconds, &parts);
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
-                       realtime_ns % 1'000'000'000ULL / 1000);
+                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, realtime_ns % 1'000'000'000ULL / 1000);
 }
 
 }  // namespace lagtrap

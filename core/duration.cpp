@@ -16,13 +16,8 @@ struct Unit {
     double factor;
 };
 
-constexpr std::array<Unit, 7> duration_units{{{"ns", 1.0},
-                                              {"us", 1e3},
-                                              {"ms", 1e6},
-                                              {"s", 1e9},
-                                              {"min", 60e9},
-                                              {"h", 3600e9},
-                                              {"d", 86400e9}}};
+constexpr std::array<Unit, 7> duration_units{
+    {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}}};
 
 constexpr std::array<Unit, 8> byte_units{{{"B", 1.0},
                                           {"KiB", 1024.0},
@@ -49,14 +44,14 @@ Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& 
     const char* end = text.data() + text.size();
     const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
     if (failure != std::errc{} || !std::isfinite(number))
-        return make_error(ErrorKind::Invalid, fmt::format("does not begin with a number; write for example {}", example));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("does not begin with a number; write for example {}", example));
     const std::string_view unit_name(rest, static_cast<std::size_t>(end - rest));
     if (unit_name.empty())
         return make_error(ErrorKind::Invalid, fmt::format("has no unit; write for example {}", example));
     for (const Unit& unit : units)
         if (unit.name == unit_name) return number * unit.factor;
-    return make_error(ErrorKind::Invalid,
-                      fmt::format("has an unknown unit; known units are {}", unit_names(units)));
+    return make_error(ErrorKind::Invalid, fmt::format("has an unknown unit; known units are {}", unit_names(units)));
 }
 
 }  // namespace

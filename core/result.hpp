@@ -82,8 +82,7 @@ using Status = Result<std::monostate>;
     } while (false)
 
 // TRY_ASSIGN(declaration, expression): the same, and gives the value a name.
-#define TRY_ASSIGN(declaration, expression) \
-    TRY_ASSIGN_(LAGTRAP_JOIN(try_result_, __LINE__), declaration, expression)
+#define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(LAGTRAP_JOIN(try_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_(result, declaration, expression) \
     auto result = (expression);                      \
     if (!result) return result.error();              \

@@ -21,9 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-std::string comm_of(const lagtrap_run& run) {
-    return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))});
-}
+std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))}); }
 
 }  // namespace
 
@@ -52,7 +50,8 @@ bool Collector::within_hourly_limit() {
 void Collector::on_breach(const Breach& breach) {
     if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
     if (settings_.confirm) return ask(breach);
-    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End, &breach);
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
+                  &breach);
 }
 
 void Collector::ask(const Breach& breach) {
@@ -60,10 +59,10 @@ void Collector::ask(const Breach& breach) {
     asked_about_ = breach;
     current_event_ = settings_.events[breach.run.event].name;
     state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
-    options_.inform(fmt::format("event {} was over its threshold in {} ({}): recording begins in {} unless declined "
-                                "(lagtrap approve, lagtrap decline)",
-                                current_event_, comm_of(breach.run), breach.run.begin_tid,
-                                format_duration(settings_.confirm->wait)));
+    options_.inform(fmt::format(
+        "event {} was over its threshold in {} ({}): recording begins in {} unless declined "
+        "(lagtrap approve, lagtrap decline)",
+        current_event_, comm_of(breach.run), breach.run.begin_tid, format_duration(settings_.confirm->wait)));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (!failure && state_ == CollectorState::Confirming) (void)approve();
@@ -71,16 +70,19 @@ void Collector::ask(const Breach& breach) {
 }
 
 Status Collector::approve() {
-    if (state_ != CollectorState::Confirming) return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    if (state_ != CollectorState::Confirming)
+        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
     state_timer_.cancel();
     const Breach breach = *std::exchange(asked_about_, std::nullopt);
     state_ = CollectorState::Waiting;
-    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End, &breach);
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
+                  &breach);
     return success();
 }
 
 Status Collector::decline() {
-    if (state_ != CollectorState::Confirming) return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    if (state_ != CollectorState::Confirming)
+        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
     asked_about_.reset();
     ++counts_.declined;
     options_.inform("recording of event " + current_event_ + " declined");
@@ -98,7 +100,8 @@ Status Collector::trigger(const std::string& event) {
         return make_error(ErrorKind::NotFound, fmt::format("the settings have no event \"{}\"{}", printable(event),
                                                            nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     }
-    if (state_ == CollectorState::Recording) return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+    if (state_ == CollectorState::Recording)
+        return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
     state_timer_.cancel();
     asked_about_.reset();
     listener_->want_breach(false);
@@ -145,9 +148,10 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     started_.push_back(Clock::now());
     state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
-    options_.inform(fmt::format("recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
-                                current_event_, breach ? comm_of(breach->run) : "a request by hand",
-                                format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
+    options_.inform(fmt::format(
+        "recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
+        current_event_, breach ? comm_of(breach->run) : "a request by hand",
+        format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (!failure && state_ == CollectorState::Recording) end_capture(success());
@@ -170,8 +174,8 @@ void Collector::keep_draining() {
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
             session_.quality.truncated_by_size = true;
-            options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early", current_event_,
-                                      format_byte_size(settings_.recording.capture_size_limit_bytes)));
+            options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
+                                      current_event_, format_byte_size(settings_.recording.capture_size_limit_bytes)));
             return end_capture(success());
         }
         keep_draining();
@@ -207,7 +211,8 @@ std::uint64_t Collector::delays_so_far() const {
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
     if (state_ == CollectorState::CoolingDown)
-        (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) += delays_so_far() - delays_before_cool_down_;
+        (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
+            delays_so_far() - delays_before_cool_down_;
     return counts;
 }
 
@@ -239,7 +244,8 @@ void Collector::merge(const std::filesystem::path& capture, const std::string& s
         --merges_running_;
         if (!merged) {
             ++counts_.failed;
-            options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", session, capture.string(), merged.error().message));
+            options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", session, capture.string(),
+                                      merged.error().message));
             return;
         }
         ++counts_.done;
@@ -249,7 +255,8 @@ void Collector::merge(const std::filesystem::path& capture, const std::string& s
         options_.inform("bundle " + merged->path);
     };
     ++merges_running_;
-    const auto started = MergeJob::start(context_, options_.merge_program, capture, spool_.folder(uploader::EntryState::Ready), done);
+    const auto started =
+        MergeJob::start(context_, options_.merge_program, capture, spool_.folder(uploader::EntryState::Ready), done);
     if (!started) done(started.error());
 }
 

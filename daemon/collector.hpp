@@ -57,8 +57,11 @@ class Collector {
 
     // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
     // (`busy()`); the listener before is given back, detached by its destructor.
-    void use(const settings::Settings& settings, std::unique_ptr<Listener> listener, std::unique_ptr<Recorder> recorder);
-    [[nodiscard]] bool busy() const { return state_ == CollectorState::Recording || state_ == CollectorState::Confirming; }
+    void use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
+             std::unique_ptr<Recorder> recorder);
+    [[nodiscard]] bool busy() const {
+        return state_ == CollectorState::Recording || state_ == CollectorState::Confirming;
+    }
     // Called when a capture or a question has ended and new settings may be taken into use.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
@@ -88,7 +91,8 @@ class Collector {
     [[nodiscard]] bool within_hourly_limit();
     void ask(const Breach& breach);
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
-    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) const;
+    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason,
+                                              const Breach* breach) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void keep_draining();
     void end_capture(const Status& status);

@@ -44,7 +44,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
         });
         boost::asio::async_read_until(socket_, boost::asio::dynamic_buffer(request_, request_limit_bytes), '\n',
                                       [self = shared_from_this()](const auto& failure, std::size_t bytes) {
-                                          if (failure == boost::asio::error::not_found) return self->answer(refusal("the request is longer than 64 KiB"));
+                                          if (failure == boost::asio::error::not_found)
+                                              return self->answer(refusal("the request is longer than 64 KiB"));
                                           if (failure) return self->timer_.cancel(), void();
                                           self->handle(bytes);
                                       });
@@ -129,7 +130,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
 void ControlServer::accept() {
     acceptor_.async_accept([this](const auto& failure, stream_protocol::socket socket) {
         if (failure == boost::asio::error::operation_aborted) return;
-        if (!failure && connections < most_connections) std::make_shared<Connection>(std::move(socket), handler_)->serve();
+        if (!failure && connections < most_connections)
+            std::make_shared<Connection>(std::move(socket), handler_)->serve();
         accept();
     });
 }

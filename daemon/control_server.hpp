@@ -22,8 +22,8 @@ class ControlServer {
     // Listens at `path` (replacing a socket that nobody listens on any more), owned by root and `group`
     // (empty: root alone). The folder of `path` is made if it is missing.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(boost::asio::io_context& context,
-                                                                       const std::string& path, const std::string& group,
-                                                                       Handler handler);
+                                                                       const std::string& path,
+                                                                       const std::string& group, Handler handler);
     ~ControlServer();
 
   private:

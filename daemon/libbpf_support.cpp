@@ -31,10 +31,12 @@ int keep_message(libbpf_print_level level, const char* format, std::va_list argu
 
 bool try_uprobe_multi() {
     // Fails with EBADF where the kernel knows the link type and looks at the path, with EINVAL where it does not.
-    const std::array<bpf_insn, 2> instructions{{{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
+    const std::array<bpf_insn, 2> instructions{
+        {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
     const auto attach_type = static_cast<bpf_attach_type>(trace_uprobe_multi);
     LIBBPF_OPTS(bpf_prog_load_opts, load_options, .expected_attach_type = attach_type);
-    const int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", instructions.data(), instructions.size(), &load_options);
+    const int program =
+        bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", instructions.data(), instructions.size(), &load_options);
     if (program < 0) return false;
     const unsigned long offset = 0;
     LIBBPF_OPTS(bpf_link_create_opts, link_options);

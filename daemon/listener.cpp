@@ -218,7 +218,9 @@ void Listener::want_breach(bool wanted) {
     if (wanted) boost::asio::post(loop_->context, [this] { loop_->look(); });
 }
 
-void Listener::record_runs(bool on) { __atomic_store_n(&programs_->watch()->recording, on ? 1U : 0U, __ATOMIC_RELEASE); }
+void Listener::record_runs(bool on) {
+    __atomic_store_n(&programs_->watch()->recording, on ? 1U : 0U, __ATOMIC_RELEASE);
+}
 
 std::vector<lagtrap_run> Listener::open_runs() const {
     const std::lock_guard lock(loop_->mutex);

@@ -20,9 +20,12 @@ std::uint64_t* fields_of(EventCounters& counters) { return &counters.begins; }
 
 lagtrap_nesting nesting_of(settings::Nesting nesting) {
     switch (nesting) {
-        case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
-        case settings::Nesting::Outermost: return LAGTRAP_NESTING_OUTERMOST;
-        case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
+        case settings::Nesting::Each:
+            return LAGTRAP_NESTING_EACH;
+        case settings::Nesting::Outermost:
+            return LAGTRAP_NESTING_OUTERMOST;
+        case settings::Nesting::Restart:
+            return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
 }
@@ -60,8 +63,10 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
     self->programs_ = listener_bpf__open();
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     if (has_uprobe_multi()) {
-        bpf_program__set_expected_attach_type(self->programs_->progs.on_entry, static_cast<bpf_attach_type>(trace_uprobe_multi));
-        bpf_program__set_expected_attach_type(self->programs_->progs.on_return, static_cast<bpf_attach_type>(trace_uprobe_multi));
+        bpf_program__set_expected_attach_type(self->programs_->progs.on_entry,
+                                              static_cast<bpf_attach_type>(trace_uprobe_multi));
+        bpf_program__set_expected_attach_type(self->programs_->progs.on_return,
+                                              static_cast<bpf_attach_type>(trace_uprobe_multi));
     }
     if (const int failed = listener_bpf__load(self->programs_); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
@@ -95,7 +100,8 @@ Status ListenerPrograms::configure_event(std::uint32_t index) {
         config.scope_inode = facts.st_ino;
         config.scope_device = major(facts.st_dev) << 20 | minor(facts.st_dev);
     }
-    const int failed = bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
+    const int failed =
+        bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure event " + event.name, failed);
     return success();
 }
@@ -126,7 +132,8 @@ Result<std::uint32_t> ListenerPrograms::configure_marker(std::uint32_t index, co
     if (role == LAGTRAP_ROLE_BEGIN && events_[index].begin_time)
         TRY(point_at_field(marker, *events_[index].begin_time, config.begin_time_argument, config.begin_time_bytes));
     const std::uint32_t marker_id = next_marker_++;
-    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config, sizeof(config), BPF_ANY);
+    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
+                                            sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
     return marker_id;
 }
@@ -134,7 +141,8 @@ Result<std::uint32_t> ListenerPrograms::configure_marker(std::uint32_t index, co
 Status ListenerPrograms::attach(std::uint32_t index) {
     const settings::Event& event = events_[index];
     std::vector<Link> links;
-    const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role, std::uint16_t stage) -> Status {
+    const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
+                                std::uint16_t stage) -> Status {
         TRY_ASSIGN(const std::uint32_t marker_id, configure_marker(index, marker, role, stage));
         return attach_marker(marker, marker_id, links);
     };
@@ -151,18 +159,24 @@ Status ListenerPrograms::attach_marker(const settings::Marker& marker, std::uint
                                        std::vector<Link>& links) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return attach_usdt(marker, marker_id, links);
-        case settings::MarkerKind::Function: return attach_function(marker, marker_id, links);
-        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, marker_id, links);
+        case settings::MarkerKind::Library:
+            return attach_usdt(marker, marker_id, links);
+        case settings::MarkerKind::Function:
+            return attach_function(marker, marker_id, links);
+        case settings::MarkerKind::Tracepoint:
+            return attach_tracepoint(marker, marker_id, links);
     }
     return make_error(ErrorKind::Invalid, "unknown kind of marker");
 }
 
-Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32_t marker_id, std::vector<Link>& links) {
+Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32_t marker_id,
+                                     std::vector<Link>& links) {
     LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = marker_id);
     Link link(bpf_program__attach_usdt(programs_->progs.on_usdt, -1, marker.binary.c_str(), marker.provider.c_str(),
                                        marker.name.c_str(), &options));
-    if (!link) return libbpf_error("attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary, -errno);
+    if (!link)
+        return libbpf_error("attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary,
+                            -errno);
     links.push_back(std::move(link));
     return success();
 }
@@ -181,7 +195,8 @@ Status ListenerPrograms::attach_function(const settings::Marker& marker, std::ui
     bpf_program* program = at_return ? programs_->progs.on_return : programs_->progs.on_entry;
     if (has_uprobe_multi()) {
         const std::vector<__u64> cookies(offsets.size(), marker_id);
-        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(), .cnt = offsets.size(), .retprobe = at_return);
+        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(),
+                    .cnt = offsets.size(), .retprobe = at_return);
         Link link(bpf_program__attach_uprobe_multi(program, -1, marker.binary.c_str(), nullptr, &options));
         if (!link) return libbpf_error(doing, -errno);
         links.push_back(std::move(link));
@@ -225,9 +240,7 @@ Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::
 
 void ListenerPrograms::detach_all() { links_.clear(); }
 
-lagtrap_watch* ListenerPrograms::watch() const {
-    return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch);
-}
+lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }
 
 int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
 int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }

@@ -20,8 +20,10 @@ constexpr int exit_bad_settings = 3;
 std::string find_merge_program() {
     std::error_code ignored;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const auto& candidate : {own / "lagtrap-merge", own / "../trace/lagtrap-merge", own / "../libexec/lagtrap/lagtrap-merge"})
-        if (std::filesystem::exists(candidate, ignored)) return std::filesystem::weakly_canonical(candidate, ignored).string();
+    for (const auto& candidate :
+         {own / "lagtrap-merge", own / "../trace/lagtrap-merge", own / "../libexec/lagtrap/lagtrap-merge"})
+        if (std::filesystem::exists(candidate, ignored))
+            return std::filesystem::weakly_canonical(candidate, ignored).string();
     return LAGTRAP_LIBEXEC_DIR "/lagtrap-merge";
 }
 
@@ -48,7 +50,8 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
 
     using lagtrap::settings::BinaryCheck;
-    if (!checked_path.empty()) return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
+    if (!checked_path.empty())
+        return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
     const auto logger = spdlog::stderr_logger_mt("lagtrapd");
     logger->set_pattern(::getenv("JOURNAL_STREAM") ? "%v" : "%Y-%m-%d %H:%M:%S.%e %l %v");

@@ -67,12 +67,13 @@ Status MergeJob::start(boost::asio::io_context& context, const std::string& prog
 }
 
 void MergeJob::read_more() {
-    output_.async_read_some(boost::asio::buffer(chunk_), [self = shared_from_this()](const auto& failure, std::size_t bytes) {
-        if (self->text_.size() < text_limit_bytes) self->text_.append(self->chunk_, 0, bytes);
-        if (!failure) return self->read_more();
-        self->process_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                                  [self](const auto&) { self->finish(); });
-    });
+    output_.async_read_some(boost::asio::buffer(chunk_),
+                            [self = shared_from_this()](const auto& failure, std::size_t bytes) {
+                                if (self->text_.size() < text_limit_bytes) self->text_.append(self->chunk_, 0, bytes);
+                                if (!failure) return self->read_more();
+                                self->process_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                                          [self](const auto&) { self->finish(); });
+                            });
 }
 
 void MergeJob::finish() {

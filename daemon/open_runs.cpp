@@ -153,8 +153,8 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
         run->end_ns = now_ns;
         run->header.at_ns = now_ns;
         run->header.type = LAGTRAP_RECORD_RUN;
-        run->header.size_bytes = static_cast<std::uint32_t>(offsetof(lagtrap_run, stages) +
-                                                            run->stage_count * sizeof(lagtrap_stage_hit));
+        run->header.size_bytes =
+            static_cast<std::uint32_t>(offsetof(lagtrap_run, stages) + run->stage_count * sizeof(lagtrap_stage_hit));
         run->end_pid = run->begin_pid;
         run->end_tid = run->begin_tid;
         run->end_cpu = run->begin_cpu;

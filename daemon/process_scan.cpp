@@ -45,13 +45,15 @@ std::optional<MapsLine> parse_maps_line(const std::string& line) {
     if (fields < 7 || access[2] != 'x') return std::nullopt;
     MapsLine parsed{start, end, offset, std::uint64_t{major_number} << 32 | minor_number, inode, {}, {}};
     parsed.range = std::string_view(line).substr(0, line.find(' '));
-    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size()) parsed.path = std::string_view(line).substr(path_at);
+    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
+        parsed.path = std::string_view(line).substr(path_at);
     return parsed;
 }
 
 // By map_files first: it is the very file that is mapped, even if it was deleted or lies in another mount namespace.
 std::string read_mapped_build_id(const std::filesystem::path& process, const MapsLine& line) {
-    for (const auto& path : {process / "map_files" / line.range, process / "root" / std::filesystem::path(line.path).relative_path()}) {
+    for (const auto& path :
+         {process / "map_files" / line.range, process / "root" / std::filesystem::path(line.path).relative_path()}) {
         const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (fd.valid()) return binaries::read_build_id(fd.get());
     }
@@ -86,7 +88,8 @@ void add_mappings(RecordBuffer& records, const std::filesystem::path& process, s
         if (line->inode != 0) {
             const FileIdentity identity{line->device, line->inode};
             auto known = build_ids.find(identity);
-            if (known == build_ids.end()) known = build_ids.emplace(identity, read_mapped_build_id(process, *line)).first;
+            if (known == build_ids.end())
+                known = build_ids.emplace(identity, read_mapped_build_id(process, *line)).first;
             fill_build_id(mapping, known->second);
         }
         const std::string_view path = line->path.substr(0, text_limit_bytes);

@@ -36,7 +36,10 @@ std::uint32_t ring_bytes_for(long cpus) {
 std::uint64_t own_cpu_ns() {
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
-    const auto ns = [](const timeval& t) { return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_usec) * 1000ULL; };
+    const auto ns = [](const timeval& t) {
+        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
+               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
+    };
     return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
@@ -140,7 +143,8 @@ struct Recorder::Capture {
 void Recorder::Capture::write(const lagtrap_record* record) {
     std::optional<trace::LogWriter>* log = &kernel_log;
     if (record->type == LAGTRAP_RECORD_RUN) log = &user_log;
-    if (record->type == LAGTRAP_RECORD_STACK && reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER)
+    if (record->type == LAGTRAP_RECORD_STACK &&
+        reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER)
         log = &user_log;
     if (record->type >= LAGTRAP_RECORD_THREAD && record->type <= LAGTRAP_RECORD_NAME) log = &rundown_log;
     if (auto appended = (*log)->append(record); !appended && first_failure) first_failure = appended;
@@ -245,7 +249,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     };
     capture_->rings = ring_buffer__new(bpf_map__fd(state_->programs->maps.records), on_record, capture_.get(), nullptr);
     if (!capture_->rings) return libbpf_error("map the ring of records", -errno);
-    if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get()); failed != 0)
+    if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get());
+        failed != 0)
         return libbpf_error("map the ring of runs", failed);
     capture_->begin_rundown(state_->programs->progs.on_thread);
     return success();
@@ -253,7 +258,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
 
 Status Recorder::drain() {
     if (!capture_->rings) return success();
-    if (const int failed = ring_buffer__consume(capture_->rings); failed < 0) return libbpf_error("read the ring of records", failed);
+    if (const int failed = ring_buffer__consume(capture_->rings); failed < 0)
+        return libbpf_error("read the ring of records", failed);
     capture_->task_events->drain([this](const lagtrap_record* record) { capture_->write(record); });
     if (capture_->rundown.joinable() && capture_->rundown_done.load(std::memory_order_acquire)) {
         capture_->rundown.join();

@@ -41,12 +41,14 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     std::unique_ptr<Service> self(new Service(std::move(options)));
     TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, settings.control.group));
     self->collector_ = std::make_unique<Collector>(
-        self->context_, std::move(spool), Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+        self->context_, std::move(spool),
+        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
-    TRY_ASSIGN(self->control_, ControlServer::listen(self->context_, settings.control.socket, settings.control.group,
-                                                     [service = self.get()](const auto& request) { return service->answer(request); }));
+    TRY_ASSIGN(self->control_,
+               ControlServer::listen(self->context_, settings.control.socket, settings.control.group,
+                                     [service = self.get()](const auto& request) { return service->answer(request); }));
     return self;
 }
 
@@ -74,7 +76,8 @@ void Service::reload() {
     sd_notify(0, "RELOADING=1");
     const auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
     if (!outcome.ok()) {
-        facts_.reload_error = settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
+        facts_.reload_error =
+            settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
         options_.warn("the new settings are refused, the old ones stay in force:\n" + facts_.reload_error);
     } else {
         apply_when_idle(outcome.settings);

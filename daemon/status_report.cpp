@@ -1,12 +1,12 @@
 #include "daemon/status_report.hpp"
 
+#include <bpf/bpf.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include <bpf/bpf.h>
 #include <boost/json.hpp>
 
 #include "core/files.hpp"
@@ -26,7 +26,8 @@ boost::json::array histogram(const EventCounters& counters) {
     boost::json::array buckets;
     for (std::size_t i = 0; i < counters.histogram.size(); ++i)
         if (counters.histogram[i] != 0)
-            buckets.push_back({{"from_ns", bucket_start_ns(i)}, {"to_ns", bucket_start_ns(i + 1)}, {"count", counters.histogram[i]}});
+            buckets.push_back(
+                {{"from_ns", bucket_start_ns(i)}, {"to_ns", bucket_start_ns(i + 1)}, {"count", counters.histogram[i]}});
     return buckets;
 }
 
@@ -53,10 +54,14 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
 
 const char* state_name(const Collector& collector) {
     switch (collector.state()) {
-        case CollectorState::Waiting: return collector.merging() ? "merging" : "waiting";
-        case CollectorState::Confirming: return "confirming";
-        case CollectorState::Recording: return "recording";
-        case CollectorState::CoolingDown: return collector.merging() ? "merging" : "cooling-down";
+        case CollectorState::Waiting:
+            return collector.merging() ? "merging" : "waiting";
+        case CollectorState::Confirming:
+            return "confirming";
+        case CollectorState::Recording:
+            return "recording";
+        case CollectorState::CoolingDown:
+            return collector.merging() ? "merging" : "cooling-down";
     }
     return "waiting";
 }
@@ -75,11 +80,15 @@ std::uint64_t bpf_run_time_ns(const Collector& collector) {
 boost::json::object cost_report(const Collector& collector) {
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
-    const auto ns = [](const timeval& t) { return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(t.tv_usec) * 1000ULL; };
+    const auto ns = [](const timeval& t) {
+        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
+               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
+    };
     std::uint64_t resident_pages = 0;
     if (const auto statm = read_file("/proc/self/statm", 4096)) {
         const auto at = statm->find(' ');
-        if (at != std::string::npos) std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
+        if (at != std::string::npos)
+            std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
     }
     return {{"bpf_run_time_ns", bpf_run_time_ns(collector)},
             {"daemon_cpu_ns", ns(usage.ru_utime) + ns(usage.ru_stime)},
@@ -88,16 +97,22 @@ boost::json::object cost_report(const Collector& collector) {
 
 }  // namespace
 
-boost::json::object status_report(const Collector& collector, const ServiceFacts& facts, const settings::Settings& settings) {
-    const double seconds_left = std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
+boost::json::object status_report(const Collector& collector, const ServiceFacts& facts,
+                                  const settings::Settings& settings) {
+    const double seconds_left =
+        std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
     boost::json::value pending;
     boost::json::value capture;
-    if (collector.state() == CollectorState::Confirming) pending = {{"event", collector.current_event()}, {"seconds_left", seconds_left}};
+    if (collector.state() == CollectorState::Confirming)
+        pending = {{"event", collector.current_event()}, {"seconds_left", seconds_left}};
     if (collector.state() == CollectorState::Recording)
-        capture = {{"session", collector.current_session()}, {"event", collector.current_event()}, {"seconds_left", seconds_left}};
+        capture = {{"session", collector.current_session()},
+                   {"event", collector.current_event()},
+                   {"seconds_left", seconds_left}};
     boost::json::value last;
     if (const auto& bundle = collector.last_bundle())
-        last = {{"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
+        last = {
+            {"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
     boost::json::array events;
     const auto statuses = collector.listener().status();
     for (std::size_t i = 0; i < statuses.size(); ++i)
@@ -107,11 +122,19 @@ boost::json::object status_report(const Collector& collector, const ServiceFacts
             {"version", LAGTRAP_VERSION},
             {"pid", ::getpid()},
             {"started_realtime_ns", facts.started_realtime_ns},
-            {"settings", {{"path", facts.settings_path}, {"loaded_realtime_ns", facts.settings_loaded_realtime_ns}, {"reload_error", facts.reload_error}}},
+            {"settings",
+             {{"path", facts.settings_path},
+              {"loaded_realtime_ns", facts.settings_loaded_realtime_ns},
+              {"reload_error", facts.reload_error}}},
             {"state", state_name(collector)},
             {"pending", pending},
             {"capture", capture},
-            {"captures", {{"done", counts.done}, {"failed", counts.failed}, {"declined", counts.declined}, {"skipped_cool_down", counts.skipped_cool_down}, {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
+            {"captures",
+             {{"done", counts.done},
+              {"failed", counts.failed},
+              {"declined", counts.declined},
+              {"skipped_cool_down", counts.skipped_cool_down},
+              {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
             {"last_bundle", last},
             {"events", std::move(events)},
             {"cost", cost_report(collector)}};

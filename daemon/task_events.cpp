@@ -70,7 +70,8 @@ Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     for (long cpu = 0; cpu < cpus; ++cpu) {
         auto ring = std::make_shared<Ring>();
         ring->cpu = static_cast<std::uint16_t>(cpu);
-        ring->fd.reset(static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC)));
+        ring->fd.reset(static_cast<int>(
+            ::syscall(SYS_perf_event_open, &attr, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC)));
         if (!ring->fd.valid() && errno == ENODEV) continue;  // this CPU is offline
         if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
         ring->data_bytes = ring_pages * page_bytes;
@@ -123,7 +124,8 @@ void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, con
                   const TaskEvents::OnRecord& on_record) {
     if (bytes < mmap2_name_at + sizeof(SampleId)) return;
     const char* const name = record + mmap2_name_at;
-    const std::size_t name_bytes = std::min<std::size_t>(::strnlen(name, bytes - mmap2_name_at - sizeof(SampleId)), 4096);
+    const std::size_t name_bytes =
+        std::min<std::size_t>(::strnlen(name, bytes - mmap2_name_at - sizeof(SampleId)), 4096);
     std::vector<char> buffer(sizeof(lagtrap_mapping) + name_bytes);
     lagtrap_mapping mapping{};
     mapping.header = header_of(buffer.size(), LAGTRAP_RECORD_MAPPING, cpu, id.time_ns);
@@ -161,8 +163,8 @@ void take_task_change(const char* record, std::size_t bytes, std::uint32_t type,
                       const TaskEvents::OnRecord& on_record) {
     if (bytes < 8 + 16 + 8) return;
     lagtrap_task_change change{};
-    change.header = header_of(sizeof(change), type == PERF_RECORD_FORK ? LAGTRAP_RECORD_FORK : LAGTRAP_RECORD_EXIT,
-                              cpu, read_as<std::uint64_t>(record + 24));
+    change.header = header_of(sizeof(change), type == PERF_RECORD_FORK ? LAGTRAP_RECORD_FORK : LAGTRAP_RECORD_EXIT, cpu,
+                              read_as<std::uint64_t>(record + 24));
     change.pid = read_as<std::uint32_t>(record + 8);
     change.parent_pid = read_as<std::uint32_t>(record + 12);
     change.tid = read_as<std::uint32_t>(record + 16);
@@ -178,11 +180,18 @@ void TaskEvents::take(const char* record, std::size_t bytes, std::uint16_t cpu, 
     if (bytes < sizeof(header) + sizeof(SampleId)) return;
     const auto id = read_as<SampleId>(record + bytes - sizeof(SampleId));
     switch (header.type) {
-        case PERF_RECORD_MMAP2: take_mapping(record, bytes, header.misc, id, cpu, on_record); break;
-        case PERF_RECORD_COMM: take_name(record, bytes, header.misc, id, cpu, on_record); break;
+        case PERF_RECORD_MMAP2:
+            take_mapping(record, bytes, header.misc, id, cpu, on_record);
+            break;
+        case PERF_RECORD_COMM:
+            take_name(record, bytes, header.misc, id, cpu, on_record);
+            break;
         case PERF_RECORD_FORK:
-        case PERF_RECORD_EXIT: take_task_change(record, bytes, header.type, cpu, on_record); break;
-        default: break;
+        case PERF_RECORD_EXIT:
+            take_task_change(record, bytes, header.type, cpu, on_record);
+            break;
+        default:
+            break;
     }
 }
 

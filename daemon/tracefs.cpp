@@ -67,7 +67,8 @@ Result<std::uint64_t> TraceFs::tracepoint_id(const std::string& category, const 
     if (!text) return text.error();
     std::uint64_t id = 0;
     const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), id);
-    if (failure != std::errc{}) return make_error(ErrorKind::Invalid, "tracefs gives no number for " + category + ":" + name);
+    if (failure != std::errc{})
+        return make_error(ErrorKind::Invalid, "tracefs gives no number for " + category + ":" + name);
     return id;
 }
 
@@ -84,7 +85,8 @@ Result<TracepointField> TraceFs::field(const std::string& category, const std::s
         const int offset = number_after(line, "offset:");
         const int bytes = number_after(line, "size:");
         if (offset < 0 || offset > 4096 || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
-            return make_error(ErrorKind::Unsupported, "field " + field + " of " + category + ":" + name + " is no integer");
+            return make_error(ErrorKind::Unsupported,
+                              "field " + field + " of " + category + ":" + name + " is no integer");
         return TracepointField{static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(bytes)};
     }
     return make_error(ErrorKind::NotFound, category + ":" + name + " has no field " + field + "; it has " + known);

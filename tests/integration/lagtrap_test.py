@@ -1,0 +1,234 @@
+"""What the integration tests share: the daemon under test, the programs it watches, and waiting for conditions.
+
+Each test is a program of its own: it exits with 0, with 1 and a reason, or with 77 and a reason where the machine
+can not run it (no root, no BPF). The build directory comes in LAGTRAP_BUILD_DIR.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP_EXIT_CODE = 77
+BUILD_DIR = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci"))
+SOURCE_DIR = pathlib.Path(__file__).resolve().parents[2]
+
+LAGTRAPD = BUILD_DIR / "daemon" / "lagtrapd"
+LAGTRAP = BUILD_DIR / "cli" / "lagtrap"
+UPLOADER = BUILD_DIR / "uploader" / "lagtrap-uploader"
+SERVER = BUILD_DIR / "server" / "lagtrap-server"
+PLANTED = BUILD_DIR / "examples" / "planted_delays"
+BURST = BUILD_DIR / "examples" / "burst"
+
+
+class TestFailure(AssertionError):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise TestFailure(message)
+
+
+def wait_for(condition, what, seconds=60):
+    """Polls until condition() gives something true, and returns that; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TestFailure(f"waited {seconds} s in vain for {what}")
+        time.sleep(0.02)
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIP_EXIT_CODE)
+
+
+def require_bpf():
+    if os.geteuid() != 0:
+        skip("BPF programs and system-wide perf events need root")
+    if not os.path.exists("/sys/kernel/btf/vmlinux"):
+        skip("the kernel has no BTF (/sys/kernel/btf/vmlinux)")
+
+
+class Daemon:
+    """A lagtrapd with settings, a spool and a control socket of its own in a temporary folder."""
+
+    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more=""):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))
+        os.chmod(self.folder, 0o755)
+        self.spool = self.folder / "spool"
+        self.socket_path = self.folder / "control.sock"
+        self.settings_path = self.folder / "settings.xml"
+        self.log_path = self.folder / "lagtrapd.log"
+        self.recording, self.more = recording, more
+        self.write_settings(events)
+        self.process = None
+
+    def write_settings(self, events):
+        self.settings_path.write_text(
+            '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
+            f"<recording {self.recording}/>\n{self.more}\n"
+            f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n</lagtrap>\n')
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop()
+        if kind is not None and self.log_path.exists():
+            print("--- log of the daemon\n" + self.log_path.read_text(errors="replace") + "---")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self):
+        """Starts the daemon and waits until it says that it is ready, as systemd would."""
+        notify_path = str(self.folder / "notify.sock")
+        if os.path.exists(notify_path):
+            os.unlink(notify_path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.bind(notify_path)
+            notify.settimeout(0.1)
+            with open(self.log_path, "ab") as log:
+                self.process = subprocess.Popen(
+                    [LAGTRAPD, "--settings", self.settings_path], stdout=log, stderr=log,
+                    env={**os.environ, "NOTIFY_SOCKET": notify_path})
+
+            def ready():
+                check(self.process.poll() is None, "lagtrapd ended: " + self.log_path.read_text(errors="replace"))
+                try:
+                    return b"READY=1" in notify.recv(4096)
+                except TimeoutError:
+                    return False
+
+            wait_for(ready, "the daemon to be ready")
+        for event in self.status()["events"]:
+            check(event["armed"], f"event {event['name']} is not armed: {event['problem']}")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(timeout=60)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, command, **arguments):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(30)
+            connection.connect(str(self.socket_path))
+            connection.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
+            answer = b""
+            while not answer.endswith(b"\n"):
+                part = connection.recv(1 << 16)
+                check(part, f"the daemon hung up: {answer!r}")
+                answer += part
+        return json.loads(answer)
+
+    def status(self):
+        answer = self.ask("status")
+        check(answer["ok"], f"status: {answer}")
+        return answer
+
+    def event(self, name):
+        return next(event for event in self.status()["events"] if event["name"] == name)
+
+    def bundles(self):
+        ready = self.spool / "ready"
+        return sorted(ready.glob("*.lagtrap.tar.zst")) if ready.exists() else []
+
+    def wait_for_bundles(self, count, seconds=90):
+        """The bundles, once there are `count` of them and no capture runs or waits for its merge."""
+
+        def settled():
+            status = self.status()
+            check(status["captures"]["failed"] == 0, f"a capture failed: {self.log_path.read_text(errors='replace')}")
+            return status["captures"]["done"] >= count and status["state"] in ("waiting", "cooling-down")
+
+        wait_for(settled, f"{count} bundles", seconds)
+        return self.bundles()
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+
+class Watched:
+    """A program that waits for "go" before it begins (`--wait`), so that a test can arm first."""
+
+    def __init__(self, *command, **options):
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, **options)
+        check(self.process.stdout.readline() == "ready\n", f"{command[0]} did not say that it is ready")
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return self
+
+    def result(self, seconds=120):
+        """What the program says at its end, a JSON object."""
+        output, _ = self.process.communicate(timeout=seconds)
+        check(self.process.returncode == 0, f"the watched program ended with {self.process.returncode}")
+        return json.loads(output.strip().splitlines()[-1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def library_event(name, binary, threshold, trace_length="1s", stages=(), more="", attributes=""):
+    listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
+    return (f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
+            f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>')
+
+
+def report(bundle):
+    """`lagtrap report --json` of a bundle."""
+    done = subprocess.run([LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, timeout=120)
+    check(done.returncode == 0, f"lagtrap report: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def check_trace(bundle):
+    """Decodes the merged trace with the independent decoder; returns its summary."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", folder], check=True)
+        done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py",
+                               pathlib.Path(folder) / "trace.pftrace"], capture_output=True, text=True, timeout=300)
+        check(done.returncode == 0, f"the merged trace is not sound: {done.stderr or done.stdout}")
+        return json.loads(done.stdout)
+
+
+def run(*tests):
+    """Runs the test functions in turn; the program's exit code says how it went."""
+    require_bpf()
+    chosen = sys.argv[1:]
+    failed = []
+    for test in tests:
+        if chosen and test.__name__ not in chosen:
+            continue
+        begun = time.monotonic()
+        try:
+            test()
+            print(f"ok      {test.__name__} ({time.monotonic() - begun:.1f} s)", flush=True)
+        except Exception:  # a test may fail in any way; the others shall run
+            failed.append(test.__name__)
+            print(f"FAILED  {test.__name__}", flush=True)
+            traceback.print_exc(file=sys.stdout)
+    print(f"{len(failed)} failed" + (": " + ", ".join(failed) if failed else ""))
+    sys.exit(1 if failed else 0)
