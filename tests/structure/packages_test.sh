@@ -17,7 +17,7 @@ has() {
 has lagtrap -rwxr-xr-x usr/bin/lagtrap
 has lagtrap -rw-r--r-- usr/share/bash-completion/completions/lagtrap
 has lagtrap -rw-r--r-- usr/share/man/man1/lagtrap.1.gz
-has lagtrapd -rwxr-xr-x usr/bin/lagtrapd
+has lagtrapd -rwxr-xr-x usr/sbin/lagtrapd
 has lagtrapd -rwxr-xr-x usr/libexec/lagtrap/lagtrap-merge
 has lagtrapd -rw-r--r-- etc/lagtrap/settings.xml
 has lagtrapd -rw-r--r-- usr/share/lagtrap/settings.xsd
