@@ -99,7 +99,7 @@ unsigned long long argument_value(Object* object) {
 #endif
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
-LAGTRAP_INLINE_ unsigned long long lagtrap_now_ns(void) {
+LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     long now[2] = {0, 0};
     const int clock_monotonic = 1;
     (void)lagtrap_clock_gettime_(clock_monotonic, now);

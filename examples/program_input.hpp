@@ -1,0 +1,67 @@
+// How the example programs talk to whoever started them: options, "ready", "go".
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace examples {
+
+// "--name value" pairs and lone "--flag"s from the command line; ends the program on what it does not know.
+class Options {
+  public:
+    // `known` maps each option to its default; a default of "no" makes it a flag.
+    Options(int count, char** arguments, std::map<std::string, std::string> known) : values_(std::move(known)) {
+        for (int index = 1; index < count; ++index) {
+            const std::string name = arguments[index];
+            const auto found = values_.find(name);
+            if (found == values_.end()) stop("unknown option " + name);
+            if (found->second == "no") {
+                found->second = "yes";
+            } else if (index + 1 < count) {
+                found->second = arguments[++index];
+            } else {
+                stop(name + " needs a value");
+            }
+        }
+    }
+
+    [[nodiscard]] std::string text(const std::string& name) const { return values_.at(name); }
+    [[nodiscard]] bool flag(const std::string& name) const { return values_.at(name) == "yes"; }
+    // A whole number from `least` up to 10^12.
+    [[nodiscard]] std::uint64_t number(const std::string& name, std::uint64_t least = 0) const {
+        const std::string& value = values_.at(name);
+        char* end = nullptr;
+        const unsigned long long number = std::strtoull(value.c_str(), &end, 10);
+        if (value.empty() || value[0] == '-' || *end != '\0' || number < least || number > 1'000'000'000'000ULL)
+            stop(name + " is \"" + value + "\"; expected a whole number, at least " + std::to_string(least));
+        return number;
+    }
+
+    [[noreturn]] void stop(const std::string& why) const {
+        std::fprintf(stderr, "%s\noptions:", why.c_str());
+        for (const auto& [name, value] : values_)
+            std::fprintf(stderr, " %s%s", name.c_str(), value == "no" ? "" : (" (" + value + ")").c_str());
+        std::fprintf(stderr, "\n");
+        std::exit(2);
+    }
+
+  private:
+    std::map<std::string, std::string> values_;
+};
+
+// Prints "ready" and waits for a line on standard input; takes no byte behind it. False where the input ends first.
+inline bool wait_for_go() {
+    std::printf("ready\n");
+    std::fflush(stdout);
+    char byte = 0;
+    while (::read(STDIN_FILENO, &byte, 1) == 1)
+        if (byte == '\n') return true;
+    return false;
+}
+
+}  // namespace examples
