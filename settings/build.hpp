@@ -15,7 +15,6 @@ namespace lagtrap::settings {
 struct MarkerSource {
     Marker marker;
     std::optional<ArgumentRef> begin_time;
-    bool begin_time_optional = false;  // <library>: a marker without begin time is good
     Place name_place;
     Place binary_place;
     Place key_place;

@@ -85,8 +85,11 @@ class DocumentReader {
         for (const AttributeSpec& spec : element.spec->attributes) {
             if (element.attribute(spec.name)) continue;
             if (spec.presence == Presence::Required) {
+                // A single choice is the value itself: version="1".
+                const bool single = spec.kind == ValueKind::Choice && spec.choices.find('|') == std::string_view::npos;
                 diagnostics_.add(element.place, fmt::format("<{}> has no {}", element.spec->name, spec.name),
-                                 fmt::format("expected {}=\"...\" with {}", spec.name, describe_values(spec)));
+                                 single ? fmt::format("expected {}=\"{}\"", spec.name, spec.choices)
+                                        : fmt::format("expected {}=\"...\" with {}", spec.name, describe_values(spec)));
             } else if (!spec.default_text.empty()) {
                 Attribute attribute{&spec, std::string(spec.default_text), 0, element.place, false, true};
                 attribute.valid = !check_value(spec, attribute.text, attribute.number);
@@ -131,7 +134,7 @@ class DocumentReader {
                          fmt::format("{} <{}> in <{}>", parents.empty() ? "unknown element" : "misplaced element",
                                      shortened(name), parent.name),
                          known.empty() ? "expected no element" : expected_names(known, "<", ">"),
-                         parents.empty() ? did_you_mean(near) : fmt::format("<{}> belongs into {}", name, parents));
+                         parents.empty() ? did_you_mean(near) : fmt::format("<{}> belongs in {}", name, parents));
     }
 
     void report_surplus(const pugi::xml_node& node, const ChildSpec& spec, const Element& parent) {

@@ -149,7 +149,6 @@ class EventBuilder {
             marker.key = ArgumentRef{0, {}};
             source.key_place = key->place;
         }
-        source.begin_time_optional = true;
         if (found && is_valid(element_, "name") && is_valid(place)) sources_.markers.push_back(source);
         return marker;
     }

@@ -37,6 +37,7 @@ struct Binary {
     std::string error;  // empty: it could be read
     std::optional<ProgramFile> file;
     std::vector<UsdtProbe> probes;
+    std::string probes_error;  // functions of such a file can still be found
 };
 
 class MachineCheck {
@@ -47,12 +48,9 @@ class MachineCheck {
     void check(const MarkerSource& source) {
         if (source.marker.kind == MarkerKind::Tracepoint) return check_tracepoint(source);
         Binary& binary = open(source.marker.binary);
-        if (!binary.error.empty()) {
-            if (reported_.emplace(source.binary_place, source.marker.binary).second)
-                diagnostics_.add(source.binary_place, binary.error, "expected a program or library (64-bit ELF)");
-            return;
-        }
+        if (!binary.error.empty()) return report_binary(source, binary.error);
         if (source.marker.kind == MarkerKind::Function) return check_function(source, *binary.file);
+        if (!binary.probes_error.empty()) return report_binary(source, binary.probes_error);
         check_probe(source, binary);
     }
 
@@ -65,7 +63,7 @@ class MachineCheck {
         if (!file) {
             binary.error = file.error().kind == ErrorKind::NotFound
                                ? fmt::format("there is no file {}", in_quotes(path))
-                               : fmt::format("binary is {}: {}", in_quotes(path), file.error().message);
+                               : printable(file.error().message);
             return binary;
         }
         binary.file.emplace(std::move(file).value());
@@ -73,8 +71,14 @@ class MachineCheck {
         if (probes)
             binary.probes = std::move(probes).value();
         else
-            binary.error = fmt::format("binary is {}: {}", in_quotes(path), probes.error().message);
+            binary.probes_error = printable(probes.error().message);
         return binary;
+    }
+
+    // Once for each place that names the binary, however many markers inherit it.
+    void report_binary(const MarkerSource& source, const std::string& error) {
+        if (reported_.emplace(source.binary_place, source.marker.binary).second)
+            diagnostics_.add(source.binary_place, error, "expected a program or library (64-bit ELF)");
     }
 
     void check_probe(const MarkerSource& source, const Binary& binary) {
@@ -88,49 +92,55 @@ class MachineCheck {
                 arguments = std::min(arguments.value_or(probe.argument_count), probe.argument_count);
         }
         if (!arguments) return report_missing_probe(source, full_name, names);
+        if (source.marker.kind == MarkerKind::Library) {
+            if (source.marker.key && *arguments == 0) report_missing_key(source);
+            return;
+        }
         check_argument(source.marker.key, "key", source.key_place, full_name, *arguments);
-        if (!source.begin_time_optional)
-            check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name, *arguments);
+        check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name, *arguments);
     }
 
     void report_missing_probe(const MarkerSource& source, const std::string& full_name,
                               const std::set<std::string>& names) {
-        const std::string& path = source.marker.binary;
-        std::string hint = did_you_mean(nearest_name(full_name, names));
-        if (hint.empty())
-            hint = names.empty() ? "it has no USDT probes at all"
-                                 : fmt::format("lagtrap list-markers {} lists all {}", path, names.size());
-        else
-            hint += fmt::format(" (lagtrap list-markers {} lists all {})", path, names.size());
+        const std::string path = printable(source.marker.binary);
+        const std::string list = fmt::format("lagtrap list-markers {} lists all", path);
+        const std::string near = nearest_name(full_name, names);
         const bool library = source.marker.kind == MarkerKind::Library;
+        std::string allowed =
+            names.empty() ? "expected a file that has USDT probes" : "expected one of its USDT probes";
+        if (library) allowed = "expected a file with the markers of lagtrap.h for this event";
+        std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
+        if (names.empty()) hint = "it has no USDT probes at all";
+        diagnostics_.add(source.name_place,
+                         fmt::format("{} has no {} {}", path, library ? "marker" : "probe", shortened(full_name)),
+                         std::move(allowed), std::move(hint));
+    }
+
+    void report_missing_key(const MarkerSource& source) {
         diagnostics_.add(
-            source.name_place,
-            fmt::format("{} has no {} {}", shortened(path), library ? "marker" : "probe", shortened(full_name)),
-            library ? "expected a program with the markers of lagtrap.h for this event"
-                    : "expected one of its USDT probes",
-            hint);
+            source.key_place,
+            fmt::format("lagtrap:{} in {} carries no key", source.marker.name, shortened(source.marker.binary)),
+            "expected markers with a key, such as LAGTRAP_BEGIN_KEY, wherever the program marks the event");
     }
 
     void check_argument(const std::optional<ArgumentRef>& argument, std::string_view name, Place place,
                         const std::string& probe, std::uint32_t count) {
         if (!argument || argument->index < count) return;
+        const std::string has = count == 0   ? std::string("no arguments")
+                                : count == 1 ? std::string("1 argument")
+                                             : fmt::format("{} arguments", count);
+        const std::string allowed = count == 0   ? fmt::format("expected no {}", name)
+                                    : count == 1 ? std::string("expected arg0")
+                                                 : fmt::format("expected arg0 to arg{}", count - 1);
         diagnostics_.add(place,
-                         fmt::format("{} is \"arg{}\", but {} has {} argument{}", name, argument->index,
-                                     shortened(probe), count, count == 1 ? "" : "s"),
-                         count == 0   ? fmt::format("expected no {}", name)
-                         : count == 1 ? std::string("expected arg0")
-                                      : fmt::format("expected arg0 to arg{}", count - 1));
+                         fmt::format("{} is \"arg{}\", but {} has {}", name, argument->index, shortened(probe), has),
+                         allowed);
     }
 
     void check_function(const MarkerSource& source, const ProgramFile& file) {
         const std::string& name = source.marker.name;
         auto found = file.find_functions(name);
-        if (!found) {
-            diagnostics_.add(source.binary_place,
-                             fmt::format("binary is {}: {}", in_quotes(source.marker.binary), found.error().message),
-                             "expected a program or library (64-bit ELF)");
-            return;
-        }
+        if (!found) return report_binary(source, printable(found.error().message));
         std::map<std::uint64_t, const Function*> by_address;  // names of one address are one function
         for (const Function& function : *found) by_address.emplace(function.address, &function);
         if (by_address.empty())
@@ -152,7 +162,7 @@ class MachineCheck {
             if (difference < marker.name.size() / 3 + 2) near.insert(name);
         }
         const std::string nearest = marker.name.size() < 200 ? nearest_name(marker.name, near) : std::string();
-        const std::string list = fmt::format("lagtrap list-markers --functions {} lists all", marker.binary);
+        const std::string list = fmt::format("lagtrap list-markers --functions {} lists all", printable(marker.binary));
         return nearest.empty() ? list : fmt::format("{} ({})", did_you_mean(nearest), list);
     }
 

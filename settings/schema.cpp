@@ -38,8 +38,7 @@ constexpr AttributeSpec key{"key",
                             "The value that pairs the markers of a run: arg0 to arg11 of a USDT probe, arg0 to "
                             "arg5 of a function, a field of a tracepoint. On all markers of an event or on none."};
 
-constexpr AttributeSpec stage_name{"name", Name, Required, "",
-                                   "",     0,    0,        "What reports call the stage that starts here."};
+constexpr AttributeSpec stage_name{"name", Name, Required, "", "", 0, 0, "What reports call this point of the run."};
 
 constexpr std::array scope_attributes{
     AttributeSpec{"pid", Count, Optional, "", "", 1, pid_limit, "This process alone."},
@@ -240,37 +239,24 @@ std::string parents_of(std::string_view child) {
 
 std::string describe_values(const AttributeSpec& attribute) {
     switch (attribute.kind) {
-        case Name:
-            return "a name of letters, digits, _ and -, at most 63, not beginning with a digit or -";
-        case Choice:
-            return listed(attribute.choices);
+        case Name: return "a name of letters, digits, _ and -, at most 63, not beginning with a digit or -";
+        case Choice: return listed(attribute.choices);
         case Duration:
             return fmt::format("a duration from {} to {}", whole_duration(attribute.low),
                                whole_duration(attribute.high));
         case ByteSize:
             return fmt::format("a size from {} to {}", whole_byte_size(attribute.low), whole_byte_size(attribute.high));
-        case Count:
-            return fmt::format("a whole number from {} to {}", attribute.low, attribute.high);
-        case Path:
-            return "an absolute path";
-        case SocketPath:
-            return "an absolute path of at most 107 bytes";
-        case Url:
-            return "an address such as https://lagtrap.example:8443";
-        case ProxyUrl:
-            return "an address such as http://proxy.example:3128 or socks5h://proxy.example";
-        case Usdt:
-            return "PROVIDER:NAME of a USDT probe";
-        case Symbol:
-            return "the name of a function";
-        case Tracepoint:
-            return "CATEGORY:NAME of a tracepoint";
-        case Argument:
-            return "argN or the name of a field";
-        case User:
-            return "the name or number of a user";
-        case Group:
-            return "the name of a group";
+        case Count: return fmt::format("a whole number from {} to {}", attribute.low, attribute.high);
+        case Path: return "an absolute path";
+        case SocketPath: return "an absolute path of at most 107 bytes";
+        case Url: return "an address such as https://lagtrap.example:8443";
+        case ProxyUrl: return "an address such as http://proxy.example:3128 or socks5h://proxy.example";
+        case Usdt: return "PROVIDER:NAME of a USDT probe";
+        case Symbol: return "the name of a function";
+        case Tracepoint: return "CATEGORY:NAME of a tracepoint";
+        case Argument: return "argN or the name of a field";
+        case User: return "the name or number of a user";
+        case Group: return "the name of a group";
     }
     return {};
 }

@@ -54,18 +54,21 @@ using Problem = std::optional<ValueProblem>;
 Problem check_choice(const AttributeSpec& attribute, std::string_view text) {
     const std::vector<std::string> names = split_choices(attribute.choices);
     if (std::find(names.begin(), names.end(), text) != names.end()) return {};
-    return problem(attribute, text.empty() ? "" : did_you_mean(nearest_name(text.substr(0, 100), names)));
+    const bool may_be_slip = names.size() > 1 && !text.empty() && text.size() < 100;
+    return problem(attribute, may_be_slip ? did_you_mean(nearest_name(text, names)) : "");
 }
 
-// A number of so many digits that its parser gives up on it is large, not malformed.
-bool begins_with_huge_number(std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin()) > 300;
+// Numbers that are well written but larger than their parser can count. It gives up on very long ones without
+// saying why.
+bool is_too_large(std::string_view text, const Error& error) {
+    const auto digits = std::find_if_not(text.begin(), text.end(), is_digit) - text.begin();
+    return digits > 300 || error.message.starts_with("is too large");
 }
 
 template <typename Quantity>
 Problem check_range(const AttributeSpec& attribute, const Result<Quantity>& parsed, std::string_view example,
                     std::string_view text, std::uint64_t& number, std::uint64_t value) {
-    if (!parsed && !begins_with_huge_number(text))
+    if (!parsed && !is_too_large(text, parsed.error()))
         return ValueProblem{fmt::format("expected {}", example), "the value " + parsed.error().message};
     if (!parsed || value < attribute.low || value > attribute.high) return problem(attribute);
     number = value;
@@ -98,7 +101,8 @@ Problem check_path(const AttributeSpec& attribute, std::string_view text, std::s
         return problem(attribute,
                        text.empty() ? "" : "a path begins with / because the daemon has a working folder of its own");
     if (has_control_character(text)) return problem(attribute, "it holds a control character");
-    if (text.size() > limit_bytes) return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    if (text.size() > limit_bytes)
+        return problem(attribute, fmt::format("it has {} bytes, {} are allowed", text.size(), limit_bytes));
     return {};
 }
 
@@ -178,35 +182,21 @@ Problem check_account(const AttributeSpec& attribute, std::string_view text) {
 
 std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
     switch (attribute.kind) {
-        case ValueKind::Name:
-            return is_name(text) ? Problem{} : problem(attribute);
-        case ValueKind::Choice:
-            return check_choice(attribute, text);
-        case ValueKind::Duration:
-            return check_duration(attribute, text, number);
-        case ValueKind::ByteSize:
-            return check_byte_size(attribute, text, number);
-        case ValueKind::Count:
-            return check_count(attribute, text, number);
-        case ValueKind::Path:
-            return check_path(attribute, text, path_bytes_limit);
-        case ValueKind::SocketPath:
-            return check_path(attribute, text, socket_bytes_limit);
-        case ValueKind::Url:
-            return check_url(attribute, text, {"https", "http"});
-        case ValueKind::ProxyUrl:
-            return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
-        case ValueKind::Usdt:
-            return check_pair(attribute, text, "_$.-");
-        case ValueKind::Symbol:
-            return check_symbol(attribute, text);
-        case ValueKind::Tracepoint:
-            return check_pair(attribute, text, "_-");
-        case ValueKind::Argument:
-            return check_argument(attribute, text);
+        case ValueKind::Name: return is_name(text) ? Problem{} : problem(attribute);
+        case ValueKind::Choice: return check_choice(attribute, text);
+        case ValueKind::Duration: return check_duration(attribute, text, number);
+        case ValueKind::ByteSize: return check_byte_size(attribute, text, number);
+        case ValueKind::Count: return check_count(attribute, text, number);
+        case ValueKind::Path: return check_path(attribute, text, path_bytes_limit);
+        case ValueKind::SocketPath: return check_path(attribute, text, socket_bytes_limit);
+        case ValueKind::Url: return check_url(attribute, text, {"https", "http"});
+        case ValueKind::ProxyUrl: return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
+        case ValueKind::Usdt: return check_pair(attribute, text, "_$.-");
+        case ValueKind::Symbol: return check_symbol(attribute, text);
+        case ValueKind::Tracepoint: return check_pair(attribute, text, "_-");
+        case ValueKind::Argument: return check_argument(attribute, text);
         case ValueKind::User:
-        case ValueKind::Group:
-            return check_account(attribute, text);
+        case ValueKind::Group: return check_account(attribute, text);
     }
     return problem(attribute);
 }
@@ -215,7 +205,7 @@ std::optional<std::uint32_t> argument_number(std::string_view text) {
     if (!text.starts_with("arg")) return {};
     text.remove_prefix(3);
     std::uint32_t number = 0;
-    if (text.empty() || text.size() > 2 || !std::all_of(text.begin(), text.end(), is_digit)) return {};
+    if (text.empty() || text.size() > 9 || !std::all_of(text.begin(), text.end(), is_digit)) return {};
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
 }

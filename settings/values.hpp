@@ -21,7 +21,7 @@ struct ValueProblem {
 [[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
                                                       std::uint64_t& number);
 
-// N of "argN"; nothing for other texts and for numbers of more than two digits.
+// N of "argN"; nothing for other texts and for numbers of more than nine digits.
 [[nodiscard]] std::optional<std::uint32_t> argument_number(std::string_view text);
 
 // The host of a url that check_value accepted, without the brackets of IPv6.

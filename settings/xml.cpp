@@ -74,10 +74,8 @@ class SyntaxErrors {
             std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text_.size());
         switch (result.status) {
             case pugi::status_end_element_mismatch:
-            case pugi::status_bad_end_element:
-                return report_end_tag(at);
-            case pugi::status_bad_comment:
-                return add(last("<!--", at), "a comment that does not end", "expected -->");
+            case pugi::status_bad_end_element: return report_end_tag(at);
+            case pugi::status_bad_comment: return add(last("<!--", at), "a comment that does not end", "expected -->");
             case pugi::status_bad_cdata:
                 return add(last("<![", at), "a CDATA section that does not end", "expected ]]>");
             case pugi::status_bad_pi:
@@ -86,8 +84,7 @@ class SyntaxErrors {
             case pugi::status_bad_doctype:
                 return add(last("<!", at), "a document type declaration", "expected none: settings have no DTD");
             case pugi::status_bad_start_element:
-            case pugi::status_bad_attribute:
-                return report_start_tag(at);
+            case pugi::status_bad_attribute: return report_start_tag(at);
             default:
                 return add(at, "no tag that XML knows", "expected an element, such as <event>",
                            "a < in a text is written &lt;");
@@ -116,8 +113,9 @@ class SyntaxErrors {
 
     void report_end_tag(std::size_t at) {
         const std::size_t tag = last("</", at);
-        const bool cut_short = text_.find('>', tag) == std::string_view::npos;
-        if (at >= text_.size() && !cut_short) {
+        const bool at_end = skip_spaces(text_, at) == text_.size();
+        const bool cut_short = text_.substr(tag).starts_with("</") && text_.find('>', tag) == std::string_view::npos;
+        if (at_end && !cut_short) {
             const std::vector<OpenTag> open = open_tags(text_, text_.size());
             const OpenTag unclosed = open.empty() ? OpenTag{name_at(text_, 0), 0} : open.back();
             const std::string name = shortened(unclosed.name);
@@ -173,16 +171,13 @@ class TreeCheck : public pugi::xml_tree_walker {
                 if (offset != 2)
                     add(offset - 2, "an XML declaration", "expected it at the very start of the file, or nowhere");
                 break;
-            case pugi::node_element:
-                check_element(node, offset - 1);
-                break;
+            case pugi::node_element: check_element(node, offset - 1); break;
             case pugi::node_pcdata:
             case pugi::node_cdata:
                 if (depth() == 0)
                     add(skip_spaces(index_.text(), offset), "text outside of the outermost element", "expected none");
                 break;
-            default:
-                break;
+            default: break;
         }
         return true;
     }

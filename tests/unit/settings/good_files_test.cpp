@@ -1,18 +1,279 @@
-#include <filesystem>
-
 #include <gmock/gmock.h>
 
+#include "settings/build.hpp"
 #include "settings/parser.hpp"
+#include "tests/unit/settings/files.hpp"
 
 namespace lagtrap::settings {
 namespace {
 
-const std::filesystem::path folder = LAGTRAP_SOURCE_DIR "/settings";
+using namespace std::chrono_literals;
+using namespace testing_files;
+
+Settings load(const std::filesystem::path& path, BinaryCheck check) {
+    const ParseOutcome outcome = load_settings(path, check);
+    EXPECT_EQ(format_diagnostics(path, outcome.settings.source_text, outcome.diagnostics), "");
+    return outcome.settings;
+}
+
+const Settings& everything() {
+    static const Settings settings = load(data_folder / "good" / "everything.xml", BinaryCheck::Skip);
+    return settings;
+}
+
+const Event& event_named(std::string_view name) {
+    for (const Event& event : everything().events)
+        if (event.name == name) return event;
+    throw std::runtime_error("no event of this name");
+}
 
 TEST(GoodFiles, TheSampleIsGoodAndArmsNothing) {
-    const ParseOutcome outcome = load_settings(folder / "settings.xml", BinaryCheck::Look);
-    EXPECT_EQ(format_diagnostics("settings.xml", outcome.settings.source_text, outcome.diagnostics), "");
-    EXPECT_THAT(outcome.settings.events, testing::IsEmpty());
+    const Settings settings = load(settings_folder / "settings.xml", BinaryCheck::Look);
+    EXPECT_THAT(settings.events, testing::IsEmpty());
+    EXPECT_FALSE(settings.upload);
+    EXPECT_FALSE(settings.confirm);
+    EXPECT_EQ(settings.source_text, content(settings_folder / "settings.xml"));
+}
+
+TEST(GoodFiles, TheSampleStatesTheDefaults) {
+    const Settings sample = load(settings_folder / "settings.xml", BinaryCheck::Skip);
+    const Settings defaults;
+    EXPECT_EQ(sample.recording.sample_interval, defaults.recording.sample_interval);
+    EXPECT_EQ(sample.recording.cool_down, defaults.recording.cool_down);
+    EXPECT_EQ(sample.recording.captures_per_hour, defaults.recording.captures_per_hour);
+    EXPECT_EQ(sample.recording.capture_size_limit_bytes, defaults.recording.capture_size_limit_bytes);
+    EXPECT_EQ(sample.recording.scheduling, defaults.recording.scheduling);
+    EXPECT_EQ(sample.spool.path, defaults.spool.path);
+    EXPECT_EQ(sample.spool.size_limit_bytes, defaults.spool.size_limit_bytes);
+    EXPECT_EQ(sample.spool.age_limit, defaults.spool.age_limit);
+    EXPECT_EQ(sample.control.socket, defaults.control.socket);
+    EXPECT_EQ(sample.control.group, defaults.control.group);
+}
+
+// Each example is a comment; without its marks it must be settings too.
+TEST(GoodFiles, TheExamplesOfTheSampleAreGood) {
+    std::string text = content(settings_folder / "settings.xml");
+    for (std::size_t at = text.find("<event "); at != std::string::npos; at = text.find("<event ", at)) {
+        text.insert(at, "-->");
+        at = text.find("</event>", at) + 8;
+        text.insert(at, "<!--");
+    }
+    const std::size_t confirm = text.find("<!-- <confirm");
+    text.erase(confirm, 4).erase(text.find("-->", confirm), 3);
+    const std::size_t upload = text.find("<!-- <upload");
+    text.erase(upload, 4).erase(text.find("-->", upload), 3);
+    const ParseOutcome outcome = parse_settings(text, BinaryCheck::Skip);
+    EXPECT_EQ(format_diagnostics("settings.xml", text, outcome.diagnostics), "");
+    std::vector<std::string> names;
+    for (const Event& event : outcome.settings.events) names.push_back(event.name);
+    EXPECT_THAT(names, testing::ElementsAre("query", "redis-command", "fsync", "frame"));
+    EXPECT_TRUE(outcome.settings.confirm);
+    ASSERT_TRUE(outcome.settings.upload);
+    EXPECT_EQ(outcome.settings.upload->url, "https://lagtrap.example:8443");
+}
+
+TEST(GoodFiles, PresetsAreGoodOnThisMachine) {
+    const auto presets = xml_files(settings_folder / "presets");
+    ASSERT_THAT(presets, testing::Contains("postgresql.xml"));
+    for (const std::string& preset : presets) load(settings_folder / "presets" / preset, BinaryCheck::Look);
+}
+
+TEST(GoodFiles, ThePostgresqlPresetTimesQueriesInStages) {
+    const Settings settings = load(settings_folder / "presets" / "postgresql.xml", BinaryCheck::Look);
+    ASSERT_EQ(settings.events.size(), 1);
+    const Event& query = settings.events[0];
+    EXPECT_EQ(query.begin.provider, "postgresql");
+    EXPECT_EQ(query.begin.name, "query__start");
+    EXPECT_EQ(query.end.name, "query__done");
+    EXPECT_EQ(query.nesting, Nesting::Restart);
+    std::vector<std::string> stages;
+    for (const Stage& stage : query.stages) stages.push_back(stage.name + " " + stage.marker.name);
+    EXPECT_THAT(stages, testing::ElementsAre("parse query__parse__start", "plan query__plan__start",
+                                             "execute query__execute__start"));
+}
+
+TEST(GoodFiles, TheSmallestFileHasTheDefaults) {
+    const Settings settings = load(data_folder / "good" / "smallest.xml", BinaryCheck::Look);
+    EXPECT_EQ(settings.recording.sample_interval, 1ms);
+    EXPECT_EQ(settings.spool.path, "/var/lib/lagtrap/spool");
+    EXPECT_TRUE(settings.events.empty());
+}
+
+// An element that is there without attributes has the defaults of the table; they are those of the structs.
+TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'><recording/><confirm/><spool/><upload url='https://a'/><control/></lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    const Settings& settings = outcome.settings;
+    const Recording recording;
+    EXPECT_EQ(settings.recording.sample_interval, recording.sample_interval);
+    EXPECT_EQ(settings.recording.cool_down, recording.cool_down);
+    EXPECT_EQ(settings.recording.captures_per_hour, recording.captures_per_hour);
+    EXPECT_EQ(settings.recording.capture_size_limit_bytes, recording.capture_size_limit_bytes);
+    EXPECT_EQ(settings.recording.scheduling, recording.scheduling);
+    ASSERT_TRUE(settings.confirm);
+    EXPECT_EQ(settings.confirm->wait, Confirm{}.wait);
+    EXPECT_EQ(settings.spool.path, Spool{}.path);
+    EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
+    EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
+    ASSERT_TRUE(settings.upload);
+    EXPECT_EQ(settings.upload->timeout, Upload{}.timeout);
+    EXPECT_EQ(settings.control.socket, Control{}.socket);
+    EXPECT_EQ(settings.control.group, Control{}.group);
+}
+
+TEST(Everything, RecordingSpoolUploadControl) {
+    const Settings& settings = everything();
+    EXPECT_EQ(settings.recording.sample_interval, 250us);
+    EXPECT_EQ(settings.recording.cool_down, 0s);
+    EXPECT_EQ(settings.recording.captures_per_hour, 3);
+    EXPECT_EQ(settings.recording.capture_size_limit_bytes, 1536ULL << 20);
+    EXPECT_FALSE(settings.recording.scheduling);
+    ASSERT_TRUE(settings.confirm);
+    EXPECT_EQ(settings.confirm->wait, 90s);
+    EXPECT_EQ(settings.spool.path, "/srv/lagtrap & more");
+    EXPECT_EQ(settings.spool.size_limit_bytes, 64'000'000);
+    EXPECT_EQ(settings.spool.age_limit, 12h);
+    ASSERT_TRUE(settings.upload);
+    EXPECT_EQ(settings.upload->url, "https://[2001:db8::1]:8443/traces");
+    EXPECT_EQ(settings.upload->token_file, "/etc/lagtrap/token");
+    EXPECT_EQ(settings.upload->ca_file, "/etc/lagtrap/ca.pem");
+    EXPECT_EQ(settings.upload->proxy, "socks5h://proxy.example:1080");
+    EXPECT_EQ(settings.upload->timeout, 90s);
+    EXPECT_EQ(settings.control.socket, "/run/other.sock");
+    EXPECT_EQ(settings.control.group, "adm");
+    EXPECT_EQ(settings.events.size(), 7);
+}
+
+TEST(Everything, UsdtEventWithKeys) {
+    const Event& query = event_named("query");
+    EXPECT_EQ(query.threshold, 50ms);
+    EXPECT_EQ(query.trace_length, 4s);
+    EXPECT_EQ(query.breach, BreachMode::End);
+    EXPECT_EQ(query.nesting, Nesting::Outermost);
+    EXPECT_EQ(query.key, KeyKind::Argument);
+    EXPECT_EQ(query.key_scope, KeyScope::Machine);
+    EXPECT_EQ(query.scope.pid, 4194304);
+    EXPECT_EQ(query.scope.uid, 0);
+    EXPECT_EQ(query.scope.binary, "/usr/bin/python3");
+    EXPECT_EQ(query.begin.kind, MarkerKind::Usdt);
+    EXPECT_EQ(query.begin.binary, "/usr/bin/app");
+    EXPECT_EQ(query.begin.provider, "app");
+    EXPECT_EQ(query.begin.name, "start");
+    ASSERT_TRUE(query.begin.key);
+    EXPECT_EQ(query.begin.key->index, 0);
+    ASSERT_TRUE(query.begin_time);
+    EXPECT_EQ(query.begin_time->index, 11);
+    EXPECT_EQ(query.begin.line, 14);
+    EXPECT_EQ(query.begin.column, 5);
+    ASSERT_EQ(query.stages.size(), 2);
+    EXPECT_EQ(query.stages[0].name, "parse");
+    EXPECT_EQ(query.stages[0].marker.binary, "/usr/lib/libparse.so");
+    EXPECT_EQ(query.stages[0].marker.key->index, 3);
+    EXPECT_EQ(query.stages[1].marker.kind, MarkerKind::Function);
+    EXPECT_EQ(query.stages[1].marker.name, "ns::Store<int>::send(int, char const*)");
+    EXPECT_EQ(query.stages[1].marker.key->index, 5);
+    EXPECT_EQ(query.end.key->index, 1);
+}
+
+TEST(Everything, FunctionsAreEntryAndReturn) {
+    const Event& call = event_named("call");
+    EXPECT_EQ(call.breach, BreachMode::Deadline);
+    EXPECT_EQ(call.nesting, Nesting::Each);
+    EXPECT_EQ(call.key, KeyKind::Thread);
+    EXPECT_EQ(call.threshold, 1us);
+    EXPECT_EQ(call.trace_length, 10ms);
+    EXPECT_EQ(call.begin.kind, MarkerKind::Function);
+    EXPECT_EQ(call.begin.name, "call");
+    EXPECT_EQ(call.begin.side, FunctionSide::Entry);
+    EXPECT_EQ(call.end.name, "call");
+    EXPECT_EQ(call.end.binary, "/usr/bin/redis-server");
+    EXPECT_EQ(call.end.side, FunctionSide::Return);
+    ASSERT_EQ(call.stages.size(), 1);
+    EXPECT_EQ(call.stages[0].marker.name, "lookupKey");
+    const Event& accepted = event_named("accepted");
+    EXPECT_EQ(accepted.threshold, 1h);
+    EXPECT_EQ(accepted.trace_length, 10min);
+    EXPECT_EQ(accepted.nesting, Nesting::Each);
+    EXPECT_EQ(accepted.begin.side, FunctionSide::Return);
+    EXPECT_EQ(accepted.end.side, FunctionSide::Return);
+}
+
+TEST(Everything, Tracepoints) {
+    const Event& fsync = event_named("fsync");
+    EXPECT_EQ(fsync.threshold, 200ms);
+    EXPECT_EQ(fsync.nesting, Nesting::Restart);
+    EXPECT_EQ(fsync.key, KeyKind::Thread);
+    EXPECT_EQ(fsync.begin.kind, MarkerKind::Tracepoint);
+    EXPECT_EQ(fsync.begin.binary, "");
+    EXPECT_EQ(fsync.begin.provider, "syscalls");
+    EXPECT_EQ(fsync.begin.name, "sys_enter_fsync");
+    EXPECT_FALSE(fsync.begin.key);
+    const Event& disk = event_named("disk");
+    EXPECT_EQ(disk.key, KeyKind::Argument);
+    EXPECT_EQ(disk.key_scope, KeyScope::Process);
+    ASSERT_TRUE(disk.begin.key && disk.end.key);
+    EXPECT_EQ(disk.begin.key->field, "sector");
+}
+
+TEST(Everything, LibraryMarkers) {
+    const Event& frame = event_named("frame-2");
+    EXPECT_EQ(frame.nesting, Nesting::Each);
+    EXPECT_EQ(frame.key, KeyKind::Thread);
+    EXPECT_EQ(frame.begin.kind, MarkerKind::Library);
+    EXPECT_EQ(frame.begin.provider, "lagtrap");
+    EXPECT_EQ(frame.begin.name, "frame-2__begin");
+    EXPECT_EQ(frame.begin.binary, "/opt/app/bin/app");
+    EXPECT_EQ(frame.end.name, "frame-2__end");
+    EXPECT_FALSE(frame.begin.key);
+    ASSERT_TRUE(frame.begin_time);
+    EXPECT_EQ(frame.begin_time->index, 1);
+    ASSERT_EQ(frame.stages.size(), 2);
+    EXPECT_EQ(frame.stages[1].name, "draw");
+    EXPECT_EQ(frame.stages[1].marker.name, "frame-2__stage__draw");
+    const Event& request = event_named("request");
+    EXPECT_EQ(request.key, KeyKind::Argument);
+    EXPECT_EQ(request.begin.binary, "/opt/app/lib/libapp.so");
+    ASSERT_TRUE(request.begin.key && request.end.key);
+    EXPECT_EQ(request.begin.key->index, 0);
+}
+
+TEST(Users, AreFoundByName) {
+    const auto outcome =
+        parse_settings(event("<scope user='root'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.settings.events[0].scope.uid, 0);
+}
+
+TEST(Users, WhoAreUnknownMakeAnEventOfNobodyNotOfEverybody) {
+    const auto outcome =
+        parse_settings(event("<scope user='no-such-user'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome.settings.events[0].scope.uid, unknown_uid);
+}
+
+TEST(Uploads, WithoutEncryptionAreForThisMachineOrAllowed) {
+    const auto problems = [](const std::string& attributes) {
+        return check("<lagtrap version='1'><upload " + attributes + "/></lagtrap>", BinaryCheck::Skip);
+    };
+    for (const char* url : {"http://127.0.0.1:8080", "http://localhost/x", "http://[::1]:80", "http://127.8.9.10"})
+        EXPECT_EQ(problems(std::string("url='") + url + "'"), "") << url;
+    EXPECT_EQ(problems("url='http://lagtrap.example' allow-http='yes'"), "");
+    for (const char* url :
+         {"http://lagtrap.example", "http://localhost.example", "http://127.0.0.1.example", "http://10.0.0.1"})
+        EXPECT_THAT(problems(std::string("url='") + url + "'"), testing::HasSubstr("which is not encrypted")) << url;
+}
+
+TEST(Texts, ByteOrderMarkAndWindowsLinesAreFine) {
+    EXPECT_EQ(
+        check("\xef\xbb\xbf<?xml version=\"1.0\"?>\r\n<lagtrap version=\"1\">\r\n</lagtrap>\r\n", BinaryCheck::Skip),
+        "");
+}
+
+TEST(Texts, AreKeptAsTheyAre) {
+    const std::string text = "\xef\xbb\xbf<lagtrap version='1'/>\r\n<!-- end -->";
+    EXPECT_EQ(parse_settings(text, BinaryCheck::Skip).settings.source_text, text);
 }
 
 }  // namespace

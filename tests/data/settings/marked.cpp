@@ -1,0 +1,32 @@
+// What the tests of the settings look for: overloads, functions that only their file knows, markers with and
+// without keys.
+#include "markers/lagtrap.h"
+
+namespace store {
+
+int get(int key) { return key + 1; }
+int get(long key) { return static_cast<int>(key) + 2; }
+int get(const char* key) { return key[0]; }
+int get(int key, int fallback) { return key + fallback; }
+int get(double key) { return static_cast<int>(key); }
+int get(bool key) { return key ? 3 : 4; }
+int put(int key) { return key - 1; }
+
+}  // namespace store
+
+extern "C" void serve(int request) {
+    LAGTRAP_BEGIN_KEY("request", request);
+    LAGTRAP_STAGE_KEY("request", "parsed", request);
+    LAGTRAP_END_KEY("request", request);
+}
+
+extern "C" void draw() {
+    LAGTRAP_BEGIN("frame");
+    LAGTRAP_STAGE("frame", "decode");
+    LAGTRAP_END("frame");
+}
+
+extern "C" void draw_late(unsigned long long since_ns) {
+    LAGTRAP_BEGIN_AT("late", since_ns);
+    LAGTRAP_END("late");
+}

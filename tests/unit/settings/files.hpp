@@ -1,0 +1,44 @@
+// What the tests of the settings share: files of a folder, and the text of a check.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "settings/parser.hpp"
+
+namespace lagtrap::settings::testing_files {
+
+inline const std::filesystem::path data_folder = LAGTRAP_TEST_DATA "/settings";
+inline const std::filesystem::path settings_folder = LAGTRAP_SOURCE_DIR "/settings";
+
+// The names of the .xml files in `folder`, sorted.
+inline std::vector<std::string> xml_files(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().extension() == ".xml") names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+inline std::string content(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What a person sees of this text, under the name settings.xml.
+inline std::string check(std::string_view text, BinaryCheck check) {
+    const ParseOutcome outcome = parse_settings(text, check);
+    return format_diagnostics("settings.xml", text, outcome.diagnostics);
+}
+
+// An event around `body`.
+inline std::string event(const std::string& body, const std::string& attributes = "") {
+    return "<lagtrap version=\"1\">\n<event name=\"a\" threshold=\"50ms\" trace-length=\"4s\" " + attributes + ">\n" +
+           body + "\n</event>\n</lagtrap>\n";
+}
+
+}  // namespace lagtrap::settings::testing_files

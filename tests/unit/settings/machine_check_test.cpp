@@ -1,0 +1,159 @@
+// What is found on the machine: real programs of the distribution, a library of our own, a tracefs made of files.
+#include "settings/machine_check.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "settings/document.hpp"
+#include "tests/unit/settings/files.hpp"
+
+namespace lagtrap::settings {
+namespace {
+
+using namespace testing_files;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string marked = "binary='" LAGTRAP_BINARY_DIR "/settings/libsettings_test_marked.so'";
+
+TEST(Functions, OfAStrippedProgramAreFound) {
+    EXPECT_EQ(check(event("<function name='call' binary='/usr/bin/redis-server'/>"), BinaryCheck::Look), "");
+}
+
+TEST(Functions, AreFoundByDemangledName) {
+    EXPECT_EQ(check(event("<function name='store::put'/>", marked), BinaryCheck::Look), "");
+    EXPECT_EQ(check(event("<function name='store::get(char const*)'/>", marked), BinaryCheck::Look), "");
+    EXPECT_EQ(check(event("<function name='_ZN5store3getEl'/>", marked), BinaryCheck::Look), "");
+}
+
+TEST(Functions, OfSeveralOverloadsAreAmbiguous) {
+    const std::string problems = check(event("<function name='store::get'/>", marked), BinaryCheck::Look);
+    EXPECT_THAT(problems,
+                AllOf(HasSubstr("settings.xml:3:11: 6 functions of "),
+                      HasSubstr(" are called \"store::get\"; expected a name that only one has, such as its symbol"),
+                      HasSubstr("hint: these are: "), HasSubstr("store::get(int) (_ZN5store3getEi)"),
+                      HasSubstr(" and 1 more")));
+}
+
+TEST(Functions, ThatAreMissingHaveANearestName) {
+    EXPECT_THAT(check(event("<function name='store::putt'/>", marked), BinaryCheck::Look),
+                HasSubstr("has no function \"store::putt\""));
+    EXPECT_THAT(check(event("<function name='serv'/>", marked), BinaryCheck::Look),
+                HasSubstr("hint: did you mean serve?"));
+}
+
+TEST(LibraryMarkers, AreFound) {
+    EXPECT_EQ(check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><library " + marked +
+                        "><stage name='decode'/></library></event>"
+                        "<event name='request' threshold='1s' trace-length='1s'><key/><library " +
+                        marked +
+                        "><stage name='parsed'/></library></event>"
+                        "<event name='late' threshold='1s' trace-length='1s'><library " +
+                        marked + "/></event></lagtrap>",
+                    BinaryCheck::Look),
+              "");
+}
+
+TEST(LibraryMarkers, ThatAreMissingAreNamed) {
+    const std::string problems =
+        check("<lagtrap version='1'><event name='frames' threshold='1s' trace-length='1s'><library " + marked +
+                  "/></event></lagtrap>",
+              BinaryCheck::Look);
+    EXPECT_THAT(problems,
+                AllOf(HasSubstr("has no marker lagtrap:frames__begin"), HasSubstr("did you mean lagtrap:frame__begin?"),
+                      HasSubstr("has no marker lagtrap:frames__end")));
+}
+
+TEST(LibraryMarkers, MustCarryTheKeyThatTheEventIsPairedBy) {
+    const std::string problems =
+        check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><key/><library " + marked +
+                  "/></event></lagtrap>",
+              BinaryCheck::Look);
+    EXPECT_THAT(problems, AllOf(HasSubstr("lagtrap:frame__begin in "),
+                                HasSubstr(" carries no key; expected markers with a key, such as LAGTRAP_BEGIN_KEY")));
+}
+
+// A tracefs with the tracepoints that these tests name.
+class Tracepoints : public testing::Test {
+  protected:
+    Tracepoints() : root_((std::filesystem::temp_directory_path() / "lagtrap-tracefs-XXXXXX").string()) {
+        if (!mkdtemp(root_.data())) throw std::runtime_error("no temporary folder");
+        add("syscalls", "sys_enter_fsync",
+            "\tfield:int __syscall_nr;\toffset:8;\n\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n");
+        add("syscalls", "sys_exit_fsync",
+            "\tfield:int __syscall_nr;\toffset:8;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
+        add("block", "block_rq_issue",
+            "\tfield:dev_t dev;\toffset:8;\n\tfield:sector_t sector;\toffset:16;\n\tfield:char "
+            "rwbs[10];\toffset:34;\n");
+    }
+    ~Tracepoints() override { std::filesystem::remove_all(root_); }
+
+    void add(const std::string& category, const std::string& name, const std::string& fields) {
+        const auto folder = std::filesystem::path(root_) / "events" / category / name;
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "format")
+            << "name: " << name << "\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\n\n"
+            << fields;
+    }
+
+    // The errors of an event between two markers, with these folders as the places of tracefs.
+    std::string check_markers(const std::string& begin, const std::string& end,
+                              const std::vector<std::filesystem::path>& roots, const std::string& key = "") {
+        const std::string text = event(key + "<begin " + begin + "/>\n<end " + end + "/>");
+        const LineIndex index(text);
+        Diagnostics diagnostics;
+        const auto root = read_document(index, diagnostics);
+        const Built built = build_settings(root.value(), diagnostics);
+        EXPECT_TRUE(diagnostics.empty());
+        check_machine(built.sources, diagnostics, roots);
+        return format_diagnostics("settings.xml", text, diagnostics.take());
+    }
+
+    std::string check_markers(const std::string& begin, const std::string& end, const std::string& key = "") {
+        return check_markers(begin, end, {"/nonexistent", root_}, key);
+    }
+
+    std::string root_;
+};
+
+TEST_F(Tracepoints, AreFound) {
+    EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync'", "tracepoint='syscalls:sys_exit_fsync'"), "");
+    EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync' key='fd'",
+                            "tracepoint='block:block_rq_issue' key='rwbs'", "<key/>"),
+              "");
+}
+
+TEST_F(Tracepoints, ThatAreUnknownHaveANearestName) {
+    EXPECT_EQ(
+        check_markers("tracepoint='syscalls:sys_enter_fsyn'", "tracepoint='blok:block_rq_issue'"),
+        "settings.xml:3:8: the kernel has no tracepoint syscalls:sys_enter_fsyn; expected one of its tracepoints\n"
+        "  <begin tracepoint='syscalls:sys_enter_fsyn'/>\n"
+        "         ^\n"
+        "  hint: did you mean syscalls:sys_enter_fsync?\n"
+        "settings.xml:4:6: the kernel has no tracepoint blok:block_rq_issue; expected one of its tracepoints\n"
+        "  <end tracepoint='blok:block_rq_issue'/>\n"
+        "       ^\n"
+        "  hint: did you mean block:block_rq_issue?\n");
+}
+
+TEST_F(Tracepoints, FieldsMustExist) {
+    const std::string problems = check_markers("tracepoint='syscalls:sys_enter_fsync' key='df' begin-time='when'",
+                                               "tracepoint='block:block_rq_issue' key='sector'", "<key/>");
+    EXPECT_THAT(
+        problems,
+        AllOf(
+            HasSubstr("key is \"df\", which is no field of syscalls:sys_enter_fsync; expected one of __syscall_nr, fd"),
+            HasSubstr("begin-time is \"when\", which is no field"), Not(HasSubstr("sector\""))));
+}
+
+TEST_F(Tracepoints, AreNotJudgedWhereTracefsCanNotBeRead) {
+    EXPECT_EQ(check_markers("tracepoint='a:b'", "tracepoint='c:d'",
+                            std::vector<std::filesystem::path>{"/nonexistent", "/etc/passwd"}),
+              "");
+}
+
+}  // namespace
+}  // namespace lagtrap::settings
