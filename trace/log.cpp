@@ -65,12 +65,9 @@ Status check_header(const LogFileHeader& header, std::size_t got) {
 
 const char* log_file_name(LogKind kind) {
     switch (kind) {
-        case LogKind::User:
-            return "user.log";
-        case LogKind::Kernel:
-            return "kernel.log";
-        case LogKind::Rundown:
-            break;
+        case LogKind::User: return "user.log";
+        case LogKind::Kernel: return "kernel.log";
+        case LogKind::Rundown: break;
     }
     return "rundown.log";
 }

@@ -1,5 +1,7 @@
 #include "trace/record_check.hpp"
 
+#include <cstddef>
+
 namespace lagtrap::trace {
 namespace {
 
@@ -16,8 +18,11 @@ RecordCheck check_plain(const lagtrap_record* record) {
 RecordCheck whole_if(bool condition) { return condition ? RecordCheck::Whole : RecordCheck::Damaged; }
 
 RecordCheck check_run(const lagtrap_record* record) {
-    const auto* run = as<lagtrap_run>(record);
-    return whole_if(run != nullptr && run->stage_count <= LAGTRAP_MAX_STAGES);
+    constexpr std::size_t fixed_bytes = offsetof(lagtrap_run, stages);
+    if (record->size_bytes < fixed_bytes) return RecordCheck::Damaged;
+    const std::size_t stages = reinterpret_cast<const lagtrap_run*>(record)->stage_count;
+    return whole_if(stages <= LAGTRAP_MAX_STAGES &&
+                    fixed_bytes + stages * sizeof(lagtrap_stage_hit) <= record->size_bytes);
 }
 
 RecordCheck check_stack(const lagtrap_record* record) {
@@ -44,29 +49,18 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         return RecordCheck::Damaged;
     switch (record->type) {
         case LAGTRAP_RECORD_RUN:
-        case LAGTRAP_RECORD_BREACH:
-            return check_run(record);
-        case LAGTRAP_RECORD_STACK:
-            return check_stack(record);
-        case LAGTRAP_RECORD_SAMPLE:
-            return check_plain<lagtrap_sample>(record);
-        case LAGTRAP_RECORD_SWITCH:
-            return check_plain<lagtrap_switch>(record);
-        case LAGTRAP_RECORD_WAKING:
-            return check_plain<lagtrap_waking>(record);
-        case LAGTRAP_RECORD_THREAD:
-            return check_plain<lagtrap_thread>(record);
-        case LAGTRAP_RECORD_PROCESS:
-            return check_process(record);
-        case LAGTRAP_RECORD_MAPPING:
-            return check_mapping(record);
+        case LAGTRAP_RECORD_BREACH: return check_run(record);
+        case LAGTRAP_RECORD_STACK: return check_stack(record);
+        case LAGTRAP_RECORD_SAMPLE: return check_plain<lagtrap_sample>(record);
+        case LAGTRAP_RECORD_SWITCH: return check_plain<lagtrap_switch>(record);
+        case LAGTRAP_RECORD_WAKING: return check_plain<lagtrap_waking>(record);
+        case LAGTRAP_RECORD_THREAD: return check_plain<lagtrap_thread>(record);
+        case LAGTRAP_RECORD_PROCESS: return check_process(record);
+        case LAGTRAP_RECORD_MAPPING: return check_mapping(record);
         case LAGTRAP_RECORD_FORK:
-        case LAGTRAP_RECORD_EXIT:
-            return check_plain<lagtrap_task_change>(record);
-        case LAGTRAP_RECORD_NAME:
-            return check_plain<lagtrap_name>(record);
-        default:
-            return RecordCheck::UnknownType;
+        case LAGTRAP_RECORD_EXIT: return check_plain<lagtrap_task_change>(record);
+        case LAGTRAP_RECORD_NAME: return check_plain<lagtrap_name>(record);
+        default: return RecordCheck::UnknownType;
     }
 }
 

@@ -21,12 +21,9 @@ constexpr std::uint32_t cpu_limit = 8192;
 
 const char* reason_name(TriggerReason reason) {
     switch (reason) {
-        case TriggerReason::Deadline:
-            return "deadline";
-        case TriggerReason::End:
-            return "end";
-        case TriggerReason::Manual:
-            break;
+        case TriggerReason::Deadline: return "deadline";
+        case TriggerReason::End: return "end";
+        case TriggerReason::Manual: break;
     }
     return "manual";
 }

@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""Decodes a merged trace with nothing but the protobuf wire format and its own field tables, checks it, and prints
+what it holds as JSON. Exit status 1 with a line per fault on standard error if a rule of the format is broken.
+
+usage: decode_trace.py TRACE [SAMPLE]      with SAMPLE, that many threads' and runs' details are printed too
+"""
+import collections
+import json
+import sys
+
+# message -> field number -> (name, kind); kind: v varint, s string, m:MESSAGE
+FIELDS = {
+    "Packet": {1: ("ftrace", "m:Bundle"), 2: ("process_tree", "m:Tree"), 6: ("clock_snapshot", "m:Clocks"),
+               8: ("timestamp", "v"), 10: ("sequence", "v"), 11: ("track_event", "m:Event"),
+               12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
+               59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 66: ("sample", "m:Sample"),
+               89: ("uuid", "m:Uuid")},
+    "Clocks": {1: ("clocks", "m:Clock"), 2: ("primary", "v")},
+    "Clock": {1: ("id", "v"), 2: ("timestamp", "v")},
+    "Uuid": {1: ("msb", "v"), 2: ("lsb", "v")},
+    "Info": {1: ("utsname", "m:Utsname"), 4: ("version", "s"), 6: ("page_size", "v"), 8: ("cpus", "v")},
+    "Utsname": {1: ("sysname", "s"), 2: ("version", "s"), 3: ("release", "s"), 4: ("machine", "s")},
+    "Tree": {1: ("processes", "m:Process"), 2: ("threads", "m:Thread")},
+    "Process": {1: ("pid", "v"), 2: ("ppid", "v"), 3: ("cmdline", "s"), 5: ("uid", "v")},
+    "Thread": {1: ("tid", "v"), 2: ("name", "s"), 3: ("tgid", "v")},
+    "Bundle": {1: ("cpu", "v"), 2: ("events", "m:Ftrace")},
+    "Ftrace": {1: ("timestamp", "v"), 2: ("pid", "v"), 4: ("switch", "m:Switch"), 5: ("flags", "v"),
+               20: ("waking", "m:Waking")},
+    "Switch": {1: ("prev_comm", "s"), 2: ("prev_pid", "v"), 3: ("prev_prio", "v"), 4: ("prev_state", "v"),
+               5: ("next_comm", "s"), 6: ("next_pid", "v"), 7: ("next_prio", "v")},
+    "Waking": {1: ("comm", "s"), 2: ("pid", "v"), 3: ("prio", "v"), 4: ("success", "v"), 5: ("target_cpu", "v")},
+    "Track": {1: ("uuid", "v"), 2: ("name", "s"), 3: ("process", "m:ProcessTrack"), 4: ("thread", "m:ThreadTrack"),
+              5: ("parent", "v")},
+    "ProcessTrack": {1: ("pid", "v"), 6: ("name", "s")},
+    "ThreadTrack": {1: ("pid", "v"), 2: ("tid", "v"), 5: ("name", "s")},
+    "Event": {3: ("categories", "v"), 4: ("annotations", "m:Annotation"), 9: ("type", "v"), 10: ("name", "v"),
+              11: ("track", "v")},
+    "Annotation": {1: ("name", "v"), 2: ("bool", "v"), 3: ("uint", "v"), 6: ("string", "s")},
+    "Interned": {1: ("categories", "m:String"), 2: ("event_names", "m:String"), 3: ("annotation_names", "m:String"),
+                 5: ("functions", "m:String"), 6: ("frames", "m:Frame"), 7: ("callstacks", "m:Callstack"),
+                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 19: ("mappings", "m:Mapping")},
+    "String": {1: ("iid", "v"), 2: ("text", "s")},
+    "Bytes": {1: ("iid", "v"), 2: ("text", "b")},
+    "Mapping": {1: ("iid", "v"), 2: ("build_id", "v"), 6: ("load_bias", "v"), 7: ("paths", "v")},
+    "Frame": {1: ("iid", "v"), 2: ("function", "v"), 3: ("mapping", "v"), 4: ("rel_pc", "v")},
+    "Callstack": {1: ("iid", "v"), 2: ("frames", "v")},
+    "Defaults": {12: ("perf", "m:PerfDefaults")},
+    "PerfDefaults": {1: ("timebase", "m:Timebase")},
+    "Timebase": {1: ("period", "v"), 2: ("frequency", "v"), 3: ("tracepoint", "m:Tracepoint"), 4: ("counter", "v"),
+                 10: ("name", "s")},
+    "Tracepoint": {1: ("name", "s")},
+    "Sample": {1: ("cpu", "v"), 2: ("pid", "v"), 3: ("tid", "v"), 4: ("callstack", "v"), 5: ("mode", "v")},
+}
+REPEATED = {"clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
+            "annotation_names", "functions", "frames", "callstacks", "build_ids", "paths", "mappings"}
+CLEARED, NEEDS = 1, 2
+SEQUENCES = {"clock_snapshot": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "track": 2, "track_event": 2}
+
+faults = []
+
+
+def fault(text):
+    if len(faults) < 20:
+        faults.append(text)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+        if shift > 63:
+            raise ValueError("varint of more than ten bytes")
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        if wire == 0:
+            value, at = varint(data, at)
+        elif wire == 2:
+            size, at = varint(data, at)
+            if at + size > len(data):
+                raise ValueError("field %d reaches beyond its message" % number)
+            value = data[at:at + size]
+            at += size
+        else:
+            raise ValueError("wire type %d, which the trace does not use" % wire)
+        yield number, wire, value
+
+
+def text_of(value, message):
+    text = bytes(value).decode("utf-8")
+    if any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in text):
+        fault("control character in %s: %r" % (message, text))
+    return text
+
+
+def decode(message, data):
+    result = {}
+    for number, wire, value in fields(data):
+        if number not in FIELDS[message]:
+            fault("%s has field %d, which nobody knows" % (message, number))
+            continue
+        name, kind = FIELDS[message][number]
+        if (kind == "v") != (wire == 0):
+            fault("%s.%s has wire type %d" % (message, name, wire))
+            continue
+        if kind == "s":
+            value = text_of(value, message + "." + name)
+        elif kind == "b":
+            value = bytes(value).hex()
+        elif kind.startswith("m:"):
+            value = decode(kind[2:], value)
+        repeated = name in REPEATED and not (message in ("Track", "Event") and name not in ("categories", "annotations"))
+        if repeated:
+            result.setdefault(name, []).append(value)
+        elif name in result:
+            fault("%s.%s stands twice" % (message, name))
+        else:
+            result[name] = value
+    return result
+
+
+class Sequence:
+    def __init__(self):
+        self.tables = collections.defaultdict(dict)
+        self.timebase = None
+
+    def add(self, interned):
+        for table, entries in interned.items():
+            for entry in entries:
+                if entry["iid"] == 0 or entry["iid"] in self.tables[table]:
+                    fault("%s %d is interned twice" % (table, entry["iid"]))
+                self.tables[table][entry["iid"]] = entry
+        for mapping in interned.get("mappings", []):
+            for path in mapping.get("paths", []):
+                self.get("paths", path)
+            if "build_id" in mapping:
+                self.get("build_ids", mapping["build_id"])
+        for frame in interned.get("frames", []):
+            self.get("mappings", frame["mapping"])
+            if "function" in frame:
+                self.get("functions", frame["function"])
+        for stack in interned.get("callstacks", []):
+            for frame in stack["frames"]:
+                self.get("frames", frame)
+
+    def get(self, table, iid):
+        if iid not in self.tables[table]:
+            fault("%s %d is used before it is defined" % (table, iid))
+            return {"text": "?", "frames": [], "paths": []}
+        return self.tables[table][iid]
+
+
+class Trace:
+    def __init__(self):
+        self.sequences = {}
+        self.tracks = {}
+        self.open = collections.defaultdict(list)
+        self.threads = {}
+        self.processes = {}
+        self.runs = {}
+        self.counts = collections.Counter()
+        self.stacks = collections.Counter()
+        self.off_cpu_stacks = collections.Counter()
+        self.modules = {}
+        self.names_seen = set()
+        self.last_ns = 0
+        self.last_event_ns = collections.defaultdict(int)
+        self.first = True
+
+    def packet(self, packet):
+        self.counts["packets"] += 1
+        number, flags = packet.get("sequence", 0), packet.get("flags", 0)
+        if number == 0:
+            fault("packet without a sequence")
+        if self.first and "clock_snapshot" not in packet:
+            fault("the first packet is no clock snapshot")
+        self.first = False
+        if number not in self.sequences and not flags & CLEARED:
+            fault("sequence %d does not begin with its state cleared" % number)
+        if flags & CLEARED:
+            self.sequences[number] = Sequence()
+        sequence = self.sequences.setdefault(number, Sequence())
+        at_ns = packet.get("timestamp", 0)
+        if at_ns < self.last_ns:
+            fault("packet at %d after one at %d" % (at_ns, self.last_ns))
+        self.last_ns = max(self.last_ns, at_ns)
+        if ("interned" in packet or "track_event" in packet or "callstack" in packet.get("sample", {})) and not flags & NEEDS:
+            fault("packet with interned data does not say that it needs the sequence's state")
+        if "interned" in packet:
+            sequence.add(packet["interned"])
+        if "defaults" in packet:
+            sequence.timebase = packet["defaults"]["perf"]["timebase"]
+        for part, home in SEQUENCES.items():
+            if part in packet and number != home:
+                fault("%s on sequence %d" % (part, number))
+        if "clock_snapshot" in packet:
+            self.clocks = {clock["id"]: clock["timestamp"] for clock in packet["clock_snapshot"]["clocks"]}
+        if "uuid" in packet:
+            self.counts["uuid"] += 1
+        if "system_info" in packet:
+            self.counts["system_info"] += 1
+        if "process_tree" in packet:
+            self.tree(packet["process_tree"])
+        if "track" in packet:
+            self.track(packet["track"])
+        if "track_event" in packet:
+            self.event(packet["track_event"], at_ns, sequence)
+        if "sample" in packet:
+            self.sample(packet["sample"], sequence, number)
+        if "ftrace" in packet:
+            self.ftrace(packet["ftrace"], number, at_ns)
+
+    def tree(self, tree):
+        for process in tree.get("processes", []):
+            self.processes[process["pid"]] = process
+        for thread in tree.get("threads", []):
+            self.threads[thread["tid"]] = thread
+            self.names_seen.add(thread.get("name", ""))
+
+    def track(self, track):
+        if track["uuid"] in self.tracks:
+            fault("track %d is described twice" % track["uuid"])
+        if "parent" in track and track["parent"] not in self.tracks:
+            fault("track %d has a parent that nobody described" % track["uuid"])
+        self.tracks[track["uuid"]] = track
+        kind = "thread_tracks" if "thread" in track else "process_tracks" if "process" in track else "own_tracks"
+        self.counts[kind] += 1
+
+    def event(self, event, at_ns, sequence):
+        track = event["track"]
+        if track not in self.tracks:
+            fault("event on track %d, which nobody described" % track)
+        if event["type"] == 1:
+            self.begin(event, at_ns, sequence)
+        elif not self.open[track]:
+            fault("slice ends on track %d, where none is open" % track)
+        else:
+            category, run, begun_ns = self.open[track].pop()
+            self.counts["slice_ends"] += 1
+            if category != "lagtrap.stage" and at_ns - begun_ns != self.runs[run]["duration_ns"]:
+                fault("run %d lasts %d, its annotation says %d" % (run, at_ns - begun_ns, self.runs[run]["duration_ns"]))
+
+    def begin(self, event, at_ns, sequence):
+        self.counts["slice_begins"] += 1
+        category = sequence.get("categories", event["categories"][0])["text"]
+        facts = {}
+        for annotation in event.get("annotations", []):
+            name = sequence.get("annotation_names", annotation["name"])["text"]
+            facts[name] = next(annotation[key] for key in ("bool", "uint", "string") if key in annotation)
+        facts["name"] = sequence.get("event_names", event["name"])["text"]
+        track = event["track"]
+        if category == "lagtrap.stage":
+            if not self.open[track] or self.open[track][-1][1] != facts["run"]:
+                fault("stage %s does not lie in its run %d" % (facts["name"], facts["run"]))
+            self.counts["stages"] += 1
+            self.runs[facts["run"]].setdefault("stages", []).append([facts["name"], at_ns, facts["stage_tid"]])
+        else:
+            if facts["run"] in self.runs:
+                fault("run %d begins twice" % facts["run"])
+            facts["begin_ns"] = at_ns
+            facts["own_track"] = "thread" not in self.tracks.get(track, {})
+            self.runs[facts["run"]] = facts
+            self.counts["delays" if category == "lagtrap.delay" else "fast_runs"] += 1
+            if facts["delay"] != (1 if category == "lagtrap.delay" else 0):
+                fault("run %d is of category %s" % (facts["run"], category))
+        self.open[track].append((category, facts["run"], at_ns))
+
+    def frames(self, sequence, callstack):
+        names = []
+        for iid in sequence.get("callstacks", callstack)["frames"]:
+            frame = sequence.get("frames", iid)
+            mapping = sequence.get("mappings", frame["mapping"])
+            path = "/".join(sequence.get("paths", path)["text"] for path in mapping["paths"])
+            build_id = sequence.get("build_ids", mapping["build_id"])["text"] if "build_id" in mapping else ""
+            self.modules[path] = build_id
+            place = "%s+0x%x" % (path, frame["rel_pc"] - mapping.get("load_bias", 0))
+            names.append(sequence.get("functions", frame["function"])["text"] if "function" in frame else place)
+        return ";".join(names)
+
+    def sample(self, sample, sequence, number):
+        if number not in (3, 4) or sequence.timebase is None:
+            fault("sample on sequence %d without a timebase" % number)
+        kind = "off_cpu" if sequence.timebase.get("name") == "off-cpu" else "samples"
+        self.counts[kind] += 1
+        if sample["tid"] not in self.threads:
+            fault("sample of thread %d, which nobody told of" % sample["tid"])
+        if "callstack" in sample:
+            stacks = self.off_cpu_stacks if kind == "off_cpu" else self.stacks
+            stacks["%d:%s" % (sample["tid"], self.frames(sequence, sample["callstack"]))] += 1
+
+    def ftrace(self, bundle, number, at_ns):
+        if number != 16 + bundle["cpu"]:
+            fault("events of CPU %d on sequence %d" % (bundle["cpu"], number))
+        for event in bundle["events"]:
+            if event["timestamp"] < max(at_ns, self.last_event_ns[bundle["cpu"]]):
+                fault("event at %d on CPU %d is out of order" % (event["timestamp"], bundle["cpu"]))
+            self.last_event_ns[bundle["cpu"]] = event["timestamp"]
+            if "switch" in event:
+                self.counts["switches"] += 1
+                if event["switch"]["prev_state"] not in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256):
+                    fault("state %d is none that the tracepoint shows" % event["switch"]["prev_state"])
+                for side in ("prev", "next"):
+                    tid = event["switch"][side + "_pid"]
+                    if tid != 0 and self.threads[tid].get("name", "") != event["switch"][side + "_comm"]:
+                        fault("thread %d is called %s in a switch" % (tid, event["switch"][side + "_comm"]))
+            if "waking" in event:
+                self.counts["wakings"] += 1
+
+    def finish(self):
+        for track, slices in self.open.items():
+            if slices:
+                fault("track %d ends with %d slices open" % (track, len(slices)))
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        data = memoryview(file.read())
+    trace = Trace()
+    try:
+        for number, wire, value in fields(data):
+            if number != 1 or wire != 2:
+                fault("field %d in the trace" % number)
+            else:
+                trace.packet(decode("Packet", value))
+        trace.finish()
+    except (ValueError, IndexError, KeyError, UnicodeDecodeError) as problem:
+        fault("%s: %s" % (type(problem).__name__, problem))
+    summary = {"counts": trace.counts, "sequences": sorted(trace.sequences), "clocks": getattr(trace, "clocks", {})}
+    if len(sys.argv) > 2:
+        limit = int(sys.argv[2])
+        summary["threads"] = {tid: [t["tgid"], t.get("name", "")] for tid, t in list(trace.threads.items())[:limit]}
+        summary["names"] = sorted(trace.names_seen)[:limit]
+        summary["processes"] = dict(list(trace.processes.items())[:limit])
+        summary["runs"] = dict(list(trace.runs.items())[:limit])
+        summary["stacks"] = dict(trace.stacks.most_common(limit))
+        summary["off_cpu_stacks"] = dict(trace.off_cpu_stacks.most_common(limit))
+        summary["modules"] = trace.modules
+    json.dump(summary, sys.stdout, sort_keys=True, indent=1)
+    print()
+    for line in faults:
+        print("fault: " + line, file=sys.stderr)
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+// Captures made by hand: records with known content, written by the writers that the daemon uses.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/log.hpp"
+#include "trace/session.hpp"
+
+namespace lagtrap::trace {
+
+inline constexpr std::uint64_t millisecond_ns = 1'000'000;
+inline constexpr std::uint64_t start_ns = 1'000'000'000'000;            // monotonic
+inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;  // what the machine slept
+
+inline std::uint64_t at_ms(double milliseconds) {
+    return start_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(milliseconds * 1e6));
+}
+
+// A session of 200 ms with two events: "request" (50 ms; stages parse, execute) and "disk" (10 ms).
+[[nodiscard]] Session synthetic_session();
+
+class SyntheticCapture {
+  public:
+    SyntheticCapture(const std::filesystem::path& directory, const Session& session);
+
+    void thread(std::uint32_t pid, std::uint32_t tid, const std::string& name, std::uint32_t state = 0,
+                std::uint64_t kernel_stack = 0, std::uint64_t user_stack = 0, double made_ms = -1000);
+    void process(std::uint32_t pid, std::uint32_t parent, const std::string& program, const std::string& command_line,
+                 double ms = 0);
+    void mapping(std::uint32_t pid, double ms, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
+                 const std::string& path, const std::string& build_id);
+    void fork(double ms, std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid, std::uint32_t parent_tid);
+    void exit(double ms, std::uint32_t pid, std::uint32_t tid);
+    void name(double ms, std::uint32_t pid, std::uint32_t tid, const std::string& name, bool by_exec);
+
+    void user_stack(double ms, std::uint64_t id, std::uint32_t pid, const std::vector<std::uint64_t>& frames,
+                    lagtrap_stack_end end = LAGTRAP_STACK_END_UNKNOWN);
+    void kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames);
+    void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t kernel_stack,
+                std::uint64_t user_stack);
+    void switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid, std::uint32_t state,
+                  std::uint32_t next_pid, std::uint32_t next_tid, std::uint64_t kernel_stack = 0,
+                  std::uint64_t user_stack = 0);
+    void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
+                std::uint32_t wakee_tid);
+
+    // A run within one thread; change the rest in the record that `run` is given.
+    static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
+                                double end_ms);
+    static void add_stage(lagtrap_run& run, std::uint16_t stage, double ms);
+    void run(const lagtrap_run& run);
+
+    // Writes what has gathered in all three logs.
+    void flush();
+
+  private:
+    template <typename Record>
+    void append(LogWriter& log, Record& record, lagtrap_record_type type, std::uint64_t at_ns, std::uint16_t cpu = 0,
+                const std::string& trailing = "");
+    LogWriter& user() { return *user_; }
+    LogWriter& kernel() { return *kernel_; }
+    LogWriter& rundown() { return *rundown_; }
+
+    std::optional<LogWriter> user_, kernel_, rundown_;
+};
+
+// Several processes and threads, fork, exec and exit in the middle, names of any bytes, nested and crossing runs.
+// What it holds is written out in merge_test.cpp.
+void write_busy_capture(const std::filesystem::path& directory);
+
+}  // namespace lagtrap::trace

@@ -1,0 +1,14 @@
+// What the system file says of the machine it comes from.
+#pragma once
+
+#include <filesystem>
+
+#include "trace/system_file.hpp"
+
+namespace lagtrap::trace {
+
+// Fills host, machine id (hashed), operating system, kernel, architecture, CPU model and memory. What can not be
+// read stays empty. `root` stands before /etc and /proc.
+void read_machine_facts(SystemFile& file, const std::filesystem::path& root = "/");
+
+}  // namespace lagtrap::trace

@@ -1,0 +1,294 @@
+// Second pass of the merge: all records in order of time, each as a packet.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "trace/merger.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+using protozero::pbf_writer;
+
+constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
+
+// The state as the tracepoint shows it (TASK_REPORT and __trace_sched_switch_state of the kernel's linux/sched.h):
+// one bit of S D T t X Z P I. Records hold the task's own state, which has further bits.
+std::int64_t reported_state(std::uint32_t state) {
+    constexpr std::uint32_t interruptible = 1, uninterruptible = 2, reported = 0x7f, idle = 0x402, reported_idle = 0x80;
+    if (state == 0) return 0;
+    if ((state & idle) == idle) return reported_idle;
+    const std::uint32_t seen = state & reported;
+    if (seen == 0) return uninterruptible;  // TASK_RTLOCK_WAIT, TASK_FROZEN
+    std::uint32_t highest = interruptible;
+    while ((seen & ~(highest | (highest - 1))) != 0) highest <<= 1;
+    return highest;
+}
+
+std::int64_t hexadecimal_digits(std::string_view text) {
+    std::uint64_t value = 0;
+    for (const char c : text)
+        if (c != '-') value = value << 4 | static_cast<std::uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    return static_cast<std::int64_t>(value);
+}
+
+void add_clock(pbf_writer& snapshot, std::uint32_t id, std::uint64_t at_ns) {
+    pbf_writer clock(snapshot, perfetto::clock_snapshot::clocks);
+    clock.add_uint32(perfetto::clock::clock_id, id);
+    clock.add_uint64(perfetto::clock::timestamp, at_ns);
+}
+
+void add_system_info(pbf_writer& packet, const Session& session) {
+    utsname names{};
+    ::uname(&names);
+    pbf_writer info(packet, perfetto::trace_packet::system_info);
+    {
+        pbf_writer kernel(info, perfetto::system_info::utsname);
+        kernel.add_string(perfetto::utsname::sysname, printable(names.sysname));
+        kernel.add_string(perfetto::utsname::version, printable(names.version));
+        kernel.add_string(perfetto::utsname::release, printable(names.release));
+        kernel.add_string(perfetto::utsname::machine, printable(names.machine));
+    }
+    info.add_string(perfetto::system_info::tracing_service_version, "lagtrap " + printable(session.lagtrap_version));
+    info.add_uint32(perfetto::system_info::page_size, static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
+    info.add_uint32(perfetto::system_info::num_cpus, session.cpu_count);
+}
+
+// What the samples of a sequence were taken by; goes into its first packet.
+template <typename Fill>
+void add_timebase(pbf_writer& packet, const char* name, Fill fill) {
+    pbf_writer defaults(packet, perfetto::trace_packet::trace_packet_defaults);
+    pbf_writer perf(defaults, perfetto::trace_packet_defaults::perf_sample_defaults);
+    pbf_writer timebase(perf, perfetto::perf_sample_defaults::timebase);
+    fill(timebase);
+    timebase.add_string(perfetto::timebase::name, name);
+}
+
+}  // namespace
+
+void Merger::write_machine() {
+    const std::uint64_t at_ns = to_boottime(last_ns_);
+    writer_->packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        pbf_writer snapshot(packet, perfetto::trace_packet::clock_snapshot);
+        add_clock(snapshot, perfetto::clock::boottime, session_.clocks.boottime_ns);
+        add_clock(snapshot, perfetto::clock::monotonic, session_.clocks.monotonic_ns);
+        add_clock(snapshot, perfetto::clock::realtime, session_.clocks.realtime_ns);
+        snapshot.add_enum(perfetto::clock_snapshot::primary_trace_clock, perfetto::clock::boottime);
+    });
+    writer_->packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        pbf_writer uuid(packet, perfetto::trace_packet::trace_uuid);
+        const std::string_view id = session_.id;
+        uuid.add_int64(perfetto::trace_uuid::msb, hexadecimal_digits(id.substr(0, 18)));
+        uuid.add_int64(perfetto::trace_uuid::lsb, hexadecimal_digits(id.substr(19)));
+    });
+    writer_->packet(Sequence::Machine, at_ns, UsesInterning::No,
+                    [&](pbf_writer& packet) { add_system_info(packet, session_); });
+    writer_->packet(Sequence::Samples, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        add_timebase(packet, "cpu-clock", [&](pbf_writer& timebase) {
+            timebase.add_uint64(perfetto::timebase::frequency, 1'000'000'000 / session_.sample_interval_ns);
+            timebase.add_enum(perfetto::timebase::counter, perfetto::timebase::sw_cpu_clock);
+        });
+    });
+    writer_->packet(Sequence::OffCpu, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        add_timebase(packet, "off-cpu", [&](pbf_writer& timebase) {
+            timebase.add_uint64(perfetto::timebase::period, 1);
+            pbf_writer tracepoint(timebase, perfetto::timebase::tracepoint);
+            tracepoint.add_string(perfetto::tracepoint::name, "sched:sched_switch");
+        });
+    });
+    threads_->write_initial(initial_threads_, last_ns_);
+}
+
+void Merger::count_stacks(const CallStack* kernel, const CallStack* user) {
+    StackQuality& quality = file_.stacks;
+    for (const CallStack* stack : {kernel, user}) {
+        if (stack == nullptr) continue;
+        quality.frames += stack->frame_count;
+        quality.frames_named += stack->named_count;
+    }
+    if (user == nullptr) return;
+    ++quality.user_stacks;
+    if (user->complete) ++quality.user_stacks_complete;
+}
+
+void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample) {
+    namespace field = perfetto::perf_sample;
+    const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
+    const CallStack* user = stacks_.find(sample.user_stack_id);
+    count_stacks(kernel, user);
+    writer_->packet(sequence, to_boottime(sample.header.at_ns), UsesInterning::Yes, [&](pbf_writer& packet) {
+        const std::uint64_t callstack = interner.intern(kernel, user, packet);
+        pbf_writer message(packet, perfetto::trace_packet::perf_sample);
+        message.add_uint32(field::cpu, sample.header.cpu);
+        message.add_uint32(field::pid, sample.pid);
+        message.add_uint32(field::tid, sample.tid);
+        if (callstack != 0) message.add_uint64(field::callstack_iid, callstack);
+        message.add_enum(field::cpu_mode, sample.in_kernel != 0 ? field::mode_kernel : field::mode_user);
+    });
+}
+
+void Merger::write_sample(const lagtrap_sample& sample) {
+    if (sample.tid == 0) return;
+    threads_->at(sample.tid, sample.pid, sample.header.at_ns);
+    write_stack_sample(Sequence::Samples, *samples_, sample);
+    ++summary_.samples;
+}
+
+void Merger::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
+                           std::uint64_t kernel_stack_id, std::uint64_t user_stack_id) {
+    lagtrap_sample sample{};
+    sample.header = {sizeof(sample), LAGTRAP_RECORD_SAMPLE, static_cast<std::uint16_t>(cpu), at_ns};
+    sample.pid = pid;
+    sample.tid = tid;
+    sample.in_kernel = 1;
+    sample.kernel_stack_id = kernel_stack_id;
+    sample.user_stack_id = user_stack_id;
+    write_stack_sample(Sequence::OffCpu, *off_cpu_, sample);
+}
+
+// Threads that slept from the recording's start until they were listed.
+void Merger::write_sleepers() {
+    for (const lagtrap_thread& thread : initial_threads_) {
+        if (thread.state == 0 || (thread.kernel_stack_id == 0 && thread.user_stack_id == 0)) continue;
+        const auto switched = first_switch_ns_.find(thread.tid);
+        if (switched != first_switch_ns_.end() && switched->second < thread.header.at_ns) continue;
+        write_off_cpu(0, thread.pid, thread.tid, std::max(last_ns_, session_.started_ns), thread.kernel_stack_id,
+                      thread.user_stack_id);
+    }
+    first_switch_ns_.clear();
+}
+
+std::string Merger::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns) {
+    if (tid == 0) return "swapper/" + std::to_string(cpu);
+    return threads_->at(tid, pid, at_ns).name;
+}
+
+void Merger::write_switch(const lagtrap_switch& record) {
+    namespace field = perfetto::sched_switch;
+    const std::uint64_t at_ns = record.header.at_ns;
+    const std::string prev_comm = comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
+    const std::string next_comm = comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);
+    const std::int64_t state = reported_state(record.prev_state);
+    writer_->packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
+        pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+        pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+        event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+        event.add_uint32(perfetto::ftrace_event::pid, record.prev_tid);
+        pbf_writer change(event, perfetto::ftrace_event::sched_switch);
+        change.add_string(field::prev_comm, prev_comm);
+        change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
+        change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
+        change.add_int64(field::prev_state, state);
+        change.add_string(field::next_comm, next_comm);
+        change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
+        change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
+    });
+    ++summary_.switches;
+    if (record.prev_tid != 0 && state != 0)
+        write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, at_ns, record.kernel_stack_id,
+                      record.user_stack_id);
+}
+
+void Merger::write_waking(const lagtrap_waking& record) {
+    namespace field = perfetto::sched_waking;
+    const std::uint64_t at_ns = record.header.at_ns;
+    const std::string comm = comm_of(record.wakee_tid, record.wakee_pid, record.header.cpu, at_ns);
+    writer_->packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
+        pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+        pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+        event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+        event.add_uint32(perfetto::ftrace_event::pid, record.waker_tid);
+        if (record.in_interrupt != 0)
+            event.add_uint32(perfetto::ftrace_event::common_flags, perfetto::ftrace_event::flag_hardirq);
+        pbf_writer waking(event, perfetto::ftrace_event::sched_waking);
+        waking.add_string(field::comm, comm);
+        waking.add_int32(field::pid, static_cast<std::int32_t>(record.wakee_tid));
+        waking.add_int32(field::prio, static_cast<std::int32_t>(record.wakee_priority));
+        waking.add_int32(field::success, 1);
+        waking.add_int32(field::target_cpu, static_cast<std::int32_t>(record.target_cpu));
+    });
+}
+
+void Merger::take_kernel_record(const lagtrap_record* record) {
+    switch (record->type) {
+        case LAGTRAP_RECORD_SAMPLE: write_sample(*reinterpret_cast<const lagtrap_sample*>(record)); break;
+        case LAGTRAP_RECORD_SWITCH: write_switch(*reinterpret_cast<const lagtrap_switch*>(record)); break;
+        case LAGTRAP_RECORD_WAKING: write_waking(*reinterpret_cast<const lagtrap_waking*>(record)); break;
+        default: break;
+    }
+}
+
+void Merger::count_late(const lagtrap_record* record) {
+    ++summary_.late_records;
+    if (record->type == LAGTRAP_RECORD_SAMPLE) ++file_.quality.samples_lost;
+    if (record->type == LAGTRAP_RECORD_SWITCH) ++file_.quality.switches_lost;
+    if (record->type == LAGTRAP_RECORD_WAKING) ++file_.quality.wakings_lost;
+}
+
+Status Merger::write_records() {
+    TRY_ASSIGN(RecordStream kernel, open_stream(LogKind::Kernel));
+    kernel.leave_out(LAGTRAP_RECORD_STACK);
+    TRY_ASSIGN(RecordStream rundown, open_stream(LogKind::Rundown));
+    rundown.leave_out(LAGTRAP_RECORD_MAPPING);
+    TRY_ASSIGN(const lagtrap_record* kernel_record, kernel.peek());
+    TRY_ASSIGN(const lagtrap_run* run, sorter_.peek());
+    last_ns_ = session_.started_ns;
+    if (kernel_record != nullptr) last_ns_ = std::min<std::uint64_t>(last_ns_, kernel_record->at_ns);
+    if (run != nullptr) last_ns_ = std::min<std::uint64_t>(last_ns_, run->begin_ns);
+    write_machine();
+    bool sleepers_written = false;
+    for (;;) {
+        TRY_ASSIGN(kernel_record, kernel.peek());
+        TRY_ASSIGN(const lagtrap_record* rundown_record, rundown.peek());
+        TRY_ASSIGN(run, sorter_.peek());
+        const std::uint64_t kernel_ns = kernel_record != nullptr ? kernel_record->at_ns : never_ns;
+        const std::uint64_t rundown_ns = rundown_record != nullptr ? rundown_record->at_ns : never_ns;
+        const std::uint64_t run_ns = run != nullptr ? run->begin_ns : never_ns;
+        const std::uint64_t next_ns = std::min({kernel_ns, rundown_ns, run_ns, runs_->next_due_ns()});
+        if (!sleepers_written && next_ns >= session_.started_ns) {
+            sleepers_written = true;
+            last_ns_ = std::max(last_ns_, session_.started_ns);
+            write_sleepers();
+            continue;
+        }
+        if (next_ns == never_ns) return success();
+        // A record from before what was written last can only be one that was late.
+        const std::uint64_t at_ns = std::max(last_ns_, next_ns);
+        if (rundown_record != nullptr && rundown_ns == next_ns) {
+            threads_->take(rundown_record, at_ns);
+            rundown.pop();
+        } else if (runs_->next_due_ns() == next_ns) {
+            runs_->write_due(next_ns);
+        } else if (run != nullptr && run_ns == next_ns) {
+            take_run(*run);
+            sorter_.pop();
+        } else {
+            if (kernel_ns < last_ns_) {
+                count_late(kernel_record);
+            } else {
+                take_kernel_record(kernel_record);
+            }
+            kernel.pop();
+        }
+        last_ns_ = at_ns;
+    }
+}
+
+Status Merger::write_trace() {
+    TRY_ASSIGN(writer_, PacketWriter::create(directory_ / ".trace.pftrace.partial"));
+    threads_.emplace(spaces_, *writer_, offset_ns_);
+    runs_.emplace(session_, *threads_, *writer_, offset_ns_);
+    samples_.emplace(stacks_, modules_);
+    off_cpu_.emplace(stacks_, modules_);
+    TRY(write_records());
+    return writer_->finish();
+}
+
+}  // namespace lagtrap::trace

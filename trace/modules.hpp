@@ -1,0 +1,49 @@
+// Files whose code was mapped during a recording, one entry per path and build id.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace lagtrap::trace {
+
+using ModuleId = std::uint32_t;
+inline constexpr ModuleId unknown_module = 0;  // "[unknown]"
+inline constexpr ModuleId kernel_module = 1;   // "[kernel.kallsyms]"
+
+// A process that had the module, and where: its file can be opened through /proc while that process lives.
+struct ModuleUser {
+    std::uint32_t pid = 0;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
+struct CodeModule {
+    std::string path;      // as the kernel gave it; any bytes
+    std::string build_id;  // raw bytes
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t load_bias = 0;    // address as linked minus file offset, where the file could be read
+    std::vector<ModuleUser> users;  // the first few
+};
+
+class ModuleTable {
+  public:
+    ModuleTable();
+    // The module of this path and build id, made if it is new.
+    ModuleId intern(const std::string& path, const std::string& build_id, std::uint64_t device, std::uint64_t inode,
+                    const ModuleUser& user);
+    [[nodiscard]] CodeModule& at(ModuleId id) { return modules_[id]; }
+    [[nodiscard]] const CodeModule& at(ModuleId id) const { return modules_[id]; }
+    [[nodiscard]] std::size_t size() const { return modules_.size(); }
+
+  private:
+    std::vector<CodeModule> modules_;
+    std::unordered_map<std::string, ModuleId> by_name_;
+};
+
+[[nodiscard]] std::string to_hexadecimal(const std::string& bytes);
+
+}  // namespace lagtrap::trace

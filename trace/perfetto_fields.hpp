@@ -1,0 +1,223 @@
+// Field numbers of Perfetto's public trace format (protos/perfetto/trace/** of its repository), by message. Only
+// those that the merged trace uses. One namespace per message, named like it.
+#pragma once
+
+#include <cstdint>
+
+namespace lagtrap::trace::perfetto {
+
+using Field = std::uint32_t;
+
+namespace trace_file {  // Trace
+inline constexpr Field packet = 1;
+}
+
+namespace trace_packet {  // TracePacket
+inline constexpr Field ftrace_events = 1;
+inline constexpr Field process_tree = 2;
+inline constexpr Field clock_snapshot = 6;
+inline constexpr Field timestamp = 8;
+inline constexpr Field trusted_packet_sequence_id = 10;
+inline constexpr Field track_event = 11;
+inline constexpr Field interned_data = 12;
+inline constexpr Field sequence_flags = 13;
+inline constexpr Field system_info = 45;
+inline constexpr Field trace_packet_defaults = 59;
+inline constexpr Field track_descriptor = 60;
+inline constexpr Field perf_sample = 66;
+inline constexpr Field trace_uuid = 89;
+// TracePacket.SequenceFlags
+inline constexpr std::uint32_t incremental_state_cleared = 1;
+inline constexpr std::uint32_t needs_incremental_state = 2;
+}  // namespace trace_packet
+
+namespace trace_packet_defaults {  // TracePacketDefaults
+inline constexpr Field perf_sample_defaults = 12;
+}
+
+namespace perf_sample_defaults {  // PerfSampleDefaults
+inline constexpr Field timebase = 1;
+}
+
+namespace timebase {  // PerfEvents.Timebase
+inline constexpr Field frequency = 2;
+inline constexpr Field period = 1;
+inline constexpr Field tracepoint = 3;
+inline constexpr Field counter = 4;
+inline constexpr Field name = 10;
+inline constexpr std::int32_t sw_cpu_clock = 1;  // PerfEvents.Counter
+}  // namespace timebase
+
+namespace tracepoint {  // PerfEvents.Tracepoint
+inline constexpr Field name = 1;
+}
+
+namespace clock_snapshot {  // ClockSnapshot
+inline constexpr Field clocks = 1;
+inline constexpr Field primary_trace_clock = 2;
+}  // namespace clock_snapshot
+
+namespace clock {  // ClockSnapshot.Clock
+inline constexpr Field clock_id = 1;
+inline constexpr Field timestamp = 2;
+// BuiltinClock
+inline constexpr std::uint32_t realtime = 1;
+inline constexpr std::uint32_t monotonic = 3;
+inline constexpr std::uint32_t boottime = 6;
+}  // namespace clock
+
+namespace trace_uuid {  // TraceUuid
+inline constexpr Field msb = 1;
+inline constexpr Field lsb = 2;
+}  // namespace trace_uuid
+
+namespace system_info {  // SystemInfo
+inline constexpr Field utsname = 1;
+inline constexpr Field tracing_service_version = 4;
+inline constexpr Field page_size = 6;
+inline constexpr Field num_cpus = 8;
+inline constexpr Field system_ram_bytes = 16;
+}  // namespace system_info
+
+namespace utsname {  // Utsname
+inline constexpr Field sysname = 1;
+inline constexpr Field version = 2;
+inline constexpr Field release = 3;
+inline constexpr Field machine = 4;
+}  // namespace utsname
+
+namespace process_tree {  // ProcessTree
+inline constexpr Field processes = 1;
+inline constexpr Field threads = 2;
+}  // namespace process_tree
+
+namespace process_tree_process {  // ProcessTree.Process
+inline constexpr Field pid = 1;
+inline constexpr Field ppid = 2;
+inline constexpr Field cmdline = 3;
+inline constexpr Field uid = 5;
+}  // namespace process_tree_process
+
+namespace process_tree_thread {  // ProcessTree.Thread
+inline constexpr Field tid = 1;
+inline constexpr Field name = 2;
+inline constexpr Field tgid = 3;
+}  // namespace process_tree_thread
+
+namespace track_descriptor {  // TrackDescriptor
+inline constexpr Field uuid = 1;
+inline constexpr Field name = 2;
+inline constexpr Field process = 3;
+inline constexpr Field thread = 4;
+inline constexpr Field parent_uuid = 5;
+}  // namespace track_descriptor
+
+namespace process_descriptor {  // ProcessDescriptor
+inline constexpr Field pid = 1;
+inline constexpr Field process_name = 6;
+}  // namespace process_descriptor
+
+namespace thread_descriptor {  // ThreadDescriptor
+inline constexpr Field pid = 1;
+inline constexpr Field tid = 2;
+inline constexpr Field thread_name = 5;
+}  // namespace thread_descriptor
+
+namespace track_event {  // TrackEvent
+inline constexpr Field category_iids = 3;
+inline constexpr Field debug_annotations = 4;
+inline constexpr Field type = 9;
+inline constexpr Field name_iid = 10;
+inline constexpr Field track_uuid = 11;
+// TrackEvent.Type
+inline constexpr std::int32_t slice_begin = 1;
+inline constexpr std::int32_t slice_end = 2;
+}  // namespace track_event
+
+namespace debug_annotation {  // DebugAnnotation
+inline constexpr Field name_iid = 1;
+inline constexpr Field bool_value = 2;
+inline constexpr Field uint_value = 3;
+inline constexpr Field string_value = 6;
+}  // namespace debug_annotation
+
+namespace interned_data {  // InternedData
+inline constexpr Field event_categories = 1;
+inline constexpr Field event_names = 2;
+inline constexpr Field debug_annotation_names = 3;
+inline constexpr Field function_names = 5;
+inline constexpr Field frames = 6;
+inline constexpr Field callstacks = 7;
+inline constexpr Field build_ids = 16;
+inline constexpr Field mapping_paths = 17;
+inline constexpr Field mappings = 19;
+}  // namespace interned_data
+
+namespace interned_string {  // InternedString, EventCategory, EventName, DebugAnnotationName
+inline constexpr Field iid = 1;
+inline constexpr Field text = 2;
+}  // namespace interned_string
+
+namespace mapping {  // Mapping
+inline constexpr Field iid = 1;
+inline constexpr Field build_id = 2;
+inline constexpr Field load_bias = 6;
+inline constexpr Field path_string_ids = 7;
+}  // namespace mapping
+
+namespace frame {  // Frame
+inline constexpr Field iid = 1;
+inline constexpr Field function_name_id = 2;
+inline constexpr Field mapping_id = 3;
+inline constexpr Field rel_pc = 4;
+}  // namespace frame
+
+namespace callstack {  // Callstack
+inline constexpr Field iid = 1;
+inline constexpr Field frame_ids = 2;
+}  // namespace callstack
+
+namespace perf_sample {  // PerfSample
+inline constexpr Field cpu = 1;
+inline constexpr Field pid = 2;
+inline constexpr Field tid = 3;
+inline constexpr Field callstack_iid = 4;
+inline constexpr Field cpu_mode = 5;
+// Profiling.CpuMode
+inline constexpr std::int32_t mode_kernel = 1;
+inline constexpr std::int32_t mode_user = 2;
+}  // namespace perf_sample
+
+namespace ftrace_event_bundle {  // FtraceEventBundle
+inline constexpr Field cpu = 1;
+inline constexpr Field event = 2;
+}  // namespace ftrace_event_bundle
+
+namespace ftrace_event {  // FtraceEvent
+inline constexpr Field timestamp = 1;
+inline constexpr Field pid = 2;
+inline constexpr Field sched_switch = 4;
+inline constexpr Field common_flags = 5;
+inline constexpr Field sched_waking = 20;
+inline constexpr std::uint32_t flag_hardirq = 0x08;  // TRACE_FLAG_HARDIRQ of the kernel
+}  // namespace ftrace_event
+
+namespace sched_switch {  // SchedSwitchFtraceEvent
+inline constexpr Field prev_comm = 1;
+inline constexpr Field prev_pid = 2;
+inline constexpr Field prev_prio = 3;
+inline constexpr Field prev_state = 4;
+inline constexpr Field next_comm = 5;
+inline constexpr Field next_pid = 6;
+inline constexpr Field next_prio = 7;
+}  // namespace sched_switch
+
+namespace sched_waking {  // SchedWakingFtraceEvent
+inline constexpr Field comm = 1;
+inline constexpr Field pid = 2;
+inline constexpr Field prio = 3;
+inline constexpr Field success = 4;
+inline constexpr Field target_cpu = 5;
+}  // namespace sched_waking
+
+}  // namespace lagtrap::trace::perfetto

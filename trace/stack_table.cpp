@@ -1,0 +1,76 @@
+#include "trace/stack_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lagtrap::trace {
+namespace {
+
+// Rough sizes of an entry with what its hash table adds.
+constexpr std::size_t stack_entry_bytes = 48;
+constexpr std::size_t frame_entry_bytes = 72;
+
+bool begins_threads(std::string_view function) {
+    constexpr std::array<std::string_view, 7> known{"_start",  "start_thread", "clone",         "clone3",
+                                                    "__clone", "__clone3",     "_dl_start_user"};
+    return std::find(known.begin(), known.end(), function) != known.end() || function.starts_with("__libc_start");
+}
+
+}  // namespace
+
+FrameId StackTable::intern_frame(const CodePlace& place) {
+    const auto [known, added] = frame_of_place_.try_emplace(place, static_cast<FrameId>(frames_.size()));
+    if (added) {
+        frames_.push_back({place.module, no_name, place.offset});
+        used_bytes_ += frame_entry_bytes;
+    }
+    return known->second;
+}
+
+void StackTable::add(const lagtrap_stack& stack) {
+    if (stack.stack_id == 0 || stack.frame_count == 0 || stacks_.contains(stack.stack_id)) return;
+    if (used_bytes_ > limit_bytes_) {
+        ++dropped_;
+        return;
+    }
+    CallStack known;
+    known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
+    known.frame_count = stack.frame_count;
+    known.complete = stack.end == LAGTRAP_STACK_END_COMPLETE;
+    for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
+        // All but the innermost are return addresses: the call lies before them, perhaps at a function's very end.
+        const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
+        const CodePlace place = stack.kind == LAGTRAP_STACK_KERNEL
+                                    ? CodePlace{kernel_module, address}
+                                    : spaces_.find(stack.pid, address, stack.header.at_ns);
+        frame_ids_.push_back(intern_frame(place));
+    }
+    used_bytes_ += stack_entry_bytes + stack.frame_count * sizeof(FrameId);
+    stacks_.emplace(stack.stack_id, known);
+}
+
+const CallStack* StackTable::find(std::uint64_t stack_id) const {
+    const auto found = stacks_.find(stack_id);
+    return found == stacks_.end() ? nullptr : &found->second;
+}
+
+FunctionName StackTable::intern_name(std::string_view name) {
+    if (name.empty()) return no_name;
+    const auto [known, added] = name_ids_.try_emplace(std::string(name), static_cast<FunctionName>(names_.size()));
+    if (added) names_.emplace_back(name);
+    return known->second;
+}
+
+void StackTable::finish() {
+    frame_of_place_.clear();
+    name_ids_.clear();
+    for (auto& [id, stack] : stacks_) {
+        const auto ids = frames_of(stack);
+        stack.named_count = static_cast<std::uint16_t>(
+            std::count_if(ids.begin(), ids.end(), [&](FrameId frame) { return frames_[frame].name != no_name; }));
+        const CodeFrame& outermost = frames_[ids.back()];
+        if (outermost.module != kernel_module && begins_threads(names_[outermost.name])) stack.complete = true;
+    }
+}
+
+}  // namespace lagtrap::trace

@@ -1,0 +1,82 @@
+// All stacks of a recording, as frames that stacks share: a frame is a place in a module's file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/records.h"
+#include "trace/address_spaces.hpp"
+#include "trace/modules.hpp"
+
+namespace lagtrap::trace {
+
+using FrameId = std::uint32_t;
+using FunctionName = std::uint32_t;
+inline constexpr FunctionName no_name = 0;
+
+struct CodeFrame {
+    ModuleId module = unknown_module;
+    FunctionName name = no_name;
+    std::uint64_t offset = 0;  // in the file; of the kernel and of unknown code the address
+};
+
+struct CallStack {
+    std::uint32_t first_frame = 0;  // in the table's list of frames, innermost first
+    std::uint16_t frame_count = 0;
+    std::uint16_t named_count = 0;  // counted by finish()
+    bool complete = false;          // known to reach the thread's first frame
+};
+
+class StackTable {
+  public:
+    // `limit_bytes` bounds the memory of all stacks; more are counted as dropped.
+    StackTable(const AddressSpaces& spaces, std::size_t limit_bytes) : spaces_(spaces), limit_bytes_(limit_bytes) {}
+
+    // Resolves a stack by the mappings at its time. The first of one id counts.
+    void add(const lagtrap_stack& stack);
+
+    // nullptr for ids that no log has, 0 among them.
+    [[nodiscard]] const CallStack* find(std::uint64_t stack_id) const;
+    [[nodiscard]] std::span<const FrameId> frames_of(const CallStack& stack) const {
+        return {frame_ids_.data() + stack.first_frame, stack.frame_count};
+    }
+
+    [[nodiscard]] std::vector<CodeFrame>& frames() { return frames_; }
+    [[nodiscard]] const std::vector<CodeFrame>& frames() const { return frames_; }
+    [[nodiscard]] const std::string& name(FunctionName name) const { return names_[name]; }
+    FunctionName intern_name(std::string_view name);
+
+    // After all frames are named: counts the named ones and sees which stacks end where threads begin.
+    void finish();
+    [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+  private:
+    struct PlaceHash {
+        std::size_t operator()(const CodePlace& place) const {
+            return (place.offset ^ (std::uint64_t{place.module} << 40)) * 0x9e3779b97f4a7c15ULL >> 17;
+        }
+    };
+    struct SamePlace {
+        bool operator()(const CodePlace& a, const CodePlace& b) const {
+            return a.module == b.module && a.offset == b.offset;
+        }
+    };
+    FrameId intern_frame(const CodePlace& place);
+
+    const AddressSpaces& spaces_;
+    std::size_t limit_bytes_;
+    std::size_t used_bytes_ = 0;
+    std::unordered_map<std::uint64_t, CallStack> stacks_;
+    std::vector<FrameId> frame_ids_;
+    std::vector<CodeFrame> frames_;
+    std::unordered_map<CodePlace, FrameId, PlaceHash, SamePlace> frame_of_place_;
+    std::vector<std::string> names_{""};
+    std::unordered_map<std::string, FunctionName> name_ids_;
+    std::uint64_t dropped_ = 0;
+};
+
+}  // namespace lagtrap::trace
