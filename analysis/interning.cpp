@@ -38,35 +38,16 @@ void Interning::add(protozero::data_view interned_data, RawTrace& trace) {
     while (reader.next() && !trace.too_large()) {
         ++trace.records;
         switch (reader.tag_and_type()) {
-            case fields::interned::event_categories:
-                add_name(reader.get_view(), categories_, trace);
-                break;
-            case fields::interned::event_names:
-                add_name(reader.get_view(), event_names_, trace);
-                break;
-            case fields::interned::annotation_names:
-                add_name(reader.get_view(), annotation_names_, trace);
-                break;
-            case fields::interned::annotation_strings:
-                add_name(reader.get_view(), annotation_strings_, trace);
-                break;
-            case fields::interned::function_names:
-                add_name(reader.get_view(), functions_, trace);
-                break;
-            case fields::interned::mapping_paths:
-                add_name(reader.get_view(), paths_, trace);
-                break;
-            case fields::interned::mappings:
-                mappings.push_back(reader.get_view());
-                break;
-            case fields::interned::frames:
-                frames.push_back(reader.get_view());
-                break;
-            case fields::interned::callstacks:
-                stacks.push_back(reader.get_view());
-                break;
-            default:
-                reader.skip();
+            case fields::interned::event_categories: add_name(reader.get_view(), categories_, trace); break;
+            case fields::interned::event_names: add_name(reader.get_view(), event_names_, trace); break;
+            case fields::interned::annotation_names: add_name(reader.get_view(), annotation_names_, trace); break;
+            case fields::interned::annotation_strings: add_name(reader.get_view(), annotation_strings_, trace); break;
+            case fields::interned::function_names: add_name(reader.get_view(), functions_, trace); break;
+            case fields::interned::mapping_paths: add_name(reader.get_view(), paths_, trace); break;
+            case fields::interned::mappings: mappings.push_back(reader.get_view()); break;
+            case fields::interned::frames: frames.push_back(reader.get_view()); break;
+            case fields::interned::callstacks: stacks.push_back(reader.get_view()); break;
+            default: reader.skip();
         }
     }
     for (const auto& mapping : mappings) add_mapping(mapping, trace);
@@ -80,14 +61,9 @@ void Interning::add_name(protozero::data_view message, Ids& ids, RawTrace& trace
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::interned_string::iid:
-                id = reader.get_uint64();
-                break;
-            case fields::interned_string::text:
-                text = view_of(reader.get_view());
-                break;
-            default:
-                reader.skip();
+            case fields::interned_string::iid: id = reader.get_uint64(); break;
+            case fields::interned_string::text: text = view_of(reader.get_view()); break;
+            default: reader.skip();
         }
     }
     ids[id] = trace.intern(printable(text.substr(0, name_length_limit)));
@@ -108,17 +84,12 @@ void Interning::add_mapping(protozero::data_view message, RawTrace& trace) {
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::mapping::iid:
-                id = reader.get_uint64();
-                break;
-            case fields::mapping::path_ids:
-                add_part(reader.get_uint64());
-                break;
+            case fields::mapping::iid: id = reader.get_uint64(); break;
+            case fields::mapping::path_ids: add_part(reader.get_uint64()); break;
             case fields::mapping::path_ids_packed:
                 for (const std::uint64_t part : reader.get_packed_uint64()) add_part(part);
                 break;
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     mappings_[id] = trace.intern(path);
@@ -132,20 +103,11 @@ void Interning::add_frame(protozero::data_view message, RawTrace& trace) {
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::frame::iid:
-                id = reader.get_uint64();
-                break;
-            case fields::frame::function_name_id:
-                function = reader.get_uint64();
-                break;
-            case fields::frame::mapping_id:
-                mapping = reader.get_uint64();
-                break;
-            case fields::frame::offset:
-                frame.offset = reader.get_uint64();
-                break;
-            default:
-                reader.skip();
+            case fields::frame::iid: id = reader.get_uint64(); break;
+            case fields::frame::function_name_id: function = reader.get_uint64(); break;
+            case fields::frame::mapping_id: mapping = reader.get_uint64(); break;
+            case fields::frame::offset: frame.offset = reader.get_uint64(); break;
+            default: reader.skip();
         }
     }
     frame.module = find(mappings_, mapping).value_or(0);
@@ -172,17 +134,12 @@ void Interning::add_stack(protozero::data_view message, RawTrace& trace) {
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::callstack::iid:
-                id = reader.get_uint64();
-                break;
-            case fields::callstack::frame_ids:
-                add_frame_id(reader.get_uint64());
-                break;
+            case fields::callstack::iid: id = reader.get_uint64(); break;
+            case fields::callstack::frame_ids: add_frame_id(reader.get_uint64()); break;
             case fields::callstack::frame_ids_packed:
                 for (const std::uint64_t frame : reader.get_packed_uint64()) add_frame_id(frame);
                 break;
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     stacks_[id] = static_cast<StackId>(trace.stack_ends.size());

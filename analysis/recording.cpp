@@ -4,6 +4,7 @@
 
 #include "analysis/raw_trace.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "trace/bundle.hpp"
 
 namespace lagtrap::analysis {
@@ -76,6 +77,22 @@ void name_processes(RawTrace& raw) {
     }
 }
 
+// The system file is text from elsewhere too: what it names must not steer a terminal.
+void make_printable(trace::SystemFile& system) {
+    for (std::string* text : {&system.session_id, &system.lagtrap_version, &system.host, &system.os_name,
+                              &system.kernel_release, &system.architecture, &system.cpu_model, &system.stack_method,
+                              &system.trigger_reason, &system.trigger_event}) {
+        *text = printable(*text);
+    }
+    for (trace::Delay& delay : system.delays) {
+        for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
+                                  &delay.program_version}) {
+            *text = printable(*text);
+        }
+        for (trace::StageTime& stage : delay.stages) stage.name = printable(stage.name);
+    }
+}
+
 bool is_trace_file(const std::filesystem::path& path) {
     return std::filesystem::is_directory(path) || path.extension() == ".pftrace";
 }
@@ -110,6 +127,7 @@ std::uint64_t Recording::sample_interval_ns() const {
 Result<Recording> decode_recording(std::string_view trace, trace::SystemFile system) {
     TRY_ASSIGN(RawTrace raw, decode_trace(trace));
     Recording recording;
+    make_printable(system);
     recording.system = std::move(system);
     TRY(set_bounds(raw, recording));
     recording.cpu_count = count_cpus(raw, recording.system);

@@ -49,17 +49,13 @@ void RunDecoder::Event::take_annotation(protozero::data_view message, const Inte
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::annotation::name:
-                key = text_of(reader.get_view());
-                break;
+            case fields::annotation::name: key = text_of(reader.get_view()); break;
             case fields::annotation::name_id:
                 key = trace.names[interning.annotation_name(reader.get_uint64()).value_or(0)];
                 break;
             case fields::annotation::bool_value:
             case fields::annotation::uint_value:
-            case fields::annotation::int_value:
-                value = reader.get_uint64();
-                break;
+            case fields::annotation::int_value: value = reader.get_uint64(); break;
             case fields::annotation::string_value:
                 text = text_of(reader.get_view());
                 is_text = true;
@@ -68,8 +64,7 @@ void RunDecoder::Event::take_annotation(protozero::data_view message, const Inte
                 text = trace.names[interning.annotation_string(reader.get_uint64()).value_or(0)];
                 is_text = true;
                 break;
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     if (numbers.size() + texts.size() >= 256) return;
@@ -86,29 +81,18 @@ void RunDecoder::take_event(protozero::data_view message, std::uint64_t at_ns, s
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::track_event::type:
-                event.type = reader.get_uint64();
-                break;
-            case fields::track_event::track:
-                event.track = reader.get_uint64();
-                break;
-            case fields::track_event::category:
-                event.category = text_of(reader.get_view());
-                break;
+            case fields::track_event::type: event.type = reader.get_uint64(); break;
+            case fields::track_event::track: event.track = reader.get_uint64(); break;
+            case fields::track_event::category: event.category = text_of(reader.get_view()); break;
             case fields::track_event::category_ids:
                 event.category = trace.names[interning.category(reader.get_uint64()).value_or(0)];
                 break;
-            case fields::track_event::name:
-                event.name = text_of(reader.get_view());
-                break;
+            case fields::track_event::name: event.name = text_of(reader.get_view()); break;
             case fields::track_event::name_id:
                 event.name = trace.names[interning.event_name(reader.get_uint64()).value_or(0)];
                 break;
-            case fields::track_event::annotation:
-                event.take_annotation(reader.get_view(), interning, trace);
-                break;
-            default:
-                reader.skip();
+            case fields::track_event::annotation: event.take_annotation(reader.get_view(), interning, trace); break;
+            default: reader.skip();
         }
     }
     ++trace.records;

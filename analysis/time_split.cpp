@@ -148,12 +148,8 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
         split.wall_ns += length_ns;
         std::uint64_t estimate_ns = 0;
         switch (interval.state) {
-            case ThreadState::Running:
-                split.on_cpu_ns += length_ns;
-                break;
-            case ThreadState::Runnable:
-                split.runnable_ns += length_ns;
-                break;
+            case ThreadState::Running: split.on_cpu_ns += length_ns; break;
+            case ThreadState::Runnable: split.runnable_ns += length_ns; break;
             case ThreadState::Blocked: {
                 split.blocked_ns += length_ns;
                 BlockedTime& blocked = by_stack[interval.stack];

@@ -71,21 +71,11 @@ Packet TraceDecoder::split_packet(data_view message) {
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::packet::timestamp:
-                packet.at_ns = reader.get_uint64();
-                break;
-            case fields::packet::sequence_id:
-                packet.sequence = reader.get_uint32();
-                break;
-            case fields::packet::sequence_flags:
-                packet.flags = reader.get_uint64();
-                break;
-            case fields::packet::interned_data:
-                packet.interned.push_back(reader.get_view());
-                break;
-            case fields::packet::defaults:
-                packet.defaults = reader.get_view();
-                break;
+            case fields::packet::timestamp: packet.at_ns = reader.get_uint64(); break;
+            case fields::packet::sequence_id: packet.sequence = reader.get_uint32(); break;
+            case fields::packet::sequence_flags: packet.flags = reader.get_uint64(); break;
+            case fields::packet::interned_data: packet.interned.push_back(reader.get_view()); break;
+            case fields::packet::defaults: packet.defaults = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::process_tree:
             case fields::packet::track_event:
@@ -95,8 +85,7 @@ Packet TraceDecoder::split_packet(data_view message) {
                 packet.parts.emplace_back(field, reader.get_view());
                 break;
             }
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     return packet;
@@ -113,20 +102,13 @@ void TraceDecoder::take_packet(const Packet& packet) {
     if (packet.defaults.size() > 0) take_defaults(packet.defaults, sequence);
     for (const auto& [field, message] : packet.parts) {
         switch (field) {
-            case fields::packet::ftrace_events:
-                take_ftrace(message);
-                break;
-            case fields::packet::process_tree:
-                take_process_tree(message, packet.at_ns);
-                break;
+            case fields::packet::ftrace_events: take_ftrace(message); break;
+            case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
             case fields::packet::track_event:
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
                 break;
-            case fields::packet::track_descriptor:
-                take_track(message, packet.at_ns);
-                break;
-            default:
-                take_sample(message, packet.at_ns, sequence);
+            case fields::packet::track_descriptor: take_track(message, packet.at_ns); break;
+            default: take_sample(message, packet.at_ns, sequence);
         }
     }
 }
@@ -177,23 +159,12 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu) {
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::ftrace_event::timestamp:
-                at_ns = reader.get_uint64();
-                break;
-            case fields::ftrace_event::tid:
-                tid = reader.get_uint32();
-                break;
-            case fields::ftrace_event::common_flags:
-                flags = reader.get_uint64();
-                break;
-            case fields::ftrace_event::sched_switch:
-                switching = reader.get_view();
-                break;
-            case fields::ftrace_event::sched_waking:
-                waking = reader.get_view();
-                break;
-            default:
-                reader.skip();
+            case fields::ftrace_event::timestamp: at_ns = reader.get_uint64(); break;
+            case fields::ftrace_event::tid: tid = reader.get_uint32(); break;
+            case fields::ftrace_event::common_flags: flags = reader.get_uint64(); break;
+            case fields::ftrace_event::sched_switch: switching = reader.get_view(); break;
+            case fields::ftrace_event::sched_waking: waking = reader.get_view(); break;
+            default: reader.skip();
         }
     }
     if (switching.size() > 0) take_switch(switching, at_ns, cpu);
@@ -207,17 +178,10 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::sched_switch::prev_tid:
-                event.prev_tid = reader.get_uint32();
-                break;
-            case fields::sched_switch::prev_state:
-                state = reader.get_uint64();
-                break;
-            case fields::sched_switch::next_tid:
-                event.next_tid = reader.get_uint32();
-                break;
-            default:
-                reader.skip();
+            case fields::sched_switch::prev_tid: event.prev_tid = reader.get_uint32(); break;
+            case fields::sched_switch::prev_state: state = reader.get_uint64(); break;
+            case fields::sched_switch::next_tid: event.next_tid = reader.get_uint32(); break;
+            default: reader.skip();
         }
     }
     if (event.prev_tid >= tid_limit || event.next_tid >= tid_limit) {
@@ -257,20 +221,11 @@ void TraceDecoder::take_sample(data_view message, std::uint64_t at_ns, const Seq
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::perf_sample::cpu:
-                sample.cpu = reader.get_uint32();
-                break;
-            case fields::perf_sample::pid:
-                sample.pid = reader.get_uint32();
-                break;
-            case fields::perf_sample::tid:
-                sample.tid = reader.get_uint32();
-                break;
-            case fields::perf_sample::callstack:
-                stack = reader.get_uint64();
-                break;
-            default:
-                reader.skip();
+            case fields::perf_sample::cpu: sample.cpu = reader.get_uint32(); break;
+            case fields::perf_sample::pid: sample.pid = reader.get_uint32(); break;
+            case fields::perf_sample::tid: sample.tid = reader.get_uint32(); break;
+            case fields::perf_sample::callstack: stack = reader.get_uint64(); break;
+            default: reader.skip();
         }
     }
     if (sample.tid >= tid_limit || sample.cpu >= cpu_limit) {
@@ -288,14 +243,9 @@ void TraceDecoder::take_process_tree(data_view message, std::uint64_t at_ns) {
     pbf_reader reader(message);
     while (reader.next() && !trace_.too_large()) {
         switch (reader.tag_and_type()) {
-            case fields::process_tree::process:
-                take_process(reader.get_view());
-                break;
-            case fields::process_tree::thread:
-                take_thread(reader.get_view(), at_ns);
-                break;
-            default:
-                reader.skip();
+            case fields::process_tree::process: take_process(reader.get_view()); break;
+            case fields::process_tree::thread: take_thread(reader.get_view(), at_ns); break;
+            default: reader.skip();
         }
     }
 }
@@ -306,15 +256,9 @@ void TraceDecoder::take_process(data_view message) {
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::process_tree::of_process::pid:
-                process.pid = reader.get_uint32();
-                break;
-            case fields::process_tree::of_process::parent_pid:
-                process.parent_pid = reader.get_uint32();
-                break;
-            case fields::process_tree::of_process::uid:
-                process.uid = reader.get_uint32();
-                break;
+            case fields::process_tree::of_process::pid: process.pid = reader.get_uint32(); break;
+            case fields::process_tree::of_process::parent_pid: process.parent_pid = reader.get_uint32(); break;
+            case fields::process_tree::of_process::uid: process.uid = reader.get_uint32(); break;
             case fields::process_tree::of_process::command_line: {
                 const auto part = reader.get_view();
                 if (process.command_line.size() >= command_line_limit) break;
@@ -322,8 +266,7 @@ void TraceDecoder::take_process(data_view message) {
                 process.command_line += printable({part.data(), std::min(part.size(), command_line_limit)});
                 break;
             }
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     if (process.pid >= tid_limit) {
@@ -344,19 +287,14 @@ void TraceDecoder::take_thread(data_view message, std::uint64_t at_ns) {
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::process_tree::of_thread::tid:
-                tid = reader.get_uint64();
-                break;
-            case fields::process_tree::of_thread::pid:
-                pid = reader.get_uint64();
-                break;
+            case fields::process_tree::of_thread::tid: tid = reader.get_uint64(); break;
+            case fields::process_tree::of_thread::pid: pid = reader.get_uint64(); break;
             case fields::process_tree::of_thread::name: {
                 const auto view = reader.get_view();
                 name = {view.data(), view.size()};
                 break;
             }
-            default:
-                reader.skip();
+            default: reader.skip();
         }
     }
     name_thread(tid, pid, name, at_ns);

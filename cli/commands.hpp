@@ -1,0 +1,67 @@
+// What each command of `lagtrap` does once its options are known. Each returns the program's exit code and says
+// on `console.err` what failed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+
+namespace lagtrap::cli {
+
+struct ControlOptions {
+    std::string socket;
+    std::string event;  // of `trigger`
+    bool json = false;
+};
+int show_status(const ControlOptions& options, Console& console);
+int trigger_recording(const ControlOptions& options, Console& console);
+int approve_recording(const ControlOptions& options, Console& console);
+int decline_recording(const ControlOptions& options, Console& console);
+
+struct CheckOptions {
+    std::string file;
+    bool json = false;
+};
+// The same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
+int check_settings(const CheckOptions& options, Console& console);
+
+struct MarkerOptions {
+    std::string target;  // path of a program or library, or a process id
+    bool functions = false;
+    bool json = false;
+};
+int list_markers(const MarkerOptions& options, Console& console);
+
+struct ReportOptions {
+    std::string bundle;
+    std::string spool;
+    std::optional<std::size_t> delay;  // from 1
+    bool json = false;
+};
+int show_report(const ReportOptions& options, Console& console);
+
+enum class ExportFormat { Folded, Trace, System };
+
+struct ExportOptions {
+    std::string bundle;
+    std::string spool;
+    std::optional<std::size_t> delay;  // of Folded
+    ExportFormat format = ExportFormat::Folded;
+    bool off_cpu = false;
+    std::string output;  // empty: standard output
+};
+int export_recording(const ExportOptions& options, Console& console);
+
+struct UploadOptions {
+    std::vector<std::string> bundles;  // empty: all that wait in the spool
+    std::string settings;
+    std::string spool;     // empty: the settings' one
+    std::string uploader;  // program; empty: beside this one, else found by PATH
+};
+// Runs lagtrap-uploader once and gives its exit code.
+int upload_bundles(const UploadOptions& options, Console& console);
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,44 @@
+#include <boost/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/control_client.hpp"
+#include "cli/status_text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+int ask(const ControlOptions& options, const boost::json::object& request, const std::string& done, Console& console) {
+    const auto answer = ask_daemon(options.socket, request);
+    if (!answer) return console.fail(answer.error().message);
+    if (options.json) {
+        console.out << boost::json::serialize(*answer) << "\n";
+    } else {
+        console.out << done << "\n";
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+int show_status(const ControlOptions& options, Console& console) {
+    const auto answer = ask_daemon(options.socket, {{"command", "status"}});
+    if (!answer) return console.fail(answer.error().message);
+    console.out << (options.json ? boost::json::serialize(*answer) + "\n" : status_text(*answer, console.paint));
+    return exit_done;
+}
+
+int trigger_recording(const ControlOptions& options, Console& console) {
+    return ask(options, {{"command", "trigger"}, {"event", options.event}},
+               "recording for " + options.event + "; \"lagtrap status\" shows when it is done", console);
+}
+
+int approve_recording(const ControlOptions& options, Console& console) {
+    return ask(options, {{"command", "approve"}}, "approved: the recording begins", console);
+}
+
+int decline_recording(const ControlOptions& options, Console& console) {
+    return ask(options, {{"command", "decline"}}, "declined: nothing is recorded", console);
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,139 @@
+#include "cli/marker_list.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <boost/json.hpp>
+
+#include "binaries/program_file.hpp"
+#include "cli/text_layout.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
+
+// Paths of a process's executable mappings, its program first, each once.
+Result<std::vector<std::string>> mapped_files(std::uint32_t pid, const fs::path& proc) {
+    const fs::path folder = proc / std::to_string(pid);
+    std::error_code failure;
+    const std::string program = fs::read_symlink(folder / "exe", failure).string();
+    if (failure == std::errc::no_such_file_or_directory) {
+        return make_error(ErrorKind::NotFound,
+                          "there is no process " + std::to_string(pid) + ", or it is one of the kernel's");
+    }
+    if (failure) return system_error("looking at process " + std::to_string(pid), failure.value());
+    TRY_ASSIGN(const std::string maps, read_file(folder / "maps", maps_limit_bytes));
+    std::vector<std::string> files{program};
+    std::set<std::string> seen{program};
+    for (std::size_t begin = 0; begin < maps.size();) {
+        const std::size_t end = std::min(maps.find('\n', begin), maps.size());
+        const std::string_view line = std::string_view(maps).substr(begin, end - begin);
+        begin = end + 1;
+        const std::size_t rights = line.find(' ');
+        const std::size_t path = line.find('/');
+        if (rights == std::string_view::npos || path == std::string_view::npos) continue;
+        if (line.size() < rights + 4 || line[rights + 3] != 'x') continue;
+        if (seen.emplace(line.substr(path)).second) files.emplace_back(line.substr(path));
+    }
+    return files;
+}
+
+std::string arguments_note(const ProbeMarker& probe) {
+    std::string note = probe.argument_count == 0   ? "no arguments"
+                       : probe.argument_count == 1 ? "arg0"
+                                                   : "arg0 to arg" + std::to_string(probe.argument_count - 1);
+    if (probe.sites > 1) note += ", " + std::to_string(probe.sites) + " places";
+    return note;
+}
+
+}  // namespace
+
+Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& shown_path, bool functions) {
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
+    TRY_ASSIGN(const auto sites, file.usdt_probes());
+    FileMarkers markers;
+    markers.path = shown_path;
+    std::map<std::pair<std::string, std::string>, ProbeMarker> probes;
+    for (const binaries::UsdtProbe& site : sites) {
+        const auto [place, added] = probes.try_emplace({site.provider, site.name});
+        ProbeMarker& probe = place->second;
+        probe.argument_count = added ? site.argument_count : std::min(probe.argument_count, site.argument_count);
+        ++probe.sites;
+    }
+    for (auto& [name, probe] : probes) {
+        probe.provider = printable(name.first);
+        probe.name = printable(name.second);
+        markers.probes.push_back(std::move(probe));
+    }
+    if (functions) {
+        TRY_ASSIGN(const auto found, file.functions());
+        std::set<std::string> names;
+        for (const binaries::Function& function : found) names.insert(printable(binaries::demangle(function.name)));
+        markers.functions.assign(names.begin(), names.end());
+    }
+    return markers;
+}
+
+Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, bool functions, const fs::path& proc) {
+    TRY_ASSIGN(const auto paths, mapped_files(pid, proc));
+    std::vector<FileMarkers> files;
+    for (const std::string& path : paths) {
+        // The process may have another root folder; what it sees is below its own.
+        const fs::path seen = proc / std::to_string(pid) / "root" / fs::path(path).relative_path();
+        auto markers = markers_of_file(seen, printable(path), functions);
+        if (!markers && markers.error().kind == ErrorKind::Denied) return markers.error();
+        if (!markers || (markers->probes.empty() && markers->functions.empty())) continue;
+        files.push_back(std::move(markers).value());
+    }
+    return files;
+}
+
+std::string markers_text(const std::vector<FileMarkers>& files, bool functions) {
+    std::string text;
+    for (const FileMarkers& file : files) {
+        text += (text.empty() ? "" : "\n") + file.path + "\n";
+        std::size_t widest = 0;
+        const auto spelled = [](const ProbeMarker& probe) {
+            return "usdt=\"" + probe.provider + ":" + probe.name + "\"";
+        };
+        for (const ProbeMarker& probe : file.probes) widest = std::max(widest, width_of(spelled(probe)));
+        for (const ProbeMarker& probe : file.probes) {
+            text += "  " + pad_right(spelled(probe), widest) + "  " + arguments_note(probe) + "\n";
+        }
+        if (file.probes.empty()) text += "  no USDT probes\n";
+        for (const std::string& function : file.functions) text += "  function=\"" + function + "\"\n";
+        if (functions && file.functions.empty()) text += "  no function has a name\n";
+    }
+    if (text.empty()) text = "no file of the process has USDT probes; --functions lists functions\n";
+    return text;
+}
+
+boost::json::array markers_json(const std::vector<FileMarkers>& files, bool functions) {
+    boost::json::array list;
+    for (const FileMarkers& file : files) {
+        boost::json::array probes;
+        for (const ProbeMarker& probe : file.probes) {
+            probes.push_back(boost::json::object{{"provider", probe.provider},
+                                                 {"name", probe.name},
+                                                 {"arguments", probe.argument_count},
+                                                 {"sites", probe.sites}});
+        }
+        boost::json::object entry{{"path", file.path}, {"usdt", std::move(probes)}};
+        if (functions) {
+            boost::json::array names;
+            for (const std::string& name : file.functions) names.push_back(boost::json::string(name));
+            entry["functions"] = std::move(names);
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,39 @@
+// What can be watched in a program, a library or a running process.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <boost/json/array.hpp>
+
+#include "core/result.hpp"
+
+namespace lagtrap::cli {
+
+struct ProbeMarker {
+    std::string provider;
+    std::string name;
+    std::uint32_t argument_count = 0;  // of the site that has the fewest
+    std::size_t sites = 0;
+};
+
+struct FileMarkers {
+    std::string path;                    // as the settings want it
+    std::vector<ProbeMarker> probes;     // by provider and name
+    std::vector<std::string> functions;  // demangled, by name, each once
+};
+
+// The file's markers. `shown_path` is the path that the settings should name, where `path` is another way to it.
+[[nodiscard]] Result<FileMarkers> markers_of_file(const std::filesystem::path& path, const std::string& shown_path,
+                                                  bool functions);
+
+// Of a process's program and all libraries it has mapped; files that have no probes (and, with `functions`, no
+// functions) or are gone are left out. `proc` is the folder /proc.
+[[nodiscard]] Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, bool functions,
+                                                                  const std::filesystem::path& proc = "/proc");
+
+[[nodiscard]] std::string markers_text(const std::vector<FileMarkers>& files, bool functions);
+[[nodiscard]] boost::json::array markers_json(const std::vector<FileMarkers>& files, bool functions);
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,316 @@
+#include "cli/report_text.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "analysis/block_reason.hpp"
+#include "cli/text_layout.hpp"
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using analysis::DelayReport;
+using analysis::FunctionTime;
+using analysis::Recording;
+using analysis::StackTime;
+using analysis::TimeSplit;
+using analysis::WakerReport;
+
+constexpr std::size_t bar_width = 34;
+
+std::string duration(std::uint64_t length_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// A section's title and a note at its right.
+std::string title(const Paint& paint, const std::string& text, const std::string& note = {}) {
+    std::string line = "\n" + paint(Colour::Bold, text);
+    if (!note.empty()) line += paint(Colour::Dim, "  " + note);
+    return line + "\n";
+}
+
+std::string headline(const trace::Delay& delay, const Paint& paint) {
+    std::string line = paint(Colour::Bold, delay.event) + " took " + paint(Colour::Red, duration(delay.duration_ns));
+    if (delay.open) line += " so far, and had not ended when the recording did";
+    line += "; its threshold is " + duration(delay.threshold_ns);
+    return line + "\n";
+}
+
+std::string facts(const Recording& recording, const trace::Delay& delay) {
+    // Unsigned differences wrap around and back: a delay may begin before the recording.
+    const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
+    std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
+    text += "   thread " + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
+    if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open) {
+        text += ", ended by thread " + std::to_string(delay.end_tid);
+    }
+    text += "\n";
+    if (!delay.program.empty()) {
+        text += "  program   " + cut_middle(delay.program, 48);
+        if (!delay.program_version.empty()) text += "  version " + cut_end(delay.program_version, 18);
+        text += "\n";
+    }
+    text += "  began     " + format_utc(wall_clock_ns) + " on " + cut_end(recording.system.host, 30) + "\n";
+    if (delay.queued_ns > 0) {
+        text += "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
+    }
+    return text;
+}
+
+std::string stages_part(const DelayReport& report, const Paint& paint) {
+    if (report.stages.empty()) return "";
+    std::string text = title(paint, "Stages");
+    const std::uint64_t whole_ns = report.split.wall_ns;
+    std::size_t left_out = 0;
+    std::size_t shown = 0;
+    for (const auto& stage : report.stages) {
+        if (stage.name.empty() && stage.duration_ns * 200 < whole_ns) continue;
+        if (++shown > 8) {
+            ++left_out;
+            continue;
+        }
+        const double share = ratio(stage.duration_ns, whole_ns);
+        text += "  " + pad_right(stage.name.empty() ? "(before the first)" : stage.name, 18) +
+                pad_left(duration(stage.duration_ns), 10) + pad_left(percent(share), 7) + "  |" +
+                paint(Colour::Blue, stretch(ratio(stage.offset_ns, whole_ns), share, bar_width)) + "|\n";
+    }
+    if (left_out > 0) text += "  and " + counted(left_out, "more", "more") + "\n";
+    return text;
+}
+
+std::string split_row(const std::string& name, std::uint64_t time_ns, std::uint64_t whole_ns, Colour colour,
+                      const Paint& paint) {
+    const double share = ratio(time_ns, whole_ns);
+    std::string row = "  " + pad_right(name, 28) + pad_left(duration(time_ns), 10) + pad_left(percent(share), 7);
+    if (share > 0) row += "  " + paint(colour, bar(share, bar_width - 3));
+    return row + "\n";
+}
+
+std::string split_part(const DelayReport& report, const Paint& paint) {
+    const TimeSplit& split = report.split;
+    const std::uint64_t whole_ns = split.wall_ns;
+    std::string text = title(paint, "Where the time went",
+                             split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
+    text += split_row("on a CPU", split.on_cpu_ns, whole_ns, Colour::Green, paint);
+    text += split_row("waiting for a CPU", split.runnable_ns, whole_ns, Colour::Yellow, paint);
+    if (split.blocked.empty()) text += split_row("blocked", split.blocked_ns, whole_ns, Colour::Red, paint);
+    std::uint64_t others_ns = 0;
+    for (std::size_t i = 0; i < split.blocked.size(); ++i) {
+        const auto& blocked = split.blocked[i];
+        if (i < 4) {
+            text += split_row("blocked: " + blocked.reason, blocked.total_ns, whole_ns, Colour::Red, paint);
+        } else {
+            others_ns += blocked.total_ns;
+        }
+    }
+    if (others_ns > 0) text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
+    const std::uint64_t lost_ns = split.not_recorded_ns - split.outside_ns - split.between_threads_ns;
+    if (split.outside_ns > 0) {
+        text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
+    }
+    if (split.between_threads_ns > 0) {
+        text += split_row("unknown: between threads", split.between_threads_ns, whole_ns, Colour::Dim, paint);
+    }
+    if (lost_ns > 0) text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
+    return text;
+}
+
+// "on CPU 90 %, sleep 9 %": the parts of a function's share.
+std::string parts_of(const FunctionTime& function, std::uint64_t whole_ns) {
+    std::string text;
+    if (function.on_cpu_ns > 0) text = "on CPU " + percent(ratio(function.on_cpu_ns, whole_ns));
+    if (function.blocked_ns > 0) {
+        if (!text.empty()) text += ", ";
+        text += function.reason + " " + percent(ratio(function.blocked_ns, whole_ns));
+    }
+    return text;
+}
+
+std::string function_rows(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns, std::size_t count,
+                          const char* indent) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const FunctionTime& function : functions) {
+        const double share = ratio(function.total_ns(), whole_ns);
+        if (share < 0.01 || shown++ == count) break;
+        text += indent + pad_left(percent(share), 5) + "  " + pad_right(function.name, 34) + "  " +
+                cut_end(parts_of(function, whole_ns), 33) + "\n";
+    }
+    return text;
+}
+
+std::string functions_part(const DelayReport& report, const Paint& paint) {
+    const std::uint64_t whole_ns = report.split.recorded_ns();
+    if (whole_ns == 0) return title(paint, "Functions") + "  nothing of this delay was recorded\n";
+    const bool all = report.split.not_recorded_ns == 0;
+    std::string text =
+        title(paint, "Functions",
+              "with what they call; shares of the " + (all ? std::string("delay") : duration(whole_ns) + " recorded"));
+    const std::string rows = function_rows(report.functions, whole_ns, 7, "  ");
+    text += rows.empty() ? "  no stacks of programs\n" : rows;
+    std::vector<FunctionTime> busy;  // what the kernel did itself; waits have their reason above
+    for (const FunctionTime& function : report.kernel_functions) {
+        if (function.on_cpu_ns * 20 >= whole_ns) busy.push_back(function);
+    }
+    const std::string kernel = function_rows(busy, whole_ns, 3, "  ");
+    if (!kernel.empty()) text += paint(Colour::Dim, "  in the kernel") + "\n" + kernel;
+    return text;
+}
+
+std::string stacks_part(const DelayReport& report, const Paint& paint) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const StackTime& stack : report.stacks) {
+        const double share = report.share(stack.total_ns());
+        if (share < 0.05 || shown == 2) break;
+        std::vector<std::string> path;
+        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+            const std::string& frame = stack.frames[i];
+            const bool kernel = i >= stack.kernel_from;
+            if (kernel ? analysis::is_kernel_plumbing(frame) : analysis::is_thread_start(frame)) continue;
+            path.push_back(frame);
+        }
+        if (path.empty()) continue;
+        ++shown;
+        const auto lines = wrap_path(path, screen_width - 9, 2);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            text += (i == 0 ? "  " + pad_left(percent(share), 5) + "  " : std::string(9, ' ')) + lines[i] + "\n";
+        }
+    }
+    return text.empty() ? "" : title(paint, "Stacks", "innermost last") + text;
+}
+
+std::string waker_rows(const DelayReport& report, const WakerReport& waker) {
+    std::string text = "  " + pad_left(percent(report.share(waker.blocked_ns)), 5) + "  ";
+    if (waker.interrupt) {
+        return text + "a timer or device ended " + counted(waker.count, "wait", "waits") + ": " + waker.reason + "\n";
+    }
+    const std::string who = (waker.thread.empty() ? std::string("thread") : waker.thread) + " (" +
+                            std::to_string(waker.tid) + " of " +
+                            (waker.process.empty() ? std::to_string(waker.pid) : waker.process) + ")";
+    text += cut_end(who + " ended " + counted(waker.count, "wait", "waits") + ": " + waker.reason, 71) + "\n";
+    const std::uint64_t whole_ns = waker.blocked_ns;
+    std::string meanwhile = "meanwhile it was on CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
+    if (waker.split.runnable_ns > 0)
+        meanwhile += ", waiting for a CPU " + percent(ratio(waker.split.runnable_ns, whole_ns));
+    if (waker.split.blocked_ns > 0) {
+        meanwhile += ", blocked " + percent(ratio(waker.split.blocked_ns, whole_ns));
+        if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
+    }
+    text += "         " + cut_end(meanwhile, 71) + "\n";
+    return text + function_rows(waker.functions, whole_ns, 3, "         ");
+}
+
+std::string wakers_part(const DelayReport& report, const Paint& paint) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const WakerReport& waker : report.wakers) {
+        if (report.share(waker.blocked_ns) < 0.02 || shown++ == 2) break;
+        text += waker_rows(report, waker);
+    }
+    return text.empty() ? "" : title(paint, "Who ended the waits") + text;
+}
+
+std::string machine_part(const Recording& recording, const Paint& paint) {
+    const auto machine = analysis::report_machine(recording);
+    std::string text =
+        title(paint, "The machine",
+              "over " + duration(machine.length_ns) + " and " + counted(machine.cpu_count, "CPU", "CPUs") + ", idle " +
+                  percent(std::max(0.0, 1 - machine.share(machine.busy_ns))));
+    std::size_t shown = 0;
+    for (const auto& process : machine.processes) {
+        const double share = machine.share(process.cpu_ns);
+        if (shown == 4 || share < 0.005) break;
+        ++shown;
+        const std::string name = process.name.empty() ? "unknown" : process.name;
+        text += "  " + pad_left(percent(share), 5) + "  " + cut_end(name, 40);
+        text += process.pid != 0 ? " (" + std::to_string(process.pid) + ")\n" : "\n";
+    }
+    return text;
+}
+
+std::string quality_part(const Recording& recording, const Paint& paint) {
+    const auto quality = analysis::report_quality(recording);
+    std::string losses;
+    for (const auto& loss : quality.lost) {
+        losses += (losses.empty() ? "" : ", ") + with_commas(loss.count) + " " + loss.what;
+    }
+    std::string text = title(paint, "The recording", "session " + recording.system.session_id);
+    text += "  " + counted(quality.samples, "sample", "samples") +
+            "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
+    text += "  whole stacks " + percent(quality.stacks_complete) + ", named frames " + percent(quality.frames_named) +
+            "; recording cost " + percent(quality.own_cost) + " of the CPUs\n";
+    if (quality.partial)
+        text += "  " + paint(Colour::Yellow, "It was cut short: what follows its end is missing.") + "\n";
+    if (quality.truncated_by_size) text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
+    return text;
+}
+
+std::string others_part(const Recording& recording, std::size_t chosen, const Paint& paint) {
+    const auto& delays = recording.system.delays;
+    if (delays.size() < 2) return "";
+    constexpr std::size_t limit = 5;
+    std::string text = title(paint, "Other delays of this recording", "--delay NUMBER shows one in full");
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+        if (i + 1 == chosen) continue;
+        if (shown++ == limit) break;
+        const auto& delay = delays[i];
+        const TimeSplit split = analysis::split_time(recording, analysis::intervals_of_delay(recording, delay));
+        std::string most = "on a CPU";
+        std::uint64_t most_ns = split.on_cpu_ns;
+        const auto consider = [&](const std::string& what, std::uint64_t time_ns) {
+            if (time_ns > most_ns) {
+                most = what;
+                most_ns = time_ns;
+            }
+        };
+        consider("waiting for a CPU", split.runnable_ns);
+        if (!split.blocked.empty()) consider(split.blocked.front().reason, split.blocked.front().total_ns);
+        consider("not recorded", split.not_recorded_ns);
+        text += "  " + pad_left(std::to_string(i + 1), 5) + "  " + pad_right(delay.event, 14) +
+                pad_left(duration(delay.duration_ns), 10) + "  " +
+                pad_right(delay.process + " (" + std::to_string(delay.begin_pid) + ")", 22) + "  " +
+                cut_end(percent(ratio(most_ns, split.wall_ns)) + " " + most, 21) + "\n";
+    }
+    if (delays.size() - 1 > limit) text += "  and " + with_commas(delays.size() - 1 - limit) + " more\n";
+    return text;
+}
+
+// The delay that started the recording; else the earliest.
+std::size_t default_delay(const Recording& recording) {
+    const auto& delays = recording.system.delays;
+    const auto place =
+        std::find_if(delays.begin(), delays.end(), [](const trace::Delay& delay) { return delay.first; });
+    return place != delays.end() ? static_cast<std::size_t>(place - delays.begin()) + 1 : 1;
+}
+
+}  // namespace
+
+std::string report_text(const Recording& recording, std::optional<std::size_t> number, const Paint& paint) {
+    const auto& delays = recording.system.delays;
+    std::string text;
+    if (delays.empty()) {
+        text =
+            "No run of this recording was longer than its threshold (started by: " + recording.system.trigger_reason +
+            " " + recording.system.trigger_event + ").\n";
+    } else {
+        const std::size_t chosen = number.value_or(default_delay(recording));
+        const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
+        text = headline(report.delay, paint) + facts(recording, report.delay);
+        text += stages_part(report, paint) + split_part(report, paint) + functions_part(report, paint);
+        text += stacks_part(report, paint) + wakers_part(report, paint) + others_part(recording, chosen, paint);
+    }
+    return text + machine_part(recording, paint) + quality_part(recording, paint);
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,18 @@
+// `lagtrap report` for people: one screen of 80 columns.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/delay_report.hpp"
+#include "cli/console.hpp"
+
+namespace lagtrap::cli {
+
+// One delay in full (`number` from 1; nullopt: the one that started the recording,
+// else the earliest), the others with a line each, then the machine and
+// the recording's quality. `number` must be one of the system file's delays.
+[[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
+                                      const Paint& paint);
+
+}  // namespace lagtrap::cli

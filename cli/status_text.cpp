@@ -1,0 +1,194 @@
+#include "cli/status_text.hpp"
+
+#include <chrono>
+
+#include <boost/json.hpp>
+
+#include "cli/text_layout.hpp"
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using boost::json::object;
+
+std::uint64_t number(const object& from, const char* key) {
+    const auto* value = from.if_contains(key);
+    if (value == nullptr) return 0;
+    if (value->is_uint64()) return value->as_uint64();
+    if (value->is_int64() && value->as_int64() > 0) return static_cast<std::uint64_t>(value->as_int64());
+    return 0;
+}
+
+double real(const object& from, const char* key) {
+    const auto* value = from.if_contains(key);
+    if (value == nullptr || !value->is_number()) return 0;
+    return value->to_number<double>();
+}
+
+std::string text(const object& from, const char* key) {
+    const auto* value = from.if_contains(key);
+    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
+}
+
+bool truth(const object& from, const char* key) {
+    const auto* value = from.if_contains(key);
+    return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+const object& part(const object& from, const char* key) {
+    static const object nothing;
+    const auto* value = from.if_contains(key);
+    return value != nullptr && value->is_object() ? value->as_object() : nothing;
+}
+
+std::string duration(std::uint64_t length_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
+}
+
+std::string seconds_left(const object& from) {
+    return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(from, "seconds_left"), 1e9)) * 1e9));
+}
+
+std::vector<HistogramBucket> histogram_of(const object& event) {
+    std::vector<HistogramBucket> buckets;
+    const auto* value = event.if_contains("histogram");
+    if (value == nullptr || !value->is_array()) return buckets;
+    for (const auto& entry : value->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& bucket = entry.as_object();
+        buckets.push_back({number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
+    }
+    return buckets;
+}
+
+std::string state_line(const object& answer, const Paint& paint) {
+    const std::string state = text(answer, "state");
+    const object& pending = part(answer, "pending");
+    if (!pending.empty()) {
+        return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +
+               ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_left(pending) + " left";
+    }
+    const object& capture = part(answer, "capture");
+    if (!capture.empty()) {
+        return paint(Colour::Yellow, state) + " " + text(capture, "event") + ", " + seconds_left(capture) +
+               " left (session " + text(capture, "session").substr(0, 8) + ")";
+    }
+    return state;
+}
+
+// What went wrong with an event, for the lines below the table.
+std::vector<std::string> problems_of(const object& event) {
+    std::vector<std::string> problems;
+    if (!text(event, "problem").empty()) problems.push_back(text(event, "problem"));
+    const auto add = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(event, key); count > 0)
+            problems.push_back(with_commas(count) + " " + what);
+    };
+    add("unmatched_begins", "begins without end");
+    add("unmatched_ends", "ends without begin");
+    add("unmatched_stages", "stages without begin");
+    add("abandoned", "runs abandoned by their thread or process");
+    add("lost", "runs lost: more were open than fit");
+    add("too_deep", "runs nested too deep");
+    return problems;
+}
+
+std::string event_row(const object& event, const Paint& paint) {
+    const auto histogram = histogram_of(event);
+    const std::uint64_t runs = number(event, "runs");
+    const std::uint64_t delays = number(event, "delays");
+    const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
+    std::string row = "  " + pad_right(text(event, "name"), 16);
+    row += pad_left(duration(number(event, "threshold_ns")), 9);
+    row += pad_left(with_commas(runs), 14);
+    row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
+    row += cell(percentile_ns(histogram, 0.5)) + cell(percentile_ns(histogram, 0.99)) + cell(number(event, "max_ns"));
+    if (!truth(event, "armed")) row += paint(Colour::Red, " off");
+    return row + "\n";
+}
+
+std::string event_table(const object& answer, const Paint& paint) {
+    const auto* value = answer.if_contains("events");
+    if (value == nullptr || !value->is_array() || value->as_array().empty()) {
+        return "  no events: the settings name none\n";
+    }
+    std::string table =
+        paint(Colour::Bold, "  event           threshold          runs  delays      p50      p99      max") + "\n";
+    std::string problems;
+    for (const auto& entry : value->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& event = entry.as_object();
+        table += event_row(event, paint);
+        for (const std::string& problem : problems_of(event)) {
+            problems += "  " + paint(Colour::Yellow, text(event, "name")) + ": " + problem + "\n";
+        }
+    }
+    return table + (problems.empty() ? "" : "\n" + problems);
+}
+
+std::string captures_line(const object& answer) {
+    const object& captures = part(answer, "captures");
+    std::string line = counted(number(captures, "done"), "recording", "recordings") + " made";
+    const auto add = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(captures, key); count > 0)
+            line += ", " + with_commas(count) + " " + what;
+    };
+    add("failed", "failed");
+    add("declined", "declined");
+    add("skipped_cool_down", "left out (cool-down)");
+    add("skipped_hourly_limit", "left out (hourly limit)");
+    return line;
+}
+
+std::string cost_line(const object& answer) {
+    const object& cost = part(answer, "cost");
+    return duration(number(cost, "daemon_cpu_ns")) + " of CPU, " + duration(number(cost, "bpf_run_time_ns")) +
+           " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
+}
+
+}  // namespace
+
+std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram, double share) {
+    double total = 0;
+    for (const HistogramBucket& bucket : histogram) total += static_cast<double>(bucket.count);
+    double wanted = total * share;
+    std::uint64_t last_ns = 0;
+    for (const HistogramBucket& bucket : histogram) {
+        if (bucket.count == 0 || bucket.to_ns < bucket.from_ns) continue;
+        const auto count = static_cast<double>(bucket.count);
+        last_ns = bucket.to_ns;
+        if (wanted <= count) {
+            const double length = static_cast<double>(bucket.to_ns - bucket.from_ns);
+            return bucket.from_ns + static_cast<std::uint64_t>(length * wanted / count);
+        }
+        wanted -= count;
+    }
+    return last_ns;
+}
+
+std::string status_text(const object& answer, const Paint& paint) {
+    const object& settings = part(answer, "settings");
+    const object& bundle = part(answer, "last_bundle");
+    std::string shown = paint(Colour::Bold, "lagtrapd " + text(answer, "version")) + ", process " +
+                        std::to_string(number(answer, "pid")) + ", since " +
+                        format_utc(number(answer, "started_realtime_ns")) + "\n";
+    shown += "  state       " + state_line(answer, paint) + "\n";
+    shown += "  settings    " + text(settings, "path") + ", read " +
+             format_utc(number(settings, "loaded_realtime_ns")) + "\n";
+    if (!text(settings, "reload_error").empty()) {
+        shown += "              " + paint(Colour::Red, "last reload refused: ") + text(settings, "reload_error") + "\n";
+    }
+    shown += "  recordings  " + captures_line(answer) + "\n";
+    if (!bundle.empty()) {
+        shown += "  last        " + text(bundle, "event") + ": " + text(bundle, "path") + "\n";
+    }
+    shown += "  own cost    " + cost_line(answer) + "\n\n";
+    return shown + event_table(answer, paint);
+}
+
+}  // namespace lagtrap::cli

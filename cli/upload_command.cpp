@@ -1,0 +1,86 @@
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/bundle_finder.hpp"
+#include "cli/commands.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside this program, as it is installed and as it is built; else by PATH.
+std::string find_uploader() {
+    std::error_code ignored;
+    const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    for (const fs::path& place : {own / "lagtrap-uploader", own.parent_path() / "uploader" / "lagtrap-uploader"}) {
+        if (fs::exists(place, ignored)) return place.string();
+    }
+    return "lagtrap-uploader";
+}
+
+// Runs a program to its end and gives its exit code; what ends it otherwise is an error.
+Result<int> run_program(std::vector<std::string> arguments) {
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    pid_t pid = 0;
+    const int failure = ::posix_spawnp(&pid, pointers[0], nullptr, nullptr, pointers.data(), environ);
+    if (failure != 0) return system_error("starting " + arguments[0], failure);
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) return system_error("waiting for " + arguments[0]);
+    }
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    return make_error(ErrorKind::System, arguments[0] + " was ended by signal " + std::to_string(WTERMSIG(status)));
+}
+
+// Bundles from elsewhere go through a spool of their own, as links or copies of the files named.
+Result<std::string> make_spool(const std::vector<std::string>& bundles, const std::string& known_spool) {
+    std::string name = (fs::temp_directory_path() / "lagtrap-upload-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for the upload");
+    const fs::path ready = fs::path(name) / "ready";
+    std::error_code failure;
+    fs::create_directories(ready, failure);
+    for (const std::string& bundle : bundles) {
+        auto found = find_bundle(bundle, known_spool);
+        if (found && !failure) fs::copy_file(*found, ready / found->filename(), failure);
+        if (!found || failure) {
+            std::error_code ignored;
+            fs::remove_all(name, ignored);
+            if (!found) return found.error();
+            return system_error("copying " + found->string() + " for the upload", failure.value());
+        }
+    }
+    return name;
+}
+
+}  // namespace
+
+int upload_bundles(const UploadOptions& options, Console& console) {
+    std::vector<std::string> arguments{options.uploader.empty() ? find_uploader() : options.uploader, "--settings",
+                                       options.settings, "--once"};
+    std::string own_spool;
+    if (!options.bundles.empty()) {
+        auto made = make_spool(options.bundles, options.spool);
+        if (!made) return console.fail(made.error().message);
+        own_spool = *made;
+    }
+    const std::string& spool = own_spool.empty() ? options.spool : own_spool;
+    if (!spool.empty()) arguments.insert(arguments.end(), {"--spool", spool});
+    const auto code = run_program(arguments);
+    if (!own_spool.empty()) {
+        std::error_code ignored;
+        fs::remove_all(own_spool, ignored);
+    }
+    return code ? *code : console.fail(code.error().message);
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,180 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/text_layout.hpp"
+#include "tests/unit/cli/cli_test.hpp"
+
+namespace lagtrap {
+namespace {
+
+constexpr const char* postgres = "/usr/lib/postgresql/15/bin/postgres";
+
+TEST(CommandLine, tells_usage_from_failure) {
+    EXPECT_EQ(test::run_lagtrap({}).code, 2);
+    EXPECT_EQ(test::run_lagtrap({"reprot"}).code, 2);
+    EXPECT_EQ(test::run_lagtrap({"report", "--nonsense"}).code, 2);
+    EXPECT_EQ(test::run_lagtrap({"--version"}).code, 0);
+    EXPECT_EQ(test::run_lagtrap({"--version"}).out, "lagtrap " LAGTRAP_VERSION "\n");
+    EXPECT_EQ(test::run_lagtrap({"--help"}).code, 0);
+    for (const char* command :
+         {"status", "check", "list-markers", "trigger", "approve", "decline", "report", "export", "upload"}) {
+        EXPECT_EQ(test::run_lagtrap({command, "--help"}).code, 0) << command;
+    }
+}
+
+TEST(ListMarkers, shows_probes_as_the_settings_want_them) {
+    const auto outcome = test::run_lagtrap({"list-markers", postgres});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::StartsWith(std::string(postgres) + "\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  usdt=\"postgresql:query__start\"  "));
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("usdt=\"postgresql:query__done\" +arg0"));
+    const auto json = boost::json::parse(test::run_lagtrap({"list-markers", "--json", postgres}).out);
+    EXPECT_EQ(json.at(0).at("path").as_string(), postgres);
+    EXPECT_GT(json.at(0).at("usdt").as_array().size(), 50);
+    EXPECT_FALSE(json.at(0).as_object().contains("functions"));
+}
+
+TEST(ListMarkers, shows_functions_of_a_stripped_program) {
+    const auto outcome = test::run_lagtrap({"list-markers", "--functions", "/usr/bin/redis-server"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::StartsWith("/usr/bin/redis-server\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  function=\"call\"\n"));
+}
+
+TEST(ListMarkers, looks_into_a_process) {
+    const auto outcome = test::run_lagtrap({"list-markers", "--functions", "--json", std::to_string(::getpid())});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto files = boost::json::parse(outcome.out);
+    const std::string own = std::filesystem::read_symlink("/proc/self/exe").string();
+    EXPECT_EQ(files.at(0).at("path").as_string(), own);
+    EXPECT_THAT(outcome.out, testing::HasSubstr("/libc.so.6\""));
+}
+
+TEST(ListMarkers, says_what_is_wrong) {
+    EXPECT_EQ(test::run_lagtrap({"list-markers", "4194305"}).err,
+              "lagtrap: there is no process 4194305, or it is one of the kernel's\n");
+    EXPECT_EQ(test::run_lagtrap({"list-markers", "/no/such/program"}).code, 1);
+    EXPECT_THAT(test::run_lagtrap({"list-markers", "/no/such/program"}).err, testing::HasSubstr("/no/such/program"));
+    EXPECT_EQ(test::run_lagtrap({"list-markers", "/etc/passwd"}).code, 1);
+}
+
+TEST(Check, agrees_with_the_daemon) {
+    const test::TemporaryFolder folder;
+    const std::string good = std::string(LAGTRAP_SOURCE_DIR) + "/settings/presets/postgresql.xml";
+    const auto fine = test::run_lagtrap({"check", good});
+    EXPECT_EQ(fine.code, 0) << fine.err;
+    EXPECT_EQ(fine.out, good + ": 1 events, no errors\n");
+
+    const std::string bad = folder.string("bad.xml");
+    std::ofstream(bad)
+        << "<lagtrap version=\"1\">\n  <event name=\"x\" threshold=\"5sx\" trace-length=\"1s\"/>\n</lagtrap>\n";
+    const auto wrong = test::run_lagtrap({"check", bad});
+    EXPECT_EQ(wrong.code, 3);
+    EXPECT_EQ(wrong.out, "");
+    EXPECT_THAT(wrong.err, testing::HasSubstr(bad + ":2:"));
+    const auto json = boost::json::parse(test::run_lagtrap({"check", "--json", bad}).out);
+    EXPECT_FALSE(json.at("ok").as_bool());
+    EXPECT_GE(json.at("errors").as_array().size(), 1);
+    EXPECT_EQ(json.at("errors").at(0).at("line").to_number<int>(), 2);
+    EXPECT_EQ(test::run_lagtrap({"check", folder.string("none.xml")}).code, 3);
+}
+
+// Stands in for the uploader where the command's own part is what counts: it says how it was called.
+std::string write_script(const test::TemporaryFolder& folder, const std::string& body) {
+    const std::string path = folder.string("uploader");
+    std::ofstream(path) << "#!/bin/sh\n" << body;
+    ::chmod(path.c_str(), 0755);
+    return path;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+int upload(cli::UploadOptions options, std::string* err = nullptr) {
+    std::ostringstream out, errors;
+    cli::Console console{out, errors, cli::Paint(false)};
+    const int code = cli::upload_bundles(options, console);
+    if (err != nullptr) *err = errors.str();
+    return code;
+}
+
+TEST(Upload, runs_the_uploader_once) {
+    const test::TemporaryFolder folder;
+    const std::string seen = folder.string("seen");
+    const std::string script = write_script(folder, "echo \"$@\" > " + seen + "; exit 7\n");
+    EXPECT_EQ(upload({{}, "/etc/s.xml", "", script}), 7);
+    EXPECT_EQ(content_of(seen), "--settings /etc/s.xml --once\n");
+    EXPECT_EQ(upload({{}, "/etc/s.xml", "/spool", script}), 7);
+    EXPECT_EQ(content_of(seen), "--settings /etc/s.xml --once --spool /spool\n");
+}
+
+TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
+    const test::TemporaryFolder folder;
+    const std::string seen = folder.string("seen");
+    const std::string script = write_script(folder, "ls $5/ready > " + seen + "; echo $5 >> " + seen + "\n");
+    const std::string bundle = folder.string("3f0c1c5e.lagtrap.tar.zst");
+    std::ofstream(bundle) << "bundle";
+    EXPECT_EQ(upload({{bundle}, "/etc/s.xml", "", script}), 0);
+    std::istringstream lines(content_of(seen));
+    std::string name, spool;
+    lines >> name >> spool;
+    EXPECT_EQ(name, "3f0c1c5e.lagtrap.tar.zst");
+    EXPECT_FALSE(std::filesystem::exists(spool));  // it went away afterwards
+    EXPECT_TRUE(std::filesystem::exists(bundle));
+
+    std::string err;
+    EXPECT_EQ(upload({{"./none.lagtrap.tar.zst"}, "/etc/s.xml", "", script}, &err), 1);
+    EXPECT_EQ(err, "lagtrap: there is no file ./none.lagtrap.tar.zst\n");
+    EXPECT_EQ(upload({{}, "/etc/s.xml", "", folder.string("no-uploader")}, &err), 1);
+}
+
+TEST(TextLayout, counts_characters_not_bytes) {
+    EXPECT_EQ(cli::width_of("größe"), 5);
+    EXPECT_EQ(cli::cut_end("größere", 6), "grö...");
+    EXPECT_EQ(cli::cut_middle("/usr/lib/postgresql/15/bin/postgres", 20), "/usr/...bin/postgres");
+    EXPECT_EQ(cli::pad_left("ab", 4), "  ab");
+    EXPECT_EQ(cli::pad_right("größe", 7), "größe  ");
+}
+
+TEST(TextLayout, draws_shares) {
+    EXPECT_EQ(cli::percent(0), "0 %");
+    EXPECT_EQ(cli::percent(0.004), "<1 %");
+    EXPECT_EQ(cli::percent(0.956), "96 %");
+    EXPECT_EQ(cli::bar(0.001, 10), "#");
+    EXPECT_EQ(cli::bar(0, 10), "");
+    EXPECT_EQ(cli::bar(7, 10), "##########");
+    EXPECT_EQ(cli::stretch(0.5, 0.25, 8), "    ##  ");
+    EXPECT_EQ(cli::stretch(1, 0, 4), "   #");
+    EXPECT_EQ(cli::with_commas(1234567), "1,234,567");
+    EXPECT_EQ(cli::with_commas(123), "123");
+}
+
+TEST(TextLayout, wraps_paths_from_the_inside) {
+    EXPECT_EQ(cli::wrap_path({"main", "work"}, 40, 2), std::vector<std::string>{"main > work"});
+    EXPECT_EQ(cli::wrap_path({"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, 30, 2),
+              (std::vector<std::string>{"aaaaaaaaaa >", "bbbbbbbbbb > cccccccccc"}));
+    EXPECT_EQ(cli::wrap_path({"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, 30, 1),
+              std::vector<std::string>{"... > bbbbbbbbbb > cccccccccc"});
+}
+
+TEST(Paint, colours_only_when_wanted) {
+    EXPECT_EQ(cli::Paint(false)(cli::Colour::Red, "x"), "x");
+    EXPECT_EQ(cli::Paint(true)(cli::Colour::Red, "x"), "\x1b[31mx\x1b[0m");
+    EXPECT_EQ(cli::Paint(true)(cli::Colour::None, "x"), "x");
+}
+
+}  // namespace
+}  // namespace lagtrap

@@ -1,0 +1,142 @@
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/status_text.hpp"
+#include "core/unique_fd.hpp"
+#include "tests/unit/cli/cli_test.hpp"
+
+namespace lagtrap {
+namespace {
+
+// A daemon's socket that takes one connection, keeps the request and answers as told.
+class OneAnswer {
+  public:
+    OneAnswer(const std::string& path, std::string answer) : answer_(std::move(answer)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+        listening_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+        EXPECT_EQ(::listen(listening_.get(), 1), 0);
+        thread_ = std::thread([this] { serve(); });
+    }
+    ~OneAnswer() { thread_.join(); }
+    [[nodiscard]] const std::string& request() const { return request_; }
+
+  private:
+    void serve() {
+        const UniqueFd peer(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        char letter = 0;
+        while (::recv(peer.get(), &letter, 1, 0) == 1 && letter != '\n') request_ += letter;
+        std::string_view left = answer_;
+        while (!left.empty()) {
+            const ssize_t size = ::send(peer.get(), left.data(), left.size(), MSG_NOSIGNAL);
+            if (size <= 0) return;
+            left.remove_prefix(static_cast<std::size_t>(size));
+        }
+    }
+
+    std::string answer_;
+    std::string request_;
+    UniqueFd listening_;
+    std::thread thread_;
+};
+
+std::string data_file(const std::string& name) {
+    std::ifstream file(std::string(LAGTRAP_TEST_DATA) + "/cli/" + name);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+test::Outcome ask(std::vector<std::string> arguments, const std::string& answer, std::string* request = nullptr) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.string("socket");
+    test::Outcome outcome;
+    {
+        const OneAnswer daemon(path, answer);
+        arguments.insert(arguments.end(), {"--socket", path});
+        outcome = test::run_lagtrap(arguments);
+        // The request was complete before the answer came, and the answer before the command ended.
+        if (request != nullptr) *request = daemon.request();
+    }
+    return outcome;
+}
+
+TEST(Status, shows_events_and_problems) {
+    std::string request;
+    const auto outcome = ask({"status"}, data_file("status_answer.json"), &request);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(request, "{\"command\":\"status\"}");
+    test::expect_text(outcome.out, "status.txt");
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+        const bool has_path = line.find(".lagtrap.tar.zst") != std::string::npos;
+        EXPECT_TRUE(has_path || line.size() <= 80) << line;
+    }
+}
+
+TEST(Status, gives_the_answer_as_json) {
+    const auto outcome = ask({"status", "--json"}, data_file("status_answer.json"));
+    EXPECT_EQ(boost::json::parse(outcome.out), boost::json::parse(data_file("status_answer.json")));
+}
+
+TEST(Status, odd_answers_do_no_harm) {
+    EXPECT_EQ(ask({"status"}, "{\"ok\":true}\n").code, 0);
+    EXPECT_EQ(ask({"status"}, "{\"ok\":true,\"events\":[1,{\"name\":2,\"histogram\":{}}],\"cost\":[]}\n").code, 0);
+    EXPECT_EQ(ask({"status"}, "{\"ok\":tr\x1b\n").err,
+              "lagtrap: lagtrapd's answer is no JSON object: \"{\"ok\":tr\\x1b\"\n");
+    EXPECT_EQ(ask({"status"}, "").code, 1);
+    EXPECT_EQ(ask({"status"}, std::string(100, '[')).code, 1);
+    EXPECT_EQ(ask({"status"}, std::string(5 << 20, ' ')).err, "lagtrap: lagtrapd's answer is longer than 4 MiB\n");
+}
+
+TEST(Status, says_how_to_start_the_daemon) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder.string("socket");
+    const auto outcome = test::run_lagtrap({"status", "--socket", path});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err, "lagtrap: lagtrapd is not running: nothing listens at " + path +
+                               "; start it with \"systemctl start lagtrapd\", or name its socket with --socket\n");
+    const auto too_long = test::run_lagtrap({"status", "--socket", "/" + std::string(200, 'x')});
+    EXPECT_EQ(too_long.err, "lagtrap: the socket's path has 201 bytes; the system allows 107\n");
+}
+
+TEST(Control, sends_what_it_is_told) {
+    std::string request;
+    EXPECT_EQ(ask({"trigger", "query"}, "{\"ok\":true}\n", &request).out,
+              "recording for query; \"lagtrap status\" shows when it is done\n");
+    EXPECT_EQ(boost::json::parse(request), boost::json::parse(R"({"command":"trigger","event":"query"})"));
+    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: the recording begins\n");
+    EXPECT_EQ(request, "{\"command\":\"approve\"}");
+    EXPECT_EQ(ask({"decline", "--json"}, "{\"ok\":true,\"event\":\"query\"}\n", &request).out,
+              "{\"ok\":true,\"event\":\"query\"}\n");
+    EXPECT_EQ(request, "{\"command\":\"decline\"}");
+    const auto refused = ask({"approve"}, "{\"ok\":false,\"error\":\"no breach waits for an answer\"}\n");
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_EQ(refused.err, "lagtrap: no breach waits for an answer\n");
+    EXPECT_EQ(test::run_lagtrap({"trigger"}).code, 2);
+}
+
+TEST(Percentile, lies_within_its_bucket) {
+    const std::vector<cli::HistogramBucket> histogram{{0, 100, 50}, {100, 200, 0}, {200, 400, 50}};
+    EXPECT_EQ(cli::percentile_ns(histogram, 0.25), 50);
+    EXPECT_EQ(cli::percentile_ns(histogram, 0.5), 100);
+    EXPECT_EQ(cli::percentile_ns(histogram, 0.75), 300);
+    EXPECT_EQ(cli::percentile_ns(histogram, 1.0), 400);
+    EXPECT_EQ(cli::percentile_ns({}, 0.5), 0);
+    EXPECT_EQ(cli::percentile_ns({{5, 1, 10}}, 0.5), 0);
+}
+
+}  // namespace
+}  // namespace lagtrap

@@ -1,0 +1,219 @@
+#include <fstream>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/cli/cli_test.hpp"
+#include "trace/bundle.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap {
+namespace {
+
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+
+const boost::json::object* find_function(const boost::json::value& list, std::string_view name) {
+    for (const auto& entry : list.as_array()) {
+        if (entry.at("name").as_string() == name) return &entry.as_object();
+    }
+    return nullptr;
+}
+
+// A query that spends 40 ms in its planner and then waits 200 ms for a lock whose holder burns CPU, with other
+// delays after it and a busy neighbour.
+TraceBuilder locked_query() {
+    TraceBuilder builder(1000 * ms);
+    builder.process(400, "/usr/lib/postgresql/15/bin/postgres").thread(400, 400, "postgres");
+    builder.process(500, "/opt/nightly/report --all").thread(500, 500, "report").thread(500, 501, "lock-holder");
+    builder.off_cpu(0, 500, 500,
+                    {"_start", "main", "wait_for_work", "k:do_syscall_64", "k:do_epoll_wait", "k:schedule"});
+    builder.switched(1 * ms, 0, 0, 0, 400).switched(2 * ms, 1, 0, 0, 501);
+    builder.samples(10 * ms, 60 * ms, 0, 400, 400, {"_start", "main", "exec_simple_query", "plan_query", "add_path"});
+    builder.samples(10 * ms, 260 * ms, 1, 500, 501, {"clone3", "start_thread", "merge_rows", "planted_lock_holder"});
+    builder.switched(60 * ms, 0, 400, 1, 0);
+    builder.off_cpu(60 * ms, 400, 400,
+                    {"_start", "main", "exec_simple_query", "run_plan", "LockAcquire", "pthread_mutex_lock",
+                     "k:do_syscall_64", "k:__x64_sys_futex", "k:futex_wait", "k:schedule"});
+    builder.waking(260 * ms, 1, 501, 400).switched(262 * ms, 0, 0, 0, 400).switched(300 * ms, 1, 501, 1, 0);
+    builder.off_cpu(300 * ms, 500, 501, {"clone3", "start_thread", "nap", "k:do_nanosleep", "k:schedule"});
+    builder.switched(400 * ms, 0, 400, 1, 0);
+    builder.off_cpu(400 * ms, 400, 400, {"_start", "main", "read_command", "k:do_syscall_64", "k:tcp_recvmsg"});
+    auto query = TraceBuilder::delay(1, "query", 20 * static_cast<std::int64_t>(ms), 250 * ms, 50 * ms, 400, 400);
+    query.process = query.thread = "postgres";
+    query.program = "/usr/lib/postgresql/15/bin/postgres";
+    query.program_version = "15.14-0+deb12u1";
+    query.stages = {{"parse", ms / 2, 400}, {"plan", 2 * ms, 400}, {"execute", 38 * ms, 400}};
+    query.first = true;
+    builder.run(query);
+    for (std::uint64_t i = 0; i < 7; ++i) {
+        auto other = TraceBuilder::delay(2 + i, "query", static_cast<std::int64_t>((400 + 10 * i) * ms), (60 + i) * ms,
+                                         50 * ms, 400, 400);
+        other.process = "postgres";
+        other.thread = "postgres";
+        builder.run(other);
+    }
+    return builder;
+}
+
+// Of 300 ms the first 50 lie before the recording, which the deadline began; it had not ended.
+TraceBuilder open_run() {
+    TraceBuilder builder(250 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
+    builder.samples(0, 240 * ms, 0, 10, 10, {"main", "spin_forever", "k:asm_exc_page_fault", "k:clear_page_rep"});
+    auto delay = TraceBuilder::delay(1, "never", -50 * static_cast<std::int64_t>(ms), 300 * ms, 50 * ms, 10, 10);
+    delay.process = delay.thread = "app";
+    delay.open = delay.first = true;
+    builder.run(delay);
+    builder.system.quality.samples_lost = 12;
+    builder.system.quality.switches_lost = 1234567;
+    builder.system.partial = true;
+    return builder;
+}
+
+TEST(Report, explains_a_lock_on_one_screen) {
+    const test::TemporaryFolder folder;
+    test::write_capture(locked_query(), folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    test::expect_text(outcome.out, "report_lock.txt");
+    std::istringstream lines(outcome.out);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80) << line;
+    EXPECT_LE(count, 55);
+}
+
+TEST(Report, says_what_is_unknown_and_lost) {
+    const test::TemporaryFolder folder;
+    test::write_capture(open_run(), folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    test::expect_text(outcome.out, "report_open.txt");
+}
+
+TEST(Report, shows_a_recording_without_delays) {
+    const test::TemporaryFolder folder;
+    TraceBuilder builder(100 * ms);
+    builder.system.trigger_reason = "manual";
+    builder.system.trigger_event = "query";
+    test::write_capture(builder, folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    test::expect_text(outcome.out, "report_nothing.txt");
+}
+
+TEST(Report, gives_json_with_shares) {
+    const test::TemporaryFolder folder;
+    test::write_capture(locked_query(), folder.path());
+    const auto outcome = test::run_lagtrap({"report", "--json", "--delay", "1", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto report = boost::json::parse(outcome.out);
+    ASSERT_EQ(report.at("delays").as_array().size(), 1);
+    const auto& delay = report.at("delays").at(0);
+    EXPECT_EQ(delay.at("event").as_string(), "query");
+    EXPECT_EQ(delay.at("split").at("blocked_ns").to_number<std::uint64_t>(), 200 * ms);
+    EXPECT_EQ(delay.at("split").at("blocked").at(0).at("reason").as_string(), "lock (futex)");
+    const auto* function = find_function(delay.at("functions"), "LockAcquire");
+    ASSERT_NE(function, nullptr);
+    EXPECT_NEAR(function->at("share").to_number<double>(), 0.8, 0.001);
+    const auto& holder = delay.at("wakers").at(0);
+    EXPECT_EQ(holder.at("thread").as_string(), "lock-holder");
+    const auto* held = find_function(holder.at("functions"), "planted_lock_holder");
+    ASSERT_NE(held, nullptr);
+    EXPECT_NEAR(held->at("share").to_number<double>(), 1.0, 0.001);
+    EXPECT_EQ(report.at("runs").at("query").at("delays").to_number<int>(), 8);
+}
+
+TEST(Report, delays_are_chosen_by_number) {
+    const test::TemporaryFolder folder;
+    test::write_capture(locked_query(), folder.path());
+    const auto third = test::run_lagtrap({"report", "--delay", "3", folder.path().string()});
+    EXPECT_THAT(third.out, testing::StartsWith("query took 61.0 ms"));
+    const auto none = test::run_lagtrap({"report", "--delay", "9", folder.path().string()});
+    EXPECT_EQ(none.code, 1);
+    EXPECT_EQ(none.err, "lagtrap: there is no delay 9; the recording has 8\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "--delay", "0", folder.path().string()}).code, 1);
+    EXPECT_EQ(test::run_lagtrap({"report", "--delay", "x", folder.path().string()}).code, 2);
+}
+
+TEST(Report, reads_bundles_and_finds_them_in_the_spool) {
+    const test::TemporaryFolder folder;
+    const TraceBuilder builder = locked_query();
+    test::write_capture(builder, folder.path() / "capture");
+    std::filesystem::create_directories(folder.path() / "spool/sent");
+    const auto bundle =
+        trace::write_bundle(folder.path() / "capture", builder.system.session_id, folder.path() / "spool/sent");
+    ASSERT_TRUE(bundle) << bundle.error().message;
+    const std::string spool = folder.string("spool");
+    const auto by_file = test::run_lagtrap({"report", bundle->path.string()});
+    EXPECT_EQ(by_file.code, 0) << by_file.err;
+    test::expect_text(by_file.out, "report_lock.txt");
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool}).out, by_file.out);
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0c1c5e"}).out, by_file.out);
+
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0"}).err,
+              "lagtrap: \"3f0\" is neither a file nor long enough for a session's id; give 4 characters or more\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
+              "lagtrap: there is no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins so\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
+              "lagtrap: there is no bundle in the spool " + folder.string("none") +
+                  "; name a file, or another spool with --spool\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err, "lagtrap: there is no file ./nothing.pftrace\n");
+}
+
+TEST(Report, refuses_damaged_recordings) {
+    const test::TemporaryFolder folder;
+    test::write_capture(locked_query(), folder.path());
+    std::ofstream(folder.path() / "trace.pftrace") << "\x0a\x7fnot a trace";
+    const auto trace = test::run_lagtrap({"report", folder.path().string()});
+    EXPECT_EQ(trace.code, 1);
+    EXPECT_THAT(trace.err, testing::HasSubstr("the trace is damaged"));
+    std::ofstream(folder.path() / "system.xml") << "<wrong/>";
+    const auto system = test::run_lagtrap({"report", folder.path().string()});
+    EXPECT_EQ(system.code, 1);
+    EXPECT_THAT(system.err, testing::HasSubstr("reading the system file of"));
+    std::ofstream(folder.path() / "x.lagtrap.tar.zst") << "no archive";
+    EXPECT_EQ(test::run_lagtrap({"report", folder.string("x.lagtrap.tar.zst")}).code, 1);
+}
+
+TEST(Report, shows_no_control_characters_of_names) {
+    const test::TemporaryFolder folder;
+    TraceBuilder builder(100 * ms);
+    builder.process(10, "/bin/evil").thread(10, 10, "evil\x1b]0;gotcha\x07").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(10 * ms, 50 * ms, 0, 10, 10, {"main", "fn\x1b[2J"});
+    auto delay = TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 40 * ms, 5 * ms, 10, 10);
+    delay.process = "a\nb";
+    builder.run(delay);
+    test::write_capture(builder, folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+    EXPECT_EQ(outcome.out.find('\x07'), std::string::npos);
+}
+
+TEST(Export, writes_every_form) {
+    const test::TemporaryFolder folder;
+    const TraceBuilder builder = locked_query();
+    const std::string capture = folder.string("capture");
+    test::write_capture(builder, capture);
+    test::expect_text(test::run_lagtrap({"export", capture}).out, "folded_on_cpu.txt");
+    test::expect_text(test::run_lagtrap({"export", "--off-cpu", capture}).out, "folded_off_cpu.txt");
+    EXPECT_EQ(test::run_lagtrap({"export", "--off-cpu", "--delay", "1", capture}).out,
+              "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
+              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k] 200000\n");
+    EXPECT_EQ(test::run_lagtrap({"export", "--format", "pftrace", capture}).out, builder.trace());
+    EXPECT_EQ(test::run_lagtrap({"export", "--format", "system", capture}).out,
+              trace::write_system_file(builder.system));
+
+    const auto to_file = test::run_lagtrap({"export", "--format", "pftrace", "-o", folder.string("t"), capture});
+    EXPECT_EQ(to_file.code, 0) << to_file.err;
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / "t"), builder.trace().size());
+    EXPECT_EQ(test::run_lagtrap({"export", "--format", "gif", capture}).code, 2);
+    EXPECT_EQ(test::run_lagtrap({"export", "--delay", "99", capture}).code, 1);
+    EXPECT_EQ(test::run_lagtrap({"export", "-o", folder.string("no/such/folder"), capture}).code, 1);
+}
+
+}  // namespace
+}  // namespace lagtrap
