@@ -202,21 +202,22 @@ class MachineCheck {
                                     fmt::format("the kernel has no tracepoint {}", shortened(full_name)),
                                     "expected one of its tracepoints", did_you_mean(nearest_name(full_name, near)));
         }
-        const std::vector<std::string> fields = tracefs_->fields(marker.provider, marker.name);
-        if (fields.empty()) return;
-        check_field(marker.key, "key", source.key_place, full_name, fields);
-        check_field(source.begin_time, "begin-time", source.begin_time_place, full_name, fields);
+        const auto fields = tracefs_->number_fields(marker.provider, marker.name);
+        if (!fields) return;
+        check_field(marker.key, "key", source.key_place, full_name, *fields);
+        check_field(source.begin_time, "begin-time", source.begin_time_place, full_name, *fields);
     }
 
     void check_field(const std::optional<ArgumentRef>& argument, std::string_view name, Place place,
                      const std::string& tracepoint, const std::vector<std::string>& fields) {
         if (!argument || std::find(fields.begin(), fields.end(), argument->field) != fields.end()) return;
         std::string list;
-        for (const std::string& field : fields) list += (list.empty() ? "" : ", ") + field;
+        for (const std::string& field : fields) list += (list.empty() ? "" : ", ") + printable(field);
         diagnostics_.add(
             place,
-            fmt::format("{} is {}, which is no field of {}", name, in_quotes(argument->field), shortened(tracepoint)),
-            "expected one of " + list, did_you_mean(nearest_name(argument->field, fields)));
+            fmt::format("{} is {}, which is no number in {}", name, in_quotes(argument->field), shortened(tracepoint)),
+            fields.empty() ? fmt::format("expected no {}", name) : "expected one of " + list,
+            did_you_mean(nearest_name(argument->field, fields)));
     }
 
     Diagnostics& diagnostics_;

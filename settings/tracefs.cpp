@@ -21,13 +21,14 @@ std::vector<std::string> folders_in(const fs::path& folder) {
     return names;
 }
 
-// "fd" of "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"
-std::string field_name(std::string_view line) {
+// "fd" of "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"; nothing for arrays ("char rwbs[10]") and
+// strings ("__data_loc char[] cmd"), which are no numbers.
+std::string number_field(std::string_view line) {
     const std::size_t start = line.find("field:");
     if (start == std::string_view::npos) return {};
-    std::string_view declaration = line.substr(start, line.find(';') - start);
-    declaration = declaration.substr(0, declaration.find('['));
-    return std::string(declaration.substr(declaration.find_last_of(" *") + 1));
+    const std::string_view declaration = line.substr(start, line.find(';') - start);
+    if (declaration.find('[') != std::string_view::npos) return {};
+    return std::string(declaration.substr(declaration.find_last_of(" *:") + 1));
 }
 
 }  // namespace
@@ -50,15 +51,15 @@ std::vector<std::string> Tracefs::categories() const { return folders_in(events_
 
 std::vector<std::string> Tracefs::names(std::string_view category) const { return folders_in(events_ / category); }
 
-std::vector<std::string> Tracefs::fields(std::string_view category, std::string_view name) const {
+std::optional<std::vector<std::string>> Tracefs::number_fields(std::string_view category, std::string_view name) const {
     const auto format = read_file(events_ / category / name / "format", format_bytes_limit);
+    if (!format) return {};
     std::vector<std::string> fields;
-    if (!format) return fields;
     std::string_view rest = *format;
     while (!rest.empty()) {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        const std::string field = field_name(line);
+        const std::string field = number_field(line);
         if (!field.empty() && !field.starts_with("common_")) fields.push_back(field);
     }
     return fields;

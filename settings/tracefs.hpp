@@ -18,8 +18,9 @@ class Tracefs {
     // Sorted names; empty for an unknown category.
     [[nodiscard]] std::vector<std::string> categories() const;
     [[nodiscard]] std::vector<std::string> names(std::string_view category) const;
-    // A tracepoint's own fields, without those common to all; empty where they can not be read.
-    [[nodiscard]] std::vector<std::string> fields(std::string_view category, std::string_view name) const;
+    // A tracepoint's own fields that are numbers, without those common to all; nothing where they can not be read.
+    [[nodiscard]] std::optional<std::vector<std::string>> number_fields(std::string_view category,
+                                                                        std::string_view name) const;
 
   private:
     explicit Tracefs(std::filesystem::path events) : events_(std::move(events)) {}

@@ -87,7 +87,8 @@ class Tracepoints : public testing::Test {
             "\tfield:int __syscall_nr;\toffset:8;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
         add("block", "block_rq_issue",
             "\tfield:dev_t dev;\toffset:8;\n\tfield:sector_t sector;\toffset:16;\n\tfield:char "
-            "rwbs[10];\toffset:34;\n");
+            "rwbs[10];\toffset:34;\n\tfield:__data_loc char[] cmd;\toffset:44;\n\tfield:struct page * "
+            "page;\toffset:48;\n");
     }
     ~Tracepoints() override { std::filesystem::remove_all(root_); }
 
@@ -122,7 +123,7 @@ class Tracepoints : public testing::Test {
 TEST_F(Tracepoints, AreFound) {
     EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync'", "tracepoint='syscalls:sys_exit_fsync'"), "");
     EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync' key='fd'",
-                            "tracepoint='block:block_rq_issue' key='rwbs'", "<key/>"),
+                            "tracepoint='block:block_rq_issue' key='sector'", "<key/>"),
               "");
 }
 
@@ -144,9 +145,17 @@ TEST_F(Tracepoints, FieldsMustExist) {
                                                "tracepoint='block:block_rq_issue' key='sector'", "<key/>");
     EXPECT_THAT(
         problems,
-        AllOf(
-            HasSubstr("key is \"df\", which is no field of syscalls:sys_enter_fsync; expected one of __syscall_nr, fd"),
-            HasSubstr("begin-time is \"when\", which is no field"), Not(HasSubstr("sector\""))));
+        AllOf(HasSubstr(
+                  "key is \"df\", which is no number in syscalls:sys_enter_fsync; expected one of __syscall_nr, fd"),
+              HasSubstr("begin-time is \"when\", which is no number"), Not(HasSubstr("sector\""))));
+}
+
+TEST_F(Tracepoints, ArraysAndStringsAreNoKeys) {
+    const std::string problems = check_markers("tracepoint='block:block_rq_issue' key='rwbs'",
+                                               "tracepoint='syscalls:sys_enter_fsync' key='fd'", "<key/>");
+    EXPECT_THAT(
+        problems,
+        HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue; expected one of dev, sector, page\n"));
 }
 
 TEST_F(Tracepoints, AreNotJudgedWhereTracefsCanNotBeRead) {
