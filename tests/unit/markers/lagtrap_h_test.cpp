@@ -179,7 +179,7 @@ TEST_F(Markers, AreReadByReadelf) {
 
 // Two files with inline functions and templates in common, and a shared library that has them too.
 TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
-    const std::string kinds[] = {"-O0", "-O2", "-O3 -funroll-loops", "-O2 -ffunction-sections -Wl,--gc-sections",
+    const std::string kinds[] = {"-O0", "-O3 -funroll-loops", "-O2 -ffunction-sections -Wl,--gc-sections",
                                  "-O2 -fno-pie -no-pie"};
     for (const std::string compiler : {LAGTRAP_GXX, LAGTRAP_CLANGXX}) {
         build(compiler + " -std=c++17 -O2 -fPIC -shared", kData + "library.cpp", "library.so");
