@@ -62,7 +62,8 @@ enum lagtrap_run_flags {
     LAGTRAP_RUN_ABANDONED = 16,    /* its thread or process is gone, or a new begin took its place */
 };
 
-/* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. */
+/* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. A record
+ * ends after the stages that were hit: its size is that of the fields before them and of stage_count stages. */
 struct lagtrap_run {
     struct lagtrap_record header; /* at_ns = end_ns */
     __u64 begin_ns;

@@ -64,14 +64,14 @@ def require_bpf():
 class Daemon:
     """A lagtrapd with settings, a spool and a control socket of its own in a temporary folder."""
 
-    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more=""):
+    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))
         os.chmod(self.folder, 0o755)
         self.spool = self.folder / "spool"
         self.socket_path = self.folder / "control.sock"
         self.settings_path = self.folder / "settings.xml"
         self.log_path = self.folder / "lagtrapd.log"
-        self.recording, self.more = recording, more
+        self.recording, self.more, self.options = recording, more, options
         self.write_settings(events)
         self.process = None
 
@@ -101,7 +101,7 @@ class Daemon:
             notify.settimeout(0.1)
             with open(self.log_path, "ab") as log:
                 self.process = subprocess.Popen(
-                    [LAGTRAPD, "--settings", self.settings_path], stdout=log, stderr=log,
+                    [LAGTRAPD, "--settings", self.settings_path, *self.options], stdout=log, stderr=log,
                     env={**os.environ, "NOTIFY_SOCKET": notify_path})
 
             def ready():

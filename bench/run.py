@@ -1,0 +1,281 @@
+"""The benchmarks: python3 bench/run.py [NAME...]. Prints a table of figure, peer and ratio; writes nothing.
+
+Machines are shared and noisy, so a figure is a median over alternating rounds, and what counts is its ratio to the
+peer of the same rounds.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from xml.etree import ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "integration"))
+from lagtrap_test import BURST, BUILD_DIR, Daemon, PLANTED, Watched, check, library_event, wait_for  # noqa: E402
+
+MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
+TICKS = os.sysconf("SC_CLK_TCK")
+rows = []
+
+
+def row(figure, value, peer="", ratio="", wanted=""):
+    rows.append((figure, value, peer, ratio, wanted))
+    print(f"  {figure}: {value}" + (f"; peer {peer}" if peer else "") + (f"; ratio {ratio}" if ratio else ""), flush=True)
+
+
+def burst(pairs, threads=1, event="tick"):
+    with Watched(BURST, "--threads", threads, "--pairs", pairs, "--event", event, "--wait") as program:
+        return program.go().result()
+
+
+def pair_ns(pairs=400_000):
+    result = burst(pairs)
+    return result["seconds"] * 1e9 / result["pairs"]
+
+
+class Bpftrace:
+    """The same pairing as a bpftrace script: a start time by thread, a histogram at the end."""
+
+    SCRIPT = ("usdt:{0}:lagtrap:tick__begin {{ @start[tid] = nsecs; }} "
+              "usdt:{0}:lagtrap:tick__end /@start[tid]/ {{ @duration = hist(nsecs - @start[tid]); delete(@start[tid]); }}")
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["bpftrace", "-e", self.SCRIPT.format(BURST.resolve())],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        check("Attaching" in self.process.stdout.readline(), "bpftrace does not attach")
+        time.sleep(2)  # bpftrace does not say when it has attached
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        output, _ = self.process.communicate(timeout=60)
+        check("@duration" in output, "bpftrace counted nothing")
+
+
+def bench_marker():
+    """Begin and end through USDT, armed, under the threshold, against the same pair in bpftrace."""
+    bare, armed, peer = [], [], []
+    for _ in range(5):
+        bare.append(pair_ns())
+        with Daemon(library_event("tick", BURST, "10s")):
+            armed.append(pair_ns())
+        with Bpftrace():
+            peer.append(pair_ns())
+    ours, theirs = (statistics.median(times) - statistics.median(bare) for times in (armed, peer))
+    row("begin+end pair, armed, under the threshold", f"{ours:.0f} ns", f"bpftrace {theirs:.0f} ns", f"{ours / theirs:.2f}", "0.7 or less")
+    row("begin+end pair, nobody listens", f"{statistics.median(bare):.1f} ns")
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resident_mib(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+
+
+def bench_idle():
+    """The daemon with 20 armed events and no hits."""
+    events = "".join(library_event("tick", BURST, f"{50 + i}ms").replace('name="tick"', f'name="tick_{i}"').replace(
+        f'<library binary="{BURST.resolve()}"></library>',
+        f'<begin usdt="lagtrap:tick__begin" binary="{BURST.resolve()}"/><end usdt="lagtrap:tick__end" binary="{BURST.resolve()}"/>')
+        for i in range(20))
+    with Daemon(events) as daemon:
+        before, seconds = cpu_seconds(daemon.process.pid), 60
+        time.sleep(seconds)  # the length of the measurement
+        used = cpu_seconds(daemon.process.pid) - before
+        row("daemon idle, 20 armed events", f"{100 * used / seconds:.3f} % of a CPU", wanted="under 0.1 %")
+        row("memory of the same", f"{resident_mib(daemon.process.pid):.1f} MiB", wanted="under 40 MB")
+
+
+def bench_count():
+    """As many runs as two threads can make in 10 s, every one armed and counted."""
+    with Daemon(library_event("tick", BURST, "10s")) as daemon:
+        with Watched(BURST, "--threads", 2, "--seconds", 10, "--event", "tick", "--wait") as program:
+            sent = program.go().result()["pairs"]
+        event = daemon.event("tick")
+        counted = sum(bucket["count"] for bucket in event["histogram"])
+        row("runs counted of those sent in 10 s by two threads", f"{counted} + {event['lost']} lost of {sent}",
+            ratio=f"{(counted + event['lost']) / sent:.6f}", wanted="1, lost 0")
+        row("the same, a second", f"{sent / 10:.0f} runs/s")
+
+
+def bench_breach():
+    """How late a deadline is noticed, and how soon recording begins after that."""
+    late, begin = [], []
+    with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="10000"') as daemon:
+        for done in range(1, 22):
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
+            with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 60, "--wait") as program:
+                program.go().result()
+            daemon.wait_for_bundles(done)
+        for bundle in daemon.bundles():
+            system = ElementTree.fromstring(member(bundle, "system.xml"))
+            late.append(noticed_late_ns(system))
+        begin = [duration_ns(text) for text in re.findall(r": ([0-9.]+ \w+) after the breach", daemon.log())]
+    row("deadline noticed late by, median", f"{statistics.median(late) / 1e3:.0f} us, worst {max(late) / 1e3:.0f} us", wanted="at most 2 ms")
+    row("recording begins after the breach is reported, median", f"{statistics.median(begin) / 1e3:.0f} us", wanted="at most 1 ms")
+
+
+def member(bundle, name):
+    return subprocess.run(["tar", "--zstd", "-xOf", bundle, name], capture_output=True, check=True).stdout
+
+
+def noticed_late_ns(system):
+    """From the deadline of the run that started the recording to the moment it was noticed."""
+    first = next(delay for delay in system.iter("delay") if delay.get("first") == "true")
+    breach_ns = int(next(system.iter("trigger")).get("breach-boottime-ns"))
+    return breach_ns - int(first.get("begin-ns")) - int(first.get("threshold-ns"))
+
+
+def duration_ns(text):
+    number, unit = text.split()
+    return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+class Redis:
+    """redis-server under redis-benchmark: a load that uses both CPUs and switches often."""
+
+    PORT = "7380"
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="lagtrap-bench-")
+        self.server = subprocess.Popen(["redis-server", "--port", self.PORT, "--save", "", "--dir", self.folder],
+                                       stdout=subprocess.DEVNULL)
+        wait_for(lambda: self.cli("ping") == "PONG\n", "redis")
+        self.load = subprocess.Popen(["redis-benchmark", "-p", self.PORT, "-c", "20", "-t", "set,get", "-l", "-q"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: self.commands() > 10000, "the load")
+        return self
+
+    def __exit__(self, *_):
+        for process in (self.load, self.server):
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def cli(self, *words):
+        return subprocess.run(["redis-cli", "-p", self.PORT, *words], capture_output=True, text=True).stdout
+
+    def commands(self):
+        found = re.search(r"total_commands_processed:(\d+)", self.cli("info", "stats"))
+        return int(found[1]) if found else 0
+
+    def rate(self, seconds):
+        before, begun = self.commands(), time.monotonic()
+        time.sleep(seconds)  # the length of the measurement
+        return (self.commands() - before) / (time.monotonic() - begun)
+
+
+class Perf:
+    """What one would run by hand for the same: samples with stacks, and scheduling."""
+
+    def __init__(self, folder, seconds):
+        self.files = [pathlib.Path(folder) / "samples.data", pathlib.Path(folder) / "sched.data"]
+        self.commands = [["perf", "record", "-a", "-g", "-F", "999", "-o", self.files[0], "--", "sleep", str(seconds)],
+                         ["perf", "sched", "record", "-o", self.files[1], "--", "sleep", str(seconds)]]
+
+    def start(self):
+        self.processes = [subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                          for command in self.commands]
+
+    def finish(self):
+        for process in self.processes:
+            process.wait(timeout=120)
+        return sum(file.stat().st_size for file in self.files)
+
+
+def capture_under_load(seconds):
+    """A daemon whose captures of `seconds` stay unmerged, so that the merge can be measured by itself."""
+    return Daemon(library_event("tick", BURST, "10s", f"{seconds}s"), 'cool-down="1ms" captures-per-hour="1000"',
+                  options=("--merge-program", "/bin/false"))
+
+
+def merge(capture):
+    """Runs lagtrap-merge; what it says, with its own clock and memory."""
+    with tempfile.TemporaryDirectory() as output:
+        begun = time.monotonic()
+        process = subprocess.Popen([MERGE, capture, output], stdout=subprocess.PIPE)
+        said = json.loads(process.stdout.read())
+        usage = os.wait4(process.pid, 0)[2]
+        process.returncode = 0
+        return {"seconds": time.monotonic() - begun, "memory_mib": usage.ru_maxrss / 1024,
+                "bundle_bytes": pathlib.Path(said["bundle"]).stat().st_size}
+
+
+def wait_for_captures(daemon, count):
+    def ended():
+        status = daemon.status()
+        return status["captures"]["failed"] >= count and status["state"] in ("waiting", "cooling-down")
+    wait_for(ended, "the capture's end", 120)
+    return sorted((daemon.spool / "captures").iterdir(), key=lambda path: path.stat().st_mtime)
+
+
+def bench_capture():
+    """A capture of 4 s under load: loss of throughput, size and merge time, against perf doing the same."""
+    base, ours, theirs, perf_bytes, merged = [], [], [], [], []
+    with Redis() as redis, capture_under_load(4) as daemon, tempfile.TemporaryDirectory() as folder:
+        for done in range(1, 4):
+            base.append(redis.rate(4))
+            daemon.ask("trigger", event="tick")
+            ours.append(redis.rate(3.8))
+            captures = wait_for_captures(daemon, done)
+            perf = Perf(folder, 4)
+            perf.start()
+            theirs.append(redis.rate(3.8))
+            perf_bytes.append(perf.finish())
+            merged.append(merge(captures[-1]))
+    loss = 100 * (1 - statistics.median(ours) / statistics.median(base))
+    perf_loss = 100 * (1 - statistics.median(theirs) / statistics.median(base))
+    row("throughput lost during a capture under load", f"{loss:.1f} %", f"perf record and perf sched record {perf_loss:.1f} %",
+        f"{loss / perf_loss:.2f}" if perf_loss > 0 else "", "no more than perf")
+    size, perf_size = statistics.median(m["bundle_bytes"] for m in merged), statistics.median(perf_bytes)
+    row("bundle of 4 s under load", f"{size / 1e6:.2f} MB", f"two perf files {perf_size / 1e6:.1f} MB", f"{size / perf_size:.3f}", "0.1 or less")
+    row("merge of 4 s under load", f"{statistics.median(m['seconds'] for m in merged):.2f} s", wanted="under 2 s")
+    row("memory of the merge", f"{max(m['memory_mib'] for m in merged):.0f} MiB", wanted="under 256 MB")
+
+
+def bench_merge():
+    """How the merge grows with the length of the capture."""
+    figures = {}
+    with Redis():
+        for seconds in (4, 15, 60):
+            with capture_under_load(seconds) as daemon:
+                daemon.ask("trigger", event="tick")
+                figures[seconds] = merge(wait_for_captures(daemon, 1)[-1])
+    for seconds, figure in figures.items():
+        row(f"merge of {seconds} s under load", f"{figure['seconds']:.2f} s, {figure['memory_mib']:.0f} MiB",
+            ratio=f"{figure['seconds'] / seconds:.3f} s a second", wanted="linear, under 256 MB")
+
+
+BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
+           "capture": bench_capture, "merge": bench_merge}
+
+
+def print_table():
+    print("\n| figure | measured | peer, same run | ratio | wanted |\n|---|---|---|---|---|")
+    for columns in rows:
+        print("| " + " | ".join(columns) + " |")
+
+
+def main():
+    chosen = sys.argv[1:] or list(BENCHES)
+    for name in chosen:
+        if name not in BENCHES:
+            sys.exit(f"there is no benchmark \"{name}\"; there are {', '.join(BENCHES)}")
+    for name in chosen:
+        print(f"{name}: {BENCHES[name].__doc__}", flush=True)
+        BENCHES[name]()
+    print_table()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The daemon's life: settings reloaded, questions asked, limits kept, captures recovered, odd neighbours."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run,
+                          wait_for)
+
+CROWD = BUILD_DIR / "tests" / "integration" / "programs" / "crowd"
+
+
+def slow_run(milliseconds=120):
+    with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", milliseconds, "--wait") as program:
+        return program.go().result()
+
+
+def settings_are_checked():
+    with Daemon(library_event("work", PLANTED, "50ms")) as daemon:
+        good = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True)
+        check(good.returncode == 0, good.stderr)
+        daemon.write_settings('<event name="x" threshold="5sx" trace-length="1s"><function name="f" binary="/nowhere"/></event>')
+        bad = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True)
+        check(bad.returncode != 0, "bad settings were accepted")
+        check("5sx" in bad.stderr and "/nowhere" in bad.stderr, f"not all errors are told: {bad.stderr}")
+        check(f"{daemon.settings_path}:" in bad.stderr, f"no place is told: {bad.stderr}")
+
+
+def reload_good_and_bad():
+    with Daemon(library_event("work", PLANTED, "10s")) as daemon:
+        slow_run(20)
+        runs = daemon.event("work")["runs"]
+        check(runs > 0, "no run was counted")
+        loaded = daemon.status()["settings"]["loaded_realtime_ns"]
+        daemon.write_settings('<event name="work" threshold="0ms"/>')
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: daemon.status()["settings"]["reload_error"], "the bad settings to be refused")
+        check(daemon.status()["settings"]["loaded_realtime_ns"] == loaded, "bad settings came into force")
+        check(daemon.event("work")["threshold_ns"] == 10_000_000_000, "the threshold changed")
+        slow_run(20)
+        check(daemon.event("work")["runs"] == 2 * runs, "the old settings no longer count")
+
+        daemon.write_settings(library_event("work", PLANTED, "50ms", "100ms"))
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the good settings")
+        check(daemon.status()["settings"]["reload_error"] == "", "the error is still shown")
+        check(daemon.event("work")["runs"] == 2 * runs, "the counters were lost")
+        slow_run()
+        daemon.wait_for_bundles(1)
+
+
+def confirm_is_asked():
+    event = library_event("work", PLANTED, "50ms", "100ms")
+    with Daemon(event, more='<confirm wait="60s"/>') as daemon:
+        check(not daemon.ask("approve")["ok"], "an answer without a question was taken")
+        slow_run()
+        wait_for(lambda: daemon.status()["state"] == "confirming", "the question")
+        check(daemon.status()["pending"]["event"] == "work", "the question is about another event")
+        check(daemon.ask("decline")["ok"], "decline failed")
+        check(daemon.status()["captures"]["declined"] == 1 and not daemon.bundles(), "declined, and recorded")
+        wait_for(lambda: daemon.status()["state"] == "waiting", "the cool-down's end")
+        slow_run()
+        wait_for(lambda: daemon.status()["state"] == "confirming", "the second question")
+        check(daemon.ask("approve")["ok"], "approve failed")
+        daemon.wait_for_bundles(1)
+    with Daemon(event, more='<confirm wait="200ms"/>') as daemon:
+        slow_run()
+        daemon.wait_for_bundles(1)  # no answer means go
+
+
+def limits_are_kept():
+    event = library_event("work", PLANTED, "50ms", "100ms")
+    with Daemon(event, 'cool-down="1h" captures-per-hour="1000"') as daemon:
+        slow_run()
+        daemon.wait_for_bundles(1)
+        slow_run()
+        wait_for(lambda: daemon.status()["captures"]["skipped_cool_down"] == 1, "the skipped delay to be counted")
+        check(len(daemon.bundles()) == 1, "the cool-down was not kept")
+        check(daemon.ask("trigger", event="work")["ok"], "a person may record during the cool-down")
+        found = report(daemon.wait_for_bundles(2)[-1])
+    with Daemon(event, 'cool-down="1ms" captures-per-hour="1"') as daemon:
+        slow_run()
+        daemon.wait_for_bundles(1)
+        slow_run()
+        wait_for(lambda: daemon.status()["captures"]["skipped_hourly_limit"] == 1, "the skipped delay to be counted")
+        check(len(daemon.bundles()) == 1, "the hourly limit was not kept")
+    with Daemon(library_event("work", PLANTED, "50ms", "60s"), 'capture-size-limit="1MiB"') as daemon:
+        slow_run()
+        bundle = daemon.wait_for_bundles(1)[0]
+        found = report(bundle)
+        check(found["quality"]["truncated_by_size"], "the size limit is not told of")
+
+
+def trigger_by_hand():
+    with Daemon(library_event("work", PLANTED, "10s", "200ms")) as daemon:
+        wrong = daemon.ask("trigger", event="wrok")
+        check(not wrong["ok"] and "work" in wrong["error"], f"{wrong}")
+        check(daemon.ask("trigger", event="work")["ok"], "trigger failed")
+        check(not daemon.ask("trigger", event="work")["ok"], "two captures at once")
+        slow_run(20)
+        found = report(daemon.wait_for_bundles(1)[0])
+        check(found["trigger_reason"] == "manual" and found["delays"] == [], f"{found['trigger_reason']} {found['delays']}")
+        check(found["runs"]["work"]["runs"] > 0, "the runs of the capture are not in it")
+
+
+def breach_during_a_capture():
+    """Delays during a capture are listed with the first in the same system file."""
+    with Daemon(library_event("work", PLANTED, "50ms", "1s")) as daemon:
+        with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 120, "--wait") as one, \
+             Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 120, "--wait") as two:
+            one.go().result()
+            two.go().result()
+        delays = report(daemon.wait_for_bundles(1)[0])["delays"]
+        check(len(delays) == 2 and [delay["first"] for delay in delays] == [True, False], f"{delays}")
+
+
+def killed_daemon_leaves_a_bundle():
+    """kill -9 in the middle of a capture: the next start merges what was recorded, marked as partial."""
+    with Daemon(library_event("work", PLANTED, "50ms", "60s")) as daemon:
+        slow_run()
+        captures = daemon.spool / "captures"
+
+        def recorded():
+            return any(log.stat().st_size > 300_000 for log in captures.glob("*/kernel.log"))
+
+        wait_for(lambda: daemon.status()["state"] == "recording", "the recording")
+        with Watched(PLANTED, "--kind", "cpu", "--fast", 50000, "--slow-ms", 10, "--wait") as load:
+            load.go()
+            wait_for(recorded, "records on disk")
+        daemon.kill()
+        daemon.start()
+        bundle = daemon.wait_for_bundles(1)[0]
+        found = report(bundle)
+        check(found["quality"]["partial"], "the bundle is not marked as partial")
+        check_trace(bundle)
+        check(list(captures.iterdir()) == [], "the capture was left behind")
+
+
+def crowds_with_odd_names():
+    """10,000 threads, and 500 processes that exit during the capture, with names that could garble a report."""
+    with Daemon(library_event("work", PLANTED, "50ms", "2s")) as daemon:
+        with Watched(CROWD, "threads", 10000), Watched(CROWD, "exits", 500) as exits:
+            slow_run()
+            wait_for(lambda: daemon.status()["state"] == "recording", "the recording")
+            check(exits.go().result()["exits"] == 500, "not all processes ran")
+            bundle = daemon.wait_for_bundles(1, seconds=180)[0]
+        summary = check_trace(bundle)
+        check(summary["threads"] >= 10000, f"{summary['threads']} threads in the trace")
+        check(summary["processes"] >= 500, f"{summary['processes']} processes in the trace")
+        text = subprocess.run([BUILD_DIR / "cli" / "lagtrap", "report", bundle], capture_output=True, timeout=120)
+        check(text.returncode == 0, text.stderr)
+        check(not any(byte < 32 and byte != 10 for byte in text.stdout), f"control characters in {text.stdout!r}")
+
+
+if __name__ == "__main__":
+    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, trigger_by_hand,
+        breach_during_a_capture, killed_daemon_leaves_a_bundle, crowds_with_odd_names)

@@ -1,0 +1,144 @@
+"""Events of each kind on real programs: what is paired, counted, caught."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+from lagtrap_test import BUILD_DIR, BURST, PLANTED, Daemon, Watched, check, library_event, report, run, wait_for
+
+PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
+REDIS = "/usr/bin/redis-server"
+
+
+def every_run_is_counted():
+    with Daemon(library_event("tick", BURST, "10s")) as daemon:
+        with Watched(BURST, "--threads", 2, "--pairs", 200000, "--event", "tick", "--wait") as program:
+            sent = program.go().result()["pairs"]
+        event = daemon.event("tick")
+        counted = sum(bucket["count"] for bucket in event["histogram"])
+        check(counted == sent and event["lost"] == 0, f"{counted} counted, {event['lost']} lost, {sent} sent")
+        check(event["begins"] == sent and event["unmatched_ends"] == 0, f"begins {event['begins']} of {sent}")
+        check(daemon.bundles() == [], "runs under the threshold made a bundle")
+
+
+def run_that_never_ends():
+    """Caught at its deadline, while it is open; and once, not again after every cool-down."""
+    with Daemon(library_event("work", PLANTED, "100ms", "200ms")) as daemon:
+        with Watched(PLANTED, "--kind", "never", "--fast", 5, "--slow-ms", 1, "--wait") as program:
+            program.go()
+            bundle = daemon.wait_for_bundles(1)[0]
+            found = report(bundle)
+            check(found["trigger_reason"] == "deadline", f"trigger {found['trigger_reason']}")
+            delay = found["delays"][0]
+            check(delay["open"] and delay["first"], f"the run is not shown as open: {delay}")
+            check(delay["duration_ns"] >= 300e6, f"open for {delay['duration_ns']} ns")
+            check(daemon.event("work")["open"] == 1, "the run is no longer open")
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the cool-down's end")
+            check(len(daemon.bundles()) == 1, "one run made several captures")
+        wait_for(lambda: daemon.event("work")["abandoned"] == 1, "the run of the dead program to be given up")
+
+
+def breach_at_the_end():
+    """breach="end": nothing happens while the run is open; its end is the breach."""
+    with Daemon(library_event("work", PLANTED, "50ms", "100ms", attributes='breach="end"')) as daemon:
+        with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 200, "--wait") as program:
+            told = program.go().result()
+        found = report(daemon.wait_for_bundles(1)[0])
+        check(found["trigger_reason"] == "end", f"trigger {found['trigger_reason']}")
+        delay = found["delays"][0]
+        check(abs(delay["duration_ns"] - told["slow_duration_ns"]) < 1e6, f"duration {delay['duration_ns']}")
+        check(delay["first"] and not delay["open"], f"{delay}")
+
+
+def tracepoint_event():
+    """A system call from its entry to its exit, keyed by thread, in one program only."""
+    scope = f'<scope binary="{pathlib.Path(sys.executable).resolve()}"/>'
+    event = (f'<event name="nap" threshold="100ms" trace-length="100ms">{scope}'
+             '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
+             '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
+    with Daemon(event) as daemon:
+        subprocess.run(["sleep", "0.3"], check=True)  # another program: out of scope
+        check(daemon.event("nap")["runs"] == 0, "a program out of scope was counted")
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.02); time.sleep(0.3)"], check=True)
+        found = report(daemon.wait_for_bundles(1)[0])
+        delay = found["delays"][0]
+        check(abs(delay["duration_ns"] - 300e6) < 50e6, f"the nap took {delay['duration_ns']} ns")
+        check(delay["split"]["blocked"][0]["reason"] == "sleep", f"{delay['split']['blocked']}")
+        check(daemon.event("nap")["runs"] == 2, f"{daemon.event('nap')['runs']} runs of 2")
+
+
+def function_of_a_stripped_binary():
+    """Debian's redis-server has no symbol table; `call` is among its dynamic symbols."""
+    event = (f'<event name="call" threshold="50ms" trace-length="500ms"><function name="call" binary="{REDIS}"/></event>')
+    with Daemon(event) as daemon:
+        port = "7379"
+        server = subprocess.Popen([REDIS, "--port", port, "--save", "", "--dir", daemon.folder], stdout=subprocess.DEVNULL)
+        try:
+            def cli(*words):
+                return subprocess.run(["redis-cli", "-p", port, *words], capture_output=True, text=True)
+            wait_for(lambda: cli("ping").stdout == "PONG\n", "redis")
+            before = daemon.event("call")["runs"]
+            for i in range(100):
+                cli("set", f"key{i}", "value")
+            cli("eval", "local n = 0 for i = 1, 1e8 do n = n + 1 end return n", "0")
+            found = report(daemon.wait_for_bundles(1)[0])
+            delay = found["delays"][0]
+            check(delay["event"] == "call" and delay["process"] == "redis-server", f"{delay}")
+            check(delay["split"]["on_cpu_ns"] > 0.5 * (delay["duration_ns"] - 50e6), f"{delay['split']}")
+            event = daemon.event("call")
+            check(event["runs"] - before >= 101, f"{event['runs'] - before} calls of 101")
+            check(event["unmatched_ends"] == 0 and event["lost"] == 0, f"{event}")
+        finally:
+            server.kill()
+            server.wait()
+
+
+def functions_left_in_every_way():
+    """Recursion, exceptions and longjmp: each call is a run, what has no return is given up, nothing is mispaired."""
+    binary = (PROGRAMS / "recursion").resolve()
+    event = f'<event name="watched" threshold="10s" trace-length="100ms"><function name="watched" binary="{binary}"/></event>'
+    with Daemon(event) as daemon:
+        with Watched(binary) as program:
+            made = program.go().result()
+        event = daemon.event("watched")
+        calls = sum(made.values())
+        check(event["begins"] == calls, f"{event['begins']} calls begun of {calls}")
+        ended = event["runs"] + event["abandoned"] + event["too_deep"] + event["open"]
+        check(ended == calls, f"{event} does not account for {calls} calls")
+        check(event["runs"] >= made["returned"], f"{event['runs']} runs, {made['returned']} plain returns")
+        check(event["too_deep"] >= made["deep"] - 64, f"{event['too_deep']} too deep of {made['deep']}")
+        check(event["max_ns"] < 5e9, f"a run of {event['max_ns']} ns: paired with a call left long ago")
+
+
+def many_open_runs_paired_by_key():
+    """2,000 runs open at once, begun in one thread and ended in another."""
+    event = library_event("work", PLANTED, "200ms", "300ms", more="<key/>")
+    with Daemon(event) as daemon:
+        with Watched(PLANTED, "--kind", "threads", "--count", 2000, "--slow-ms", 400, "--wait") as program:
+            told = program.go().result()
+        bundle = daemon.wait_for_bundles(1)[0]
+        event = daemon.event("work")
+        check(event["runs"] == told["runs"], f"{event['runs']} runs counted of {told['runs']}")
+        check(event["lost"] == 0 and event["unmatched_ends"] == 0 and event["unmatched_begins"] == 0, f"{event}")
+        delays = report(bundle)["delays"]
+        crossing = [delay for delay in delays if delay["begin_tid"] != delay["end_tid"] and not delay["open"]]
+        check(crossing, f"no delay of {len(delays)} crosses threads")
+
+
+def table_of_open_runs_full():
+    """More runs open than the table holds: the rest is counted as lost, the others are right."""
+    event = library_event("work", PLANTED, "100s", "300ms", more="<key/>")
+    with Daemon(event) as daemon:
+        with Watched(PLANTED, "--kind", "threads", "--count", 20000, "--slow-ms", 1, "--wait") as program:
+            told = program.go().result()
+        event = daemon.event("work")
+        check(event["begins"] == told["runs"], f"{event['begins']} begins of {told['runs']}")
+        check(event["lost"] > 0 and event["runs"] + event["lost"] == told["runs"], f"{event}")
+        check(event["unmatched_ends"] == event["lost"], f"{event}")
+
+
+if __name__ == "__main__":
+    run(every_run_is_counted, run_that_never_ends, breach_at_the_end, tracepoint_event, function_of_a_stripped_binary,
+        functions_left_in_every_way, many_open_runs_paired_by_key, table_of_open_runs_full)

@@ -1,0 +1,85 @@
+"""Planted delays of known size: the report names the planted function and its share."""
+
+from lagtrap_test import PLANTED, Daemon, Watched, check, check_trace, library_event, report, run
+
+STAGES = ("prepare", "execute", "finish")
+SLOW_MS = 300
+
+
+def planted(kind, *options):
+    """One capture of the slow run of a kind; its report's first delay, and what the program says of itself."""
+    with Daemon(library_event("work", PLANTED, "50ms", "600ms", STAGES)) as daemon:
+        with Watched(PLANTED, "--kind", kind, "--fast", 50, "--slow-ms", SLOW_MS, "--wait",
+                     "--directory", daemon.folder, *options) as program:
+            told = program.go().result()
+        bundles = daemon.wait_for_bundles(1)
+        check(len(bundles) == 1, f"{len(bundles)} bundles for one delay")
+        counted = daemon.event("work")
+        check(counted["runs"] == told["runs"], f"{counted['runs']} runs counted, {told['runs']} made")
+        check(counted["delays"] == 1, f"{counted['delays']} delays counted")
+        check_trace(bundles[0])
+        delays = report(bundles[0])["delays"]
+        check(len(delays) == 1, f"{len(delays)} delays reported")
+        return delays[0], told
+
+
+def check_delay(delay, told):
+    check(delay["first"] and delay["begin_tid"] == told["tid"], f"the wrong run: {delay}")
+    error_ms = abs(delay["duration_ns"] - told["slow_duration_ns"]) / 1e6
+    check(error_ms < 1, f"the duration is {error_ms} ms off")
+    check([stage["name"] for stage in delay["stages"] if stage["name"]] == list(STAGES), f"stages {delay['stages']}")
+    parts = delay["split"]
+    total = sum(parts[part] for part in ("on_cpu_ns", "runnable_ns", "blocked_ns", "not_recorded_ns"))
+    check(total == parts["wall_ns"] == delay["duration_ns"], f"the parts add up to {total} of {parts['wall_ns']}")
+
+
+def share_of(functions, name):
+    shares = [function["share"] for function in functions if function["name"].startswith(name)]
+    check(shares, f"{name} is not among {[function['name'] for function in functions]}")
+    return shares[0]
+
+
+def check_share(share, wanted, what):
+    check(abs(share - wanted) <= 0.1, f"share of {what} is {share:.2f}, planted {wanted:.2f}")
+
+
+def check_planted(kind, *options):
+    delay, told = planted(kind, *options)
+    check_delay(delay, told)
+    check_share(share_of(delay["functions"], told["planted_function"]), told["planted_ns"] / told["slow_duration_ns"],
+                told["planted_function"])
+    return delay
+
+
+def cpu():
+    delay = check_planted("cpu")
+    check(delay["split"]["on_cpu_ns"] + delay["split"]["runnable_ns"] > 0.8 * delay["split"]["wall_ns"] - 60e6,
+          f"a CPU-bound delay is split as {delay['split']}")
+
+
+def sleep():
+    delay = check_planted("sleep")
+    check(delay["split"]["blocked"][0]["reason"] == "sleep", f"blocked by {delay['split']['blocked']}")
+
+
+def fsync():
+    delay = check_planted("fsync")
+    check(any(entry["reason"] == "disk" for entry in delay["split"]["blocked"]), f"blocked by {delay['split']['blocked']}")
+
+
+def page_faults():
+    check_planted("fault")
+
+
+def lock():
+    """The event's thread waits for a lock; the holder, another thread, is named with what it did."""
+    delay, told = planted("lock")
+    check_delay(delay, told)
+    check(delay["split"]["blocked"][0]["reason"] == "lock", f"blocked by {delay['split']['blocked']}")
+    holder = delay["wakers"][0]
+    check(holder["thread"] == "lock-holder", f"woken by {holder}")
+    check_share(share_of(holder["functions"], told["planted_function"]), 1.0, told["planted_function"])
+
+
+if __name__ == "__main__":
+    run(cpu, sleep, fsync, page_faults, lock)
