@@ -1,0 +1,28 @@
+// What the server has done since it started. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+struct Counters {
+    std::atomic<std::uint64_t> requests{0};
+    std::atomic<std::uint64_t> refused_requests{0};  // answered with 4xx or 5xx
+    std::atomic<std::uint64_t> uploads_new{0};
+    std::atomic<std::uint64_t> uploads_already{0};
+    std::atomic<std::uint64_t> uploads_refused{0};
+    std::atomic<std::uint64_t> uploads_aborted{0};  // the connection ended or was too slow
+    std::atomic<std::uint64_t> upload_bytes{0};
+    std::atomic<std::uint64_t> bundles_expired{0};  // removed by retention
+    std::atomic<std::uint64_t> connections{0};      // open now
+    std::atomic<std::uint64_t> connections_refused{0};
+};
+
+// Prometheus' text format.
+[[nodiscard]] std::string format_metrics(const Counters& counters, const Totals& totals);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,233 @@
+#include "server/api/http_server.hpp"
+
+#include <sys/socket.h>
+
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "core/text.hpp"
+#include "server/api/connection.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds tick_interval{5};
+constexpr std::chrono::milliseconds accept_pause{100};
+constexpr std::size_t worker_threads = 2;
+
+Result<tcp::endpoint> parse_listen(const std::string& listen) {
+    const auto wrong = [&] {
+        return make_error(ErrorKind::Invalid, "listen address is \"" + printable(listen) +
+                                                  "\"; expected ADDRESS:PORT such as 127.0.0.1:7788 or [::1]:7788");
+    };
+    const std::size_t colon = listen.rfind(':');
+    if (colon == std::string::npos || colon + 1 == listen.size()) return wrong();
+    std::string host = listen.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const std::string port = listen.substr(colon + 1);
+    if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return wrong();
+    const int number = std::stoi(port);
+    error_code error;
+    const auto address = asio::ip::make_address(host, error);
+    if (error || number > 65535) return wrong();
+    return tcp::endpoint(address, static_cast<std::uint16_t>(number));
+}
+
+Result<std::unique_ptr<asio::ssl::context>> make_tls(const HttpOptions& options) {
+    if (options.tls_certificate.empty() && options.tls_key.empty()) return std::unique_ptr<asio::ssl::context>();
+    if (options.tls_certificate.empty() || options.tls_key.empty())
+        return make_error(ErrorKind::Invalid, "TLS needs both, --tls-certificate and --tls-key");
+    auto tls = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                     asio::ssl::context::no_tlsv1_1);
+    error_code error;
+    tls->use_certificate_chain_file(options.tls_certificate, error);
+    if (error) return make_error(ErrorKind::Invalid, options.tls_certificate + ": " + error.message());
+    tls->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
+    if (error) return make_error(ErrorKind::Invalid, options.tls_key + ": " + error.message());
+    return tls;
+}
+
+class AsioServer final : public HttpServer {
+  public:
+    AsioServer(const HttpOptions& options, Application& application, HttpCallbacks callbacks,
+               std::unique_ptr<asio::ssl::context> tls)
+        : options_(options),
+          callbacks_(std::move(callbacks)),
+          application_(application),
+          io_(static_cast<int>(options.threads)),
+          tls_(std::move(tls)),
+          acceptor_(asio::make_strand(io_)),
+          signals_(io_),
+          tick_timer_(io_),
+          deadline_timer_(io_),
+          context_{options_, application_, workers_} {}
+
+    Status open(const tcp::endpoint& endpoint) {
+        error_code error;
+        acceptor_.open(endpoint.protocol(), error);
+        if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+        if (!error) acceptor_.bind(endpoint, error);
+        if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+        for (const int number : {SIGTERM, SIGINT, SIGHUP})
+            if (!error) signals_.add(number, error);
+        if (error) return system_error("listening on " + options_.listen, error.value());
+        return success();
+    }
+
+    std::string address() const override {
+        const tcp::endpoint endpoint = acceptor_.local_endpoint();
+        const std::string host = endpoint.address().to_string();
+        return std::string(tls_ ? "https://" : "http://") + (endpoint.address().is_v6() ? "[" + host + "]" : host) +
+               ":" + std::to_string(endpoint.port());
+    }
+
+    bool run() override {
+        asio::co_spawn(acceptor_.get_executor(), accept(), asio::detached);
+        wait_for_signal();
+        tick();
+        std::vector<std::thread> threads;
+        for (std::uint32_t i = 1; i < options_.threads; ++i) threads.emplace_back([this] { io_.run(); });
+        io_.run();
+        for (std::thread& thread : threads) thread.join();
+        workers_.join();
+        return all_finished_;
+    }
+
+  private:
+    asio::awaitable<void> accept() {
+        while (!context_.stopping) {
+            error_code error;
+            tcp::socket socket = co_await acceptor_.async_accept(asio::make_strand(io_),
+                                                                 asio::redirect_error(asio::use_awaitable, error));
+            if (context_.stopping) co_return;
+            if (error) {
+                // Out of descriptors, most likely: those that are open end some time.
+                asio::steady_timer pause(acceptor_.get_executor(), accept_pause);
+                co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+                continue;
+            }
+            admit(std::move(socket));
+        }
+    }
+
+    void admit(tcp::socket socket) {
+        error_code ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        Counters& counters = application_.counters();
+        std::unique_lock lock(mutex_);
+        if (connections_.size() >= options_.connections) {
+            lock.unlock();
+            ++counters.connections_refused;
+            static constexpr std::string_view busy =
+                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            if (!tls_)
+                static_cast<void>(
+                    ::send(socket.native_handle(), busy.data(), busy.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+            return;
+        }
+        auto connection = make_connection(std::move(socket), tls_.get(), context_);
+        Connection* key = connection.get();
+        connections_.emplace(key, connection);
+        ++counters.connections;
+        lock.unlock();
+        connection->start([this, key] { forget(key); });
+    }
+
+    void forget(Connection* key) {
+        const std::lock_guard lock(mutex_);
+        connections_.erase(key);
+        --application_.counters().connections;
+        if (context_.stopping && connections_.empty()) io_.stop();
+    }
+
+    void wait_for_signal() {
+        signals_.async_wait([this](const error_code& error, int number) {
+            if (error) return;
+            if (number == SIGHUP) {
+                asio::post(workers_, callbacks_.on_hangup);
+                wait_for_signal();
+            } else {
+                stop();
+            }
+        });
+    }
+
+    void tick() {
+        tick_timer_.expires_after(tick_interval);
+        tick_timer_.async_wait([this](const error_code& error) {
+            if (error) return;
+            asio::post(workers_, callbacks_.on_tick);
+            tick();
+        });
+    }
+
+    void stop() {
+        callbacks_.on_stopping();
+        asio::post(acceptor_.get_executor(), [this] {
+            error_code ignored;
+            acceptor_.close(ignored);
+        });
+        deadline_timer_.expires_after(options_.shutdown_deadline);
+        deadline_timer_.async_wait([this](const error_code& error) {
+            if (error) return;
+            all_finished_ = false;
+            io_.stop();
+        });
+        const std::lock_guard lock(mutex_);
+        context_.stopping = true;
+        if (connections_.empty()) io_.stop();
+        for (const auto& [key, connection] : connections_)
+            if (const auto alive = connection.lock()) alive->stop_if_idle();
+    }
+
+    const HttpOptions options_;
+    const HttpCallbacks callbacks_;
+    Application& application_;
+    asio::thread_pool workers_{worker_threads};
+    asio::io_context io_;
+    std::unique_ptr<asio::ssl::context> tls_;
+    tcp::acceptor acceptor_;
+    asio::signal_set signals_;
+    asio::steady_timer tick_timer_;
+    asio::steady_timer deadline_timer_;
+    ConnectionContext context_;
+    std::mutex mutex_;
+    std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
+    std::atomic<bool> all_finished_{true};
+};
+
+}  // namespace
+
+Result<bool> is_loopback(const std::string& listen) {
+    TRY_ASSIGN(const tcp::endpoint endpoint, parse_listen(listen));
+    return endpoint.address().is_loopback();
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& options, Application& application,
+                                                       HttpCallbacks callbacks) {
+    TRY_ASSIGN(const tcp::endpoint endpoint, parse_listen(options.listen));
+    TRY_ASSIGN(auto tls, make_tls(options));
+    auto server = std::make_unique<AsioServer>(options, application, std::move(callbacks), std::move(tls));
+    TRY(server->open(endpoint));
+    return std::unique_ptr<HttpServer>(std::move(server));
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,10 @@
+// The program's log: one line an event on standard error, with the priorities that the journal reads where it
+// is connected (sd-daemon(3)), with the time where it is not.
+#pragma once
+
+namespace lagtrap::server {
+
+// Sets spdlog's default logger. Call once, before the first line.
+void start_logging();
+
+}  // namespace lagtrap::server
