@@ -160,7 +160,8 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     delay.end_tid = run.end_tid;
     delay.process = threads_->process_name(run.begin_pid, run.begin_ns);
     delay.thread = comm_text(run.comm);
-    if (const ProcessImage* image = spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
+    if (const ProcessImage* image =
+            spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
         delay.program = image->program;
         delay.program_build_id = to_hexadecimal(spaces_.program_build_id(*image));
     }

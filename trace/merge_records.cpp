@@ -43,6 +43,12 @@ void add_clock(pbf_writer& snapshot, std::uint32_t id, std::uint64_t at_ns) {
     clock.add_uint64(perfetto::clock::timestamp, at_ns);
 }
 
+void add_attribute(pbf_writer& attributes, const char* key, std::uint64_t value) {
+    pbf_writer attribute(attributes, perfetto::trace_attributes::attribute);
+    attribute.add_string(perfetto::attribute::key, key);
+    attribute.add_int64(perfetto::attribute::long_value, static_cast<std::int64_t>(value));
+}
+
 void add_system_info(pbf_writer& packet, const Session& session) {
     utsname names{};
     ::uname(&names);
@@ -76,9 +82,15 @@ void Merger::write_machine() {
     writer_->packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
         pbf_writer snapshot(packet, perfetto::trace_packet::clock_snapshot);
         add_clock(snapshot, perfetto::clock::boottime, session_.clocks.boottime_ns);
-        add_clock(snapshot, perfetto::clock::monotonic, session_.clocks.monotonic_ns);
-        add_clock(snapshot, perfetto::clock::realtime, session_.clocks.realtime_ns);
         snapshot.add_enum(perfetto::clock_snapshot::primary_trace_clock, perfetto::clock::boottime);
+    });
+    // The other clocks at the snapshot's moment. Within the snapshot, trace_processor would convert each of them once
+    // and count that as a cache miss among its complaints.
+    writer_->packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        pbf_writer attributes(packet, perfetto::trace_packet::trace_attributes);
+        add_attribute(attributes, "lagtrap.clock.boottime_ns", session_.clocks.boottime_ns);
+        add_attribute(attributes, "lagtrap.clock.monotonic_ns", session_.clocks.monotonic_ns);
+        add_attribute(attributes, "lagtrap.clock.realtime_ns", session_.clocks.realtime_ns);
     });
     writer_->packet(Sequence::Machine, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
         pbf_writer uuid(packet, perfetto::trace_packet::trace_uuid);
@@ -258,9 +270,10 @@ Status Merger::write_records() {
             write_sleepers();
             continue;
         }
-        if (next_ns == never_ns) return success();
         // A record from before what was written last can only be one that was late.
-        const std::uint64_t at_ns = std::max(last_ns_, next_ns);
+        const std::uint64_t at_ns = next_ns == never_ns ? last_ns_ + 1 : std::max(last_ns_, next_ns);
+        threads_->write_pending(at_ns);
+        if (next_ns == never_ns) return success();
         if (rundown_record != nullptr && rundown_ns == next_ns) {
             threads_->take(rundown_record, at_ns);
             rundown.pop();

@@ -26,6 +26,7 @@ inline constexpr Field trace_packet_defaults = 59;
 inline constexpr Field track_descriptor = 60;
 inline constexpr Field perf_sample = 66;
 inline constexpr Field trace_uuid = 89;
+inline constexpr Field trace_attributes = 126;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -61,8 +62,6 @@ namespace clock {  // ClockSnapshot.Clock
 inline constexpr Field clock_id = 1;
 inline constexpr Field timestamp = 2;
 // BuiltinClock
-inline constexpr std::uint32_t realtime = 1;
-inline constexpr std::uint32_t monotonic = 3;
 inline constexpr std::uint32_t boottime = 6;
 }  // namespace clock
 
@@ -70,6 +69,15 @@ namespace trace_uuid {  // TraceUuid
 inline constexpr Field msb = 1;
 inline constexpr Field lsb = 2;
 }  // namespace trace_uuid
+
+namespace trace_attributes {  // TraceAttributes
+inline constexpr Field attribute = 1;
+}
+
+namespace attribute {  // TraceAttributes.Attribute
+inline constexpr Field key = 1;
+inline constexpr Field long_value = 2;
+}  // namespace attribute
 
 namespace system_info {  // SystemInfo
 inline constexpr Field utsname = 1;
@@ -199,6 +207,7 @@ inline constexpr Field pid = 2;
 inline constexpr Field sched_switch = 4;
 inline constexpr Field common_flags = 5;
 inline constexpr Field sched_waking = 20;
+inline constexpr Field task_newtask = 235;
 inline constexpr std::uint32_t flag_hardirq = 0x08;  // TRACE_FLAG_HARDIRQ of the kernel
 }  // namespace ftrace_event
 
@@ -211,6 +220,13 @@ inline constexpr Field next_comm = 5;
 inline constexpr Field next_pid = 6;
 inline constexpr Field next_prio = 7;
 }  // namespace sched_switch
+
+namespace task_newtask {  // TaskNewtaskFtraceEvent
+inline constexpr Field pid = 1;
+inline constexpr Field comm = 2;
+inline constexpr Field clone_flags = 3;
+inline constexpr std::uint64_t clone_thread = 0x10000;  // CLONE_THREAD of the kernel
+}  // namespace task_newtask
 
 namespace sched_waking {  // SchedWakingFtraceEvent
 inline constexpr Field comm = 1;

@@ -22,12 +22,14 @@ std::string comm_text(const char (&comm)[LAGTRAP_COMM_BYTES]) {
     return printable(std::string_view(comm, ::strnlen(comm, sizeof(comm))));
 }
 
-void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns) const {
+void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns) {
     namespace field = perfetto::process_tree_process;
     const ProcessImage* image = spaces_.image_of(pid, at_ns);
     protozero::pbf_writer process(tree, perfetto::process_tree::processes);
     process.add_int32(field::pid, static_cast<std::int32_t>(pid));
-    if (image != nullptr) process.add_int32(field::ppid, static_cast<std::int32_t>(image->parent_pid));
+    // A process that lost its parent has another one later; readers keep the first and count a second as a fault.
+    const auto [parent, first] = parents_.try_emplace(pid, image != nullptr ? image->parent_pid : 0);
+    process.add_int32(field::ppid, static_cast<std::int32_t>(parent->second));
     std::string_view command = image != nullptr ? std::string_view(image->command_line) : std::string_view();
     if (command.empty() && image != nullptr && !image->program.empty()) command = image->program;
     if (command.find_first_not_of(' ') == std::string_view::npos) {
@@ -94,7 +96,31 @@ void ThreadTable::take_fork(const lagtrap_task_change& change, std::uint64_t at_
     const bool process = change.pid == change.tid && change.pid != change.parent_pid;
     ThreadState& state = begin_thread(change.tid, change.pid);
     if (const ThreadState* parent = find(change.parent_tid)) state.name = parent->name;
-    write(change.tid, at_ns, process);
+    if (process) parents_.erase(change.pid);
+    write_new_task(change, state, at_ns);
+    pending_.push_back({change.tid, at_ns, process});
+}
+
+void ThreadTable::write_new_task(const lagtrap_task_change& change, const ThreadState& state, std::uint64_t at_ns) {
+    namespace field = perfetto::task_newtask;
+    const std::uint64_t boottime_ns = at_ns + boottime_offset_ns_;
+    writer_.packet(cpu_sequence(change.header.cpu), boottime_ns, UsesInterning::No, [&](protozero::pbf_writer& packet) {
+        protozero::pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, change.header.cpu);
+        protozero::pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+        event.add_uint64(perfetto::ftrace_event::timestamp, boottime_ns);
+        event.add_uint32(perfetto::ftrace_event::pid, change.parent_tid);
+        protozero::pbf_writer task(event, perfetto::ftrace_event::task_newtask);
+        task.add_int32(field::pid, static_cast<std::int32_t>(change.tid));
+        task.add_string(field::comm, state.name);
+        task.add_uint64(field::clone_flags, change.pid == change.parent_pid ? field::clone_thread : 0);
+    });
+}
+
+void ThreadTable::write_pending(std::uint64_t at_ns) {
+    if (pending_.empty() || pending_.back().since_ns >= at_ns) return;
+    for (const Pending& pending : pending_) write(pending.tid, at_ns, pending.with_process);
+    pending_.clear();
 }
 
 void ThreadTable::take_name(const lagtrap_name& name, std::uint64_t at_ns) {

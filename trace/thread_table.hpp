@@ -29,8 +29,13 @@ class ThreadTable {
     // Writes the threads alive at the start, and their processes, as the first packets.
     void write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns);
 
-    // Follows what a record of the rundown log says and writes it, at `at_ns`.
+    // Follows what a record of the rundown log says and writes it, at `at_ns`. Of a new thread the name and the
+    // process wait for write_pending().
     void take(const lagtrap_record* record, std::uint64_t at_ns);
+
+    // Writes what waits, if `at_ns` is after the moment it speaks of: of one time stamp, readers take a process tree
+    // before the event that begins the thread, and for the one that had its number before.
+    void write_pending(std::uint64_t at_ns);
 
     // The thread, made (and written) if nobody told of it. `pid` 0: not known.
     const ThreadState& at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns);
@@ -41,9 +46,15 @@ class ThreadTable {
     [[nodiscard]] std::string process_name(std::uint32_t pid, std::uint64_t at_ns) const;
 
   private:
-    void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns) const;
+    void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns);
     static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& thread);
+    struct Pending {
+        std::uint32_t tid = 0;
+        std::uint64_t since_ns = 0;
+        bool with_process = false;
+    };
     void write(std::uint32_t tid, std::uint64_t at_ns, bool with_process);
+    void write_new_task(const lagtrap_task_change& change, const ThreadState& state, std::uint64_t at_ns);
     ThreadState& begin_thread(std::uint32_t tid, std::uint32_t pid);
     void take_fork(const lagtrap_task_change& change, std::uint64_t at_ns);
     void take_name(const lagtrap_name& name, std::uint64_t at_ns);
@@ -53,6 +64,8 @@ class ThreadTable {
     std::uint64_t boottime_offset_ns_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;
     std::unordered_set<std::uint32_t> initial_processes_;
+    std::unordered_map<std::uint32_t, std::uint32_t> parents_;  // as first written, by pid
+    std::vector<Pending> pending_;
 };
 
 // A comm field as text: up to its NUL, printable.

@@ -14,7 +14,9 @@ FIELDS = {
                8: ("timestamp", "v"), 10: ("sequence", "v"), 11: ("track_event", "m:Event"),
                12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 66: ("sample", "m:Sample"),
-               89: ("uuid", "m:Uuid")},
+               89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes")},
+    "Attributes": {1: ("attribute", "m:Attribute")},
+    "Attribute": {1: ("key", "s"), 2: ("long", "v")},
     "Clocks": {1: ("clocks", "m:Clock"), 2: ("primary", "v")},
     "Clock": {1: ("id", "v"), 2: ("timestamp", "v")},
     "Uuid": {1: ("msb", "v"), 2: ("lsb", "v")},
@@ -25,7 +27,8 @@ FIELDS = {
     "Thread": {1: ("tid", "v"), 2: ("name", "s"), 3: ("tgid", "v")},
     "Bundle": {1: ("cpu", "v"), 2: ("events", "m:Ftrace")},
     "Ftrace": {1: ("timestamp", "v"), 2: ("pid", "v"), 4: ("switch", "m:Switch"), 5: ("flags", "v"),
-               20: ("waking", "m:Waking")},
+               20: ("waking", "m:Waking"), 235: ("new_task", "m:NewTask")},
+    "NewTask": {1: ("pid", "v"), 2: ("comm", "s"), 3: ("clone_flags", "v")},
     "Switch": {1: ("prev_comm", "s"), 2: ("prev_pid", "v"), 3: ("prev_prio", "v"), 4: ("prev_state", "v"),
                5: ("next_comm", "s"), 6: ("next_pid", "v"), 7: ("next_prio", "v")},
     "Waking": {1: ("comm", "s"), 2: ("pid", "v"), 3: ("prio", "v"), 4: ("success", "v"), 5: ("target_cpu", "v")},
@@ -52,9 +55,9 @@ FIELDS = {
     "Sample": {1: ("cpu", "v"), 2: ("pid", "v"), 3: ("tid", "v"), 4: ("callstack", "v"), 5: ("mode", "v")},
 }
 REPEATED = {"clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
-            "annotation_names", "functions", "frames", "callstacks", "build_ids", "paths", "mappings"}
+            "annotation_names", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings"}
 CLEARED, NEEDS = 1, 2
-SEQUENCES = {"clock_snapshot": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "track": 2, "track_event": 2}
+SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "track": 2, "track_event": 2}
 
 faults = []
 
@@ -204,6 +207,8 @@ class Trace:
                 fault("%s on sequence %d" % (part, number))
         if "clock_snapshot" in packet:
             self.clocks = {clock["id"]: clock["timestamp"] for clock in packet["clock_snapshot"]["clocks"]}
+        if "attributes" in packet:
+            self.attributes = {pair["key"]: pair["long"] for pair in packet["attributes"]["attribute"]}
         if "uuid" in packet:
             self.counts["uuid"] += 1
         if "system_info" in packet:
@@ -312,6 +317,8 @@ class Trace:
                     tid = event["switch"][side + "_pid"]
                     if tid != 0 and self.threads[tid].get("name", "") != event["switch"][side + "_comm"]:
                         fault("thread %d is called %s in a switch" % (tid, event["switch"][side + "_comm"]))
+            if "new_task" in event:
+                self.counts["new_tasks"] += 1
             if "waking" in event:
                 self.counts["wakings"] += 1
 
@@ -334,7 +341,8 @@ def main():
         trace.finish()
     except (ValueError, IndexError, KeyError, UnicodeDecodeError) as problem:
         fault("%s: %s" % (type(problem).__name__, problem))
-    summary = {"counts": trace.counts, "sequences": sorted(trace.sequences), "clocks": getattr(trace, "clocks", {})}
+    summary = {"counts": trace.counts, "sequences": sorted(trace.sequences), "clocks": getattr(trace, "clocks", {}),
+               "attributes": getattr(trace, "attributes", {})}
     if len(sys.argv) > 2:
         limit = int(sys.argv[2])
         summary["threads"] = {tid: [t["tgid"], t.get("name", "")] for tid, t in list(trace.threads.items())[:limit]}
