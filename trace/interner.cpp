@@ -27,6 +27,13 @@ bool mark(std::vector<bool>& defined, std::size_t index) {
 CallstackInterner::CallstackInterner(const StackTable& stacks, const ModuleTable& modules)
     : stacks_(stacks), modules_(modules) {}
 
+void CallstackInterner::clear() {
+    callstacks_.clear();
+    frames_defined_.clear();
+    mappings_defined_.clear();
+    names_defined_.clear();
+}
+
 void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& interned) {
     if (!mark(mappings_defined_, id)) return;
     const CodeModule& module = modules_.at(id);

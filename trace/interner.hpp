@@ -22,6 +22,11 @@ class CallstackInterner {
     // new, its definition goes as interned_data into `packet`.
     std::uint64_t intern(const CallStack* kernel, const CallStack* user, protozero::pbf_writer& packet);
 
+    // How many callstacks have a number.
+    [[nodiscard]] std::size_t size() const { return callstacks_.size(); }
+    // Forgets all numbers, as readers do when a packet clears its sequence's state.
+    void clear();
+
   private:
     void define_frames(const CallStack& stack, protozero::pbf_writer& interned);
     void define_mapping(ModuleId module, protozero::pbf_writer& interned);

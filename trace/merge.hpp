@@ -22,6 +22,7 @@ struct MergeOptions {
     std::size_t reorder_window_records = 65536;  // of each log
     std::size_t stacks_limit_bytes = 96 << 20;
     std::size_t runs_limit_bytes = 32 << 20;  // what is held in memory; more waits in a file
+    std::size_t callstacks_limit = 300'000;   // interned on one sequence before its numbers begin anew
     std::size_t delays_limit = 10'000;        // that the system file lists
 };
 

@@ -100,20 +100,26 @@ void Merger::write_machine() {
     });
     writer_->packet(Sequence::Machine, at_ns, UsesInterning::No,
                     [&](pbf_writer& packet) { add_system_info(packet, session_); });
-    writer_->packet(Sequence::Samples, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+    write_timebase(Sequence::Samples, at_ns);
+    write_timebase(Sequence::OffCpu, at_ns);
+    threads_->write_initial(initial_threads_, last_ns_);
+}
+
+void Merger::write_timebase(Sequence sequence, std::uint64_t at_ns) {
+    writer_->packet(sequence, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
+        if (sequence == Sequence::OffCpu) {
+            add_timebase(packet, "off-cpu", [](pbf_writer& timebase) {
+                timebase.add_uint64(perfetto::timebase::period, 1);
+                pbf_writer tracepoint(timebase, perfetto::timebase::tracepoint);
+                tracepoint.add_string(perfetto::tracepoint::name, "sched:sched_switch");
+            });
+            return;
+        }
         add_timebase(packet, "cpu-clock", [&](pbf_writer& timebase) {
             timebase.add_uint64(perfetto::timebase::frequency, 1'000'000'000 / session_.sample_interval_ns);
             timebase.add_enum(perfetto::timebase::counter, perfetto::timebase::sw_cpu_clock);
         });
     });
-    writer_->packet(Sequence::OffCpu, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
-        add_timebase(packet, "off-cpu", [&](pbf_writer& timebase) {
-            timebase.add_uint64(perfetto::timebase::period, 1);
-            pbf_writer tracepoint(timebase, perfetto::timebase::tracepoint);
-            tracepoint.add_string(perfetto::tracepoint::name, "sched:sched_switch");
-        });
-    });
-    threads_->write_initial(initial_threads_, last_ns_);
 }
 
 void Merger::count_stacks(const CallStack* kernel, const CallStack* user) {
@@ -133,6 +139,11 @@ void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, 
     const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
     const CallStack* user = stacks_.find(sample.user_stack_id);
     count_stacks(kernel, user);
+    if (interner.size() >= options_.callstacks_limit) {
+        interner.clear();
+        writer_->begin_anew(sequence);
+        write_timebase(sequence, to_boottime(sample.header.at_ns));
+    }
     writer_->packet(sequence, to_boottime(sample.header.at_ns), UsesInterning::Yes, [&](pbf_writer& packet) {
         const std::uint64_t callstack = interner.intern(kernel, user, packet);
         pbf_writer message(packet, perfetto::trace_packet::perf_sample);

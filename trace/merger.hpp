@@ -36,6 +36,7 @@ class Merger {
     Status write_trace();
     Status write_records();
     void write_machine();
+    void write_timebase(Sequence sequence, std::uint64_t at_ns);
     void write_sleepers();
     void take_kernel_record(const lagtrap_record* record);
     void take_run(const lagtrap_run& run);

@@ -49,6 +49,9 @@ class PacketWriter {
         if (buffer_.size() >= flush_bytes) flush();
     }
 
+    // The next packet of the sequence clears its incremental state again.
+    void begin_anew(Sequence sequence) { begun_.erase(static_cast<std::uint32_t>(sequence)); }
+
     // Writes what is left; the first error of any write.
     [[nodiscard]] Status finish();
     [[nodiscard]] std::uint64_t size_bytes() const { return written_bytes_ + buffer_.size(); }

@@ -295,6 +295,18 @@ TEST_F(Merge, LateRecordsAreCountedNotMisplaced) {
     EXPECT_EQ(system().quality.switches_lost, 1U);
 }
 
+TEST_F(Merge, NumbersOfCallstacksBeginAnewBeforeTheyAreTooMany) {
+    write_busy_capture(capture_.path());
+    ASSERT_TRUE(merge());
+    const json::object all = decoded(trace());
+    options_.callstacks_limit = 1;
+    ASSERT_TRUE(merge());
+    const json::object few = decoded(trace());
+    EXPECT_GT(count(few, "packets"), count(all, "packets"));
+    EXPECT_EQ(few.at("stacks"), all.at("stacks"));
+    EXPECT_EQ(few.at("off_cpu_stacks"), all.at("off_cpu_stacks"));
+}
+
 TEST_F(Merge, DelaysBeyondTheLimitAreCounted) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());
