@@ -9,6 +9,10 @@ add_library(lagtrap_flags INTERFACE)
 target_include_directories(lagtrap_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(lagtrap_flags INTERFACE -Wall -Wextra -Wshadow -Wvla
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
+# What is shipped says nothing of where it was built.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
 if(LAGTRAP_WERROR)
   target_compile_options(lagtrap_flags INTERFACE -Werror)
 endif()
