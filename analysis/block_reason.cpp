@@ -226,6 +226,10 @@ std::string_view reason_of_function(std::string_view kernel_function) {
     return rank < table.size() ? table[rank].reason : std::string_view{};
 }
 
+bool ends_by_interrupt(std::string_view reason) {
+    return reason.starts_with("sleep") || reason.starts_with("disk") || reason.starts_with("page fault");
+}
+
 bool is_kernel_plumbing(std::string_view kernel_function) {
     return std::any_of(plumbing.begin(), plumbing.end(),
                        [&](std::string_view pattern) { return matches(kernel_function, pattern); });

@@ -16,6 +16,10 @@ namespace lagtrap::analysis {
 // "blocked in FUNCTION" after the innermost function that is not the scheduler's own; else "unknown reason".
 [[nodiscard]] std::string reason_of_stack(const Recording& recording, StackId stack);
 
+// Whether waits of this reason end by a timer or a device, never by what another program does. The kernel then
+// names the thread that the interrupt hit as the waker, which means nothing.
+[[nodiscard]] bool ends_by_interrupt(std::string_view reason);
+
 // Whether a kernel function is scheduler, tracing or system call entry: always there, explains nothing.
 [[nodiscard]] bool is_kernel_plumbing(std::string_view kernel_function);
 

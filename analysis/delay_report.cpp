@@ -43,11 +43,24 @@ struct WaitGroup {
     std::vector<Interval> waits;
 };
 
-std::vector<WaitGroup> group_waits(const std::vector<Interval>& intervals) {
+// The kernel's own threads are children of kthreadd, which is always process 2.
+bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
+    const Thread* thread = recording.find_thread(tid);
+    if (thread == nullptr) return false;
+    const auto process = recording.processes.find(thread->pid);
+    return process != recording.processes.end() && process->second.parent_pid == 2;
+}
+
+bool ended_by_interrupt(const Recording& recording, const Interval& wait) {
+    if (wait.by_interrupt || wait.waker_tid == 0) return true;
+    return ends_by_interrupt(reason_of_stack(recording, wait.stack)) && !is_kernel_thread(recording, wait.waker_tid);
+}
+
+std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector<Interval>& intervals) {
     std::map<std::uint32_t, WaitGroup> groups;
     for (const Interval& interval : intervals) {
         if (interval.state != ThreadState::Blocked || !interval.woken) continue;
-        const std::uint32_t tid = interval.by_interrupt ? 0 : interval.waker_tid;
+        const std::uint32_t tid = ended_by_interrupt(recording, interval) ? 0 : interval.waker_tid;
         WaitGroup& group = groups[tid];
         group.tid = tid;
         group.blocked_ns += interval.length_ns();
@@ -104,8 +117,8 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     keep_first(report.functions, 50);
     keep_first(report.kernel_functions, 50);
     report.stacks = times.stacks(recording);
-    keep_first(report.stacks, 20);
-    std::vector<WaitGroup> groups = group_waits(intervals);
+    keep_first(report.stacks, 500);
+    std::vector<WaitGroup> groups = group_waits(recording, intervals);
     keep_first(groups, 10);
     for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, group));
     return report;
@@ -151,7 +164,7 @@ QualityReport report_quality(const Recording& recording) {
         if (count > 0) quality.lost.push_back({what, count});
     };
     add_loss("samples", counts.samples_lost);
-    add_loss("context switches", counts.switches_lost);
+    add_loss("context switches", std::max(counts.switches_lost, recording.switch_gaps));
     add_loss("wakings", counts.wakings_lost);
     add_loss("stacks", counts.stacks_lost);
     add_loss("runs", counts.runs_lost);

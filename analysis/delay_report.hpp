@@ -41,7 +41,7 @@ struct DelayReport {
     std::vector<StageReport> stages;             // add up to the delay; empty where the event has none
     std::vector<FunctionTime> functions;         // of programs and libraries; at most 50
     std::vector<FunctionTime> kernel_functions;  // at most 50
-    std::vector<StackTime> stacks;               // at most 20
+    std::vector<StackTime> stacks;               // at most 500
     std::vector<WakerReport> wakers;             // longest first; at most 10
 
     // A time as share (0 to 1) of the part of the delay that was recorded; 0 where nothing was.

@@ -100,6 +100,8 @@ struct Recording {
     bool has_scheduling = false;
     std::uint64_t unreadable = 0;  // packets and references of the trace that made no sense and were left out
 
+    std::uint64_t switch_gaps = 0;  // places where a CPU's switches do not fit together: at least one is missing
+
     std::vector<std::string> names{""};
     std::vector<Frame> frames;
     std::vector<std::span<const std::uint32_t>> stacks{{}};  // indices into frames, outermost first

@@ -34,6 +34,34 @@ struct FunctionSum {
     StackId counted_for = 0;  // so that recursion counts once per stack
 };
 
+// Where a thread was seen, and how long it had run until then.
+struct Sighting {
+    std::uint64_t ran_ns = 0;
+    StackId stack = 0;
+};
+
+struct Wait {
+    std::uint64_t ran_ns = 0;
+    std::uint64_t length_ns = 0;
+};
+
+// A thread's sightings and its waits for a CPU, both by time.
+struct Path {
+    std::uint64_t ran_ns = 0;
+    std::vector<Sighting> sightings;
+    std::vector<Wait> waits;
+
+    [[nodiscard]] StackId nearest(std::uint64_t at_ns) const {
+        if (sightings.empty()) return 0;
+        auto next = std::lower_bound(sightings.begin(), sightings.end(), at_ns,
+                                     [](const Sighting& sighting, std::uint64_t at) { return sighting.ran_ns < at; });
+        if (next == sightings.end()) return sightings.back().stack;
+        if (next == sightings.begin() || next->ran_ns == at_ns) return next->stack;
+        const auto last = next - 1;
+        return at_ns - last->ran_ns <= next->ran_ns - at_ns ? last->stack : next->stack;
+    }
+};
+
 void finish(FunctionSum& sum) {
     const std::uint64_t total = sum.time.total_ns();
     if (total > 0) sum.time.depth = sum.depth_weight / static_cast<double>(total);
@@ -71,6 +99,7 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
             ++times.samples_;
         });
     }
+    times.add_waiting(recording, intervals);
     if (times.samples_ == 0) {
         if (split.on_cpu_ns > 0) times.times_[0].on_cpu_ns += split.on_cpu_ns;
         return times;
@@ -80,11 +109,30 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
     return times;
 }
 
+void StackTimes::add_waiting(const Recording& recording, const std::vector<Interval>& intervals) {
+    std::map<std::uint32_t, Path> paths;  // by thread
+    for (const Interval& interval : intervals) {
+        Path& path = paths[interval.tid];
+        if (interval.state == ThreadState::Blocked) path.sightings.push_back({path.ran_ns, interval.stack});
+        if (interval.state == ThreadState::Runnable) path.waits.push_back({path.ran_ns, interval.length_ns()});
+        if (interval.state != ThreadState::Running) continue;
+        if (const Thread* thread = recording.find_thread(interval.tid); thread != nullptr) {
+            for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {
+                path.sightings.push_back({path.ran_ns + (sample.at_ns - interval.begin_ns), sample.stack});
+            });
+        }
+        path.ran_ns += interval.length_ns();
+    }
+    for (const auto& [tid, path] : paths) {
+        for (const Wait& wait : path.waits) times_[path.nearest(wait.ran_ns)].waiting_ns += wait.length_ns;
+    }
+}
+
 std::vector<FunctionTime> StackTimes::functions(const Recording& recording) const {
     std::unordered_map<NameId, FunctionSum> sums;
     std::uint64_t whole_ns = 0;
     for (const auto& [stack, time] : times_) {
-        whole_ns += time.on_cpu_ns + time.blocked_ns;
+        whole_ns += time.total_ns();
         const auto frames = recording.stacks[stack];
         const std::string reason = time.blocked_ns > 0 ? reason_of_stack(recording, stack) : std::string();
         for (std::size_t depth = 0; depth < frames.size(); ++depth) {
@@ -97,7 +145,8 @@ std::vector<FunctionTime> StackTimes::functions(const Recording& recording) cons
             if (sum.time.module.empty()) sum.time.module = recording.name(frame.module);
             sum.time.on_cpu_ns += time.on_cpu_ns;
             sum.time.blocked_ns += time.blocked_ns;
-            sum.depth_weight += static_cast<double>(time.on_cpu_ns + time.blocked_ns) * static_cast<double>(depth);
+            sum.time.waiting_ns += time.waiting_ns;
+            sum.depth_weight += static_cast<double>(time.total_ns()) * static_cast<double>(depth);
             if (time.blocked_ns > 0) sum.reasons[reason] += time.blocked_ns;
         }
     }
@@ -129,6 +178,7 @@ std::vector<StackTime> StackTimes::stacks(const Recording& recording) const {
         }
         sum.on_cpu_ns += time.on_cpu_ns;
         sum.blocked_ns += time.blocked_ns;
+        sum.waiting_ns += time.waiting_ns;
         if (time.blocked_ns > 0) sum.reason = reason_of_stack(recording, stack);
     }
     std::vector<StackTime> stacks;

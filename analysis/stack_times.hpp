@@ -18,11 +18,12 @@ struct FunctionTime {
     bool kernel = false;
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t blocked_ns = 0;
+    std::uint64_t waiting_ns = 0;      // for a CPU
     std::uint64_t self_on_cpu_ns = 0;  // in the function's own code
     std::string reason;                // the longest reason of its blocked time; empty if there is none
     double depth = 0;                  // mean number of frames that called it
 
-    [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns; }
+    [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };
 
 // Time at a stack; stacks that differ in nothing but places within functions are one.
@@ -31,15 +32,17 @@ struct StackTime {
     std::size_t kernel_from = 0;      // frames from here on are the kernel's
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t blocked_ns = 0;
-    std::string reason;  // of blocked time
+    std::uint64_t waiting_ns = 0;  // for a CPU
+    std::string reason;            // of blocked time
 
-    [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns; }
+    [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };
 
 class StackTimes {
   public:
     // Blocked intervals count at their stack with their length. Time on a CPU, `split.on_cpu_ns`, is shared out
-    // evenly over the samples that the threads have in the intervals.
+    // evenly over the samples that the threads have in the intervals. Waiting for a CPU counts at the stack where
+    // the thread was seen last or next, whichever is fewer steps of running away: while it waits it does not move.
     static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split);
 
     [[nodiscard]] std::uint64_t samples() const { return samples_; }
@@ -54,7 +57,10 @@ class StackTimes {
     struct Times {
         std::uint64_t on_cpu_ns = 0;
         std::uint64_t blocked_ns = 0;
+        std::uint64_t waiting_ns = 0;
+        [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
     };
+    void add_waiting(const Recording& recording, const std::vector<Interval>& intervals);
     std::unordered_map<StackId, Times> times_;
     std::uint64_t samples_ = 0;
 };

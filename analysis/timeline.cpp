@@ -89,10 +89,14 @@ void TimelineBuilder::add_cpu_switches(std::vector<RawSwitch>& switches) {
     }
     // Who ran before the first switch had run since the recording began.
     std::uint32_t current = switches.front().prev_tid;
+    std::uint64_t last_ns = recording_.begin_ns;
     if (current != 0) input(current).events.push_back({recording_.begin_ns, 0, EventKind::SwitchIn});
     for (const RawSwitch& change : switches) {
-        if (change.prev_tid != current && current != 0) {
-            input(current).events.push_back({change.at_ns, 0, EventKind::Lost});
+        if (change.prev_tid != current) {
+            // Some switch since the last one is missing: who stops here came in, and who was here left, in between.
+            ++recording_.switch_gaps;
+            if (current != 0) input(current).events.push_back({change.at_ns, 0, EventKind::Lost});
+            if (change.prev_tid != 0) input(change.prev_tid).events.push_back({last_ns, 0, EventKind::Lost});
         }
         if (change.prev_tid != 0) {
             input(change.prev_tid).events.push_back({change.at_ns, 0, EventKind::SwitchOut, change.out});
@@ -101,6 +105,7 @@ void TimelineBuilder::add_cpu_switches(std::vector<RawSwitch>& switches) {
             input(change.next_tid).events.push_back({change.at_ns, 0, EventKind::SwitchIn});
         }
         current = change.next_tid;
+        last_ns = change.at_ns;
     }
 }
 
@@ -191,6 +196,7 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                 break;
             case EventKind::Lost:
                 if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
+                if (state != ThreadState::Running) changes.push_back(next);
                 break;
             case EventKind::SwitchOut: {
                 if (state != ThreadState::Running) changes.back().state = ThreadState::NotRecorded;

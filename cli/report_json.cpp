@@ -20,6 +20,7 @@ using boost::json::array;
 using boost::json::object;
 
 constexpr std::size_t delay_limit = 1000;
+constexpr std::size_t stack_limit = 20;
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -50,6 +51,7 @@ array functions_json(const std::vector<FunctionTime>& functions, std::uint64_t w
                               {"share_of_delay", ratio(function.total_ns(), wall_ns)},
                               {"on_cpu_ns", function.on_cpu_ns},
                               {"blocked_ns", function.blocked_ns},
+                              {"waiting_ns", function.waiting_ns},
                               {"self_on_cpu_ns", function.self_on_cpu_ns},
                               {"reason", function.reason}});
     }
@@ -59,6 +61,7 @@ array functions_json(const std::vector<FunctionTime>& functions, std::uint64_t w
 array stacks_json(const std::vector<StackTime>& stacks, std::uint64_t whole_ns) {
     array list;
     for (const StackTime& stack : stacks) {
+        if (list.size() == stack_limit) break;
         array frames;
         for (const std::string& frame : stack.frames) frames.push_back(boost::json::string(frame));
         list.push_back(object{{"frames", std::move(frames)},
@@ -66,6 +69,7 @@ array stacks_json(const std::vector<StackTime>& stacks, std::uint64_t whole_ns) 
                               {"share", ratio(stack.total_ns(), whole_ns)},
                               {"on_cpu_ns", stack.on_cpu_ns},
                               {"blocked_ns", stack.blocked_ns},
+                              {"waiting_ns", stack.waiting_ns},
                               {"reason", stack.reason}});
     }
     return list;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "analysis/block_reason.hpp"
 #include "cli/text_layout.hpp"
@@ -38,10 +39,11 @@ std::string title(const Paint& paint, const std::string& text, const std::string
     return line + "\n";
 }
 
-std::string headline(const trace::Delay& delay, const Paint& paint) {
+std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count, const Paint& paint) {
     std::string line = paint(Colour::Bold, delay.event) + " took " + paint(Colour::Red, duration(delay.duration_ns));
-    if (delay.open) line += " so far, and had not ended when the recording did";
+    if (delay.open) line += " and had not ended";
     line += "; its threshold is " + duration(delay.threshold_ns);
+    if (count > 1) line += paint(Colour::Dim, "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")");
     return line + "\n";
 }
 
@@ -127,23 +129,26 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
 // "on CPU 90 %, sleep 9 %": the parts of a function's share.
 std::string parts_of(const FunctionTime& function, std::uint64_t whole_ns) {
     std::string text;
-    if (function.on_cpu_ns > 0) text = "on CPU " + percent(ratio(function.on_cpu_ns, whole_ns));
-    if (function.blocked_ns > 0) {
-        if (!text.empty()) text += ", ";
-        text += function.reason + " " + percent(ratio(function.blocked_ns, whole_ns));
-    }
+    const auto add = [&](const std::string& what, std::uint64_t time_ns) {
+        if (time_ns * 100 < whole_ns) return;
+        text += (text.empty() ? "" : ", ") + what + " " + percent(ratio(time_ns, whole_ns));
+    };
+    add("on CPU", function.on_cpu_ns);
+    add(function.reason, function.blocked_ns);
+    add("waiting", function.waiting_ns);
     return text;
 }
 
 std::string function_rows(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns, std::size_t count,
-                          const char* indent) {
+                          std::size_t indent) {
     std::string text;
     std::size_t shown = 0;
     for (const FunctionTime& function : functions) {
         const double share = ratio(function.total_ns(), whole_ns);
         if (share < 0.01 || shown++ == count) break;
-        text += indent + pad_left(percent(share), 5) + "  " + pad_right(function.name, 34) + "  " +
-                cut_end(parts_of(function, whole_ns), 33) + "\n";
+        text += std::string(indent, ' ') + pad_left(percent(share), 5) + "  ";
+        text += pad_right(short_function_name(function.name), 30) + "  ";
+        text += cut_end(parts_of(function, whole_ns), screen_width - 39 - indent) + "\n";
     }
     return text;
 }
@@ -155,33 +160,61 @@ std::string functions_part(const DelayReport& report, const Paint& paint) {
     std::string text =
         title(paint, "Functions",
               "with what they call; shares of the " + (all ? std::string("delay") : duration(whole_ns) + " recorded"));
-    const std::string rows = function_rows(report.functions, whole_ns, 7, "  ");
+    const std::string rows = function_rows(report.functions, whole_ns, 7, 2);
     text += rows.empty() ? "  no stacks of programs\n" : rows;
     std::vector<FunctionTime> busy;  // what the kernel did itself; waits have their reason above
     for (const FunctionTime& function : report.kernel_functions) {
         if (function.on_cpu_ns * 20 >= whole_ns) busy.push_back(function);
     }
-    const std::string kernel = function_rows(busy, whole_ns, 3, "  ");
+    const std::string kernel = function_rows(busy, whole_ns, 3, 2);
     if (!kernel.empty()) text += paint(Colour::Dim, "  in the kernel") + "\n" + kernel;
     return text;
+}
+
+// The program's part of a stack, and the kernel's functions that all stacks with this part have in common.
+struct ProgramStack {
+    std::vector<std::string> path;
+    std::uint64_t time_ns = 0;
+};
+
+// Longest first. The kernel's part differs from sample to sample; what the program did is what people look for.
+std::vector<ProgramStack> program_stacks(const DelayReport& report) {
+    struct Parts {
+        std::vector<std::string> program, kernel;
+    };
+    std::map<std::vector<std::string>, std::pair<std::vector<std::string>, std::uint64_t>> merged;
+    for (const StackTime& stack : report.stacks) {
+        Parts parts;
+        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+            const std::string& frame = stack.frames[i];
+            const bool kernel = i >= stack.kernel_from;
+            if (kernel ? analysis::is_kernel_plumbing(frame) : analysis::is_thread_start(frame)) continue;
+            (kernel ? parts.kernel : parts.program).push_back(kernel ? frame : short_function_name(frame));
+        }
+        auto [place, added] = merged.try_emplace(parts.program, parts.kernel, 0);
+        auto& common = place->second.first;
+        const auto differ = std::mismatch(common.begin(), common.end(), parts.kernel.begin(), parts.kernel.end());
+        common.erase(differ.first, common.end());
+        place->second.second += stack.total_ns();
+    }
+    std::vector<ProgramStack> stacks;
+    for (auto& [program, rest] : merged) {
+        ProgramStack stack{program, rest.second};
+        stack.path.insert(stack.path.end(), rest.first.begin(), rest.first.end());
+        if (!stack.path.empty()) stacks.push_back(std::move(stack));
+    }
+    std::stable_sort(stacks.begin(), stacks.end(),
+                     [](const ProgramStack& a, const ProgramStack& b) { return a.time_ns > b.time_ns; });
+    return stacks;
 }
 
 std::string stacks_part(const DelayReport& report, const Paint& paint) {
     std::string text;
     std::size_t shown = 0;
-    for (const StackTime& stack : report.stacks) {
-        const double share = report.share(stack.total_ns());
-        if (share < 0.05 || shown == 2) break;
-        std::vector<std::string> path;
-        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
-            const std::string& frame = stack.frames[i];
-            const bool kernel = i >= stack.kernel_from;
-            if (kernel ? analysis::is_kernel_plumbing(frame) : analysis::is_thread_start(frame)) continue;
-            path.push_back(frame);
-        }
-        if (path.empty()) continue;
-        ++shown;
-        const auto lines = wrap_path(path, screen_width - 9, 2);
+    for (const ProgramStack& stack : program_stacks(report)) {
+        const double share = report.share(stack.time_ns);
+        if (share < 0.05 || shown++ == 2) break;
+        const auto lines = wrap_path(stack.path, screen_width - 9, 2);
         for (std::size_t i = 0; i < lines.size(); ++i) {
             text += (i == 0 ? "  " + pad_left(percent(share), 5) + "  " : std::string(9, ' ')) + lines[i] + "\n";
         }
@@ -207,7 +240,7 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker) {
         if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
     }
     text += "         " + cut_end(meanwhile, 71) + "\n";
-    return text + function_rows(waker.functions, whole_ns, 3, "         ");
+    return text + function_rows(waker.functions, whole_ns, 3, 9);
 }
 
 std::string wakers_part(const DelayReport& report, const Paint& paint) {
@@ -286,12 +319,20 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
     return text;
 }
 
-// The delay that started the recording; else the earliest.
+// The delay of which the recording holds most: a short one that only began it has little to show.
 std::size_t default_delay(const Recording& recording) {
-    const auto& delays = recording.system.delays;
-    const auto place =
-        std::find_if(delays.begin(), delays.end(), [](const trace::Delay& delay) { return delay.first; });
-    return place != delays.end() ? static_cast<std::size_t>(place - delays.begin()) + 1 : 1;
+    std::size_t best = 1;
+    std::uint64_t best_ns = 0;
+    for (std::size_t i = 0; i < recording.system.delays.size(); ++i) {
+        const auto& delay = recording.system.delays[i];
+        const std::uint64_t begin_ns = std::max(delay.begin_ns, recording.begin_ns);
+        const std::uint64_t end_ns = std::min(analysis::end_of(delay), recording.end_ns);
+        if (end_ns > begin_ns && end_ns - begin_ns > best_ns) {
+            best = i + 1;
+            best_ns = end_ns - begin_ns;
+        }
+    }
+    return best;
 }
 
 }  // namespace
@@ -306,7 +347,7 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, paint) + facts(recording, report.delay);
+        text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay);
         text += stages_part(report, paint) + split_part(report, paint) + functions_part(report, paint);
         text += stacks_part(report, paint) + wakers_part(report, paint) + others_part(recording, chosen, paint);
     }

@@ -9,8 +9,8 @@
 
 namespace lagtrap::cli {
 
-// One delay in full (`number` from 1; nullopt: the one that started the recording,
-// else the earliest), the others with a line each, then the machine and
+// One delay in full (`number` from 1; nullopt: the one of which the recording holds
+// most), the others with a line each, then the machine and
 // the recording's quality. `number` must be one of the system file's delays.
 [[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
                                       const Paint& paint);

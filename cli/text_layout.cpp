@@ -79,6 +79,28 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
     return with_commas(number) + " " + std::string(number == 1 ? one : many);
 }
 
+std::string short_function_name(std::string_view name) {
+    constexpr std::string_view anonymous = "(anonymous namespace)::";
+    constexpr std::string_view call_operator = "operator()";
+    std::string text(name);
+    for (std::size_t at = text.find(anonymous); at != std::string::npos; at = text.find(anonymous, at)) {
+        text.erase(at, anonymous.size());
+    }
+    int depth = 0;  // within template arguments or a lambda's braces
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (depth == 0 && std::string_view(text).substr(at).starts_with("operator")) {
+            const bool call = std::string_view(text).substr(at).starts_with(call_operator);
+            at = std::min(text.find('(', call ? at + call_operator.size() : at), text.size());
+            if (at == text.size()) return text;
+        }
+        const char c = text[at];
+        if (c == '<' || c == '{') ++depth;
+        if (c == '>' || c == '}') --depth;
+        if (c == '(' && depth == 0 && at > 0) return text.substr(0, at);
+    }
+    return text;
+}
+
 std::vector<std::string> wrap_path(const std::vector<std::string>& parts, std::size_t width, std::size_t lines) {
     // Lines are filled from the innermost part backwards, so that what gets left out is the outermost.
     const std::size_t room = width - 6;  // for "... > " before and " >" behind

@@ -34,6 +34,9 @@ inline constexpr std::size_t screen_width = 80;
 // "1 run", "2 runs".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);
 
+// A C++ function's name without its parameters and without "(anonymous namespace)::"; other names as they are.
+[[nodiscard]] std::string short_function_name(std::string_view name);
+
 // Joins `parts` by " > " on at most `lines` lines of `width`, leaving out outer parts ("... > ") where they do
 // not fit: the last ones are the innermost.
 [[nodiscard]] std::vector<std::string> wrap_path(const std::vector<std::string>& parts, std::size_t width,

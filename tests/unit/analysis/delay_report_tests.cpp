@@ -81,6 +81,27 @@ TEST(DelayReport, names_the_function_that_slept) {
     EXPECT_TRUE(report.wakers[0].interrupt);
 }
 
+// A disk's interrupt hits whoever runs; only a thread of the kernel may have ended such a wait itself.
+TEST(DelayReport, does_not_blame_whom_an_interrupt_hit) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").thread(20, 20, "bystander").thread(30, 30, "jbd2");
+    builder.process(20, "/bin/bystander").process(30, "", 2);
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
+    for (const std::uint32_t waker : {20U, 30U}) {
+        const std::uint64_t from = waker * ms;
+        builder.switched(from, 0, 10, 2, 0).off_cpu(from, 10, 10, {"main", "k:ext4_sync_file", "k:io_schedule"});
+        builder.waking(from + 5 * ms, 1, waker, 10).switched(from + 5 * ms, 0, 0, 0, 10);
+    }
+    builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    ASSERT_EQ(report.wakers.size(), 2);
+    EXPECT_TRUE(report.wakers[0].interrupt);
+    EXPECT_EQ(report.wakers[0].blocked_ns, 5 * ms);
+    EXPECT_EQ(report.wakers[1].thread, "jbd2");
+}
+
 TEST(DelayReport, finds_the_holder_of_a_lock) {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "lock-holder");
@@ -102,6 +123,28 @@ TEST(DelayReport, finds_the_holder_of_a_lock) {
     ASSERT_FALSE(holder.functions.empty());
     EXPECT_EQ(holder.functions[0].name, "planted_lock_holder");
     EXPECT_EQ(holder.functions[0].on_cpu_ns, 90 * ms);
+}
+
+// 10 burns for 100 ms of which a neighbour takes its CPU for 60: all of it is time in the function.
+TEST(DelayReport, waiting_for_a_cpu_counts_where_the_thread_was) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(20 * ms, 22 * ms, 0, 10, 10, {"main", "prepare"});
+    builder.samples(22 * ms, 40 * ms, 0, 10, 10, {"main", "planted_cpu_burn"});
+    builder.switched(40 * ms, 0, 10, 0, 12).switched(100 * ms, 0, 12, 0, 10);
+    builder.samples(100 * ms, 115 * ms, 0, 10, 10, {"main", "planted_cpu_burn"});
+    builder.switched(115 * ms, 0, 10, 1, 0).off_cpu(115 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
+    builder.waking(117 * ms, 0, 0, 10, true).switched(120 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    const FunctionTime* planted = find(report.functions, "planted_cpu_burn");
+    ASSERT_NE(planted, nullptr);
+    EXPECT_EQ(planted->waiting_ns, 60 * ms);
+    EXPECT_NEAR(report.share(planted->total_ns()), 0.93, 0.001);
+    EXPECT_EQ(find(report.functions, "nap")->waiting_ns, 3 * ms);  // woken, and not yet on a CPU
+    EXPECT_EQ(find(report.functions, "main")->total_ns(), 100 * ms);
 }
 
 TEST(DelayReport, stages_add_up_to_the_delay) {

@@ -6,6 +6,7 @@
 #include "analysis/delay_report.hpp"
 #include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
+#include "analysis/time_split.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis {
@@ -106,6 +107,24 @@ TEST(Recording, lost_switches_leave_unknown_time) {
     EXPECT_EQ(changes[1].state, ThreadState::NotRecorded);
     EXPECT_EQ(changes[2].state, ThreadState::Running);
     EXPECT_EQ(recording->find_thread(11)->changes[0].state, ThreadState::NotRecorded);
+}
+
+// 10 is preempted at 10 ms; the switch that brought it back, between 20 and 30 ms, is missing.
+TEST(Recording, unknown_time_is_no_longer_than_need_be) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").thread(10, 11, "other");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(10 * ms, 0, 10, 0, 11).switched(20 * ms, 0, 11, 1, 12);
+    builder.switched(30 * ms, 0, 10, 1, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->switch_gaps, 1);
+    ASSERT_EQ(report_quality(*recording).lost.size(), 1);
+    EXPECT_EQ(report_quality(*recording).lost[0].what, "context switches");
+    const auto intervals = intervals_of_thread(*recording, 10, {begin + ms, begin + 30 * ms});
+    const TimeSplit split = split_time(*recording, intervals);
+    EXPECT_EQ(split.on_cpu_ns, 9 * ms);
+    EXPECT_EQ(split.runnable_ns, 10 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 10 * ms);
 }
 
 TEST(Recording, a_cpu_without_switches_ran_its_sampled_thread) {

@@ -42,13 +42,13 @@ void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_
     pbf_writer(trace_).add_message(1, data);
 }
 
-TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line) {
+TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid) {
     std::string message;
     {
         pbf_writer tree(message);
         pbf_writer process(tree, 1);
         process.add_int32(1, static_cast<std::int32_t>(pid));
-        process.add_int32(2, 1);
+        process.add_int32(2, static_cast<std::int32_t>(parent_pid));
         process.add_string(3, command_line);
         process.add_int32(5, 1000);
     }

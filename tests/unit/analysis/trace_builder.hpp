@@ -21,7 +21,7 @@ class TraceBuilder {
 
     explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
 
-    TraceBuilder& process(std::uint32_t pid, const std::string& command_line);
+    TraceBuilder& process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid = 1);
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
     // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
     TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,

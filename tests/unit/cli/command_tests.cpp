@@ -162,6 +162,18 @@ TEST(TextLayout, draws_shares) {
     EXPECT_EQ(cli::with_commas(123), "123");
 }
 
+TEST(TextLayout, shortens_function_names) {
+    EXPECT_EQ(cli::short_function_name("main"), "main");
+    EXPECT_EQ(cli::short_function_name("Store::get(int, char const*) const"), "Store::get");
+    EXPECT_EQ(cli::short_function_name("(anonymous namespace)::run((anonymous namespace)::Plan const&)"), "run");
+    EXPECT_EQ(cli::short_function_name("std::function<void (int)>::operator()(int) const"),
+              "std::function<void (int)>::operator()");
+    EXPECT_EQ(cli::short_function_name("bool operator< <int>(A<int> const&)"), "bool operator< <int>");
+    EXPECT_EQ(cli::short_function_name("main::{lambda(int)#1}::operator()(int) const"),
+              "main::{lambda(int)#1}::operator()");
+    EXPECT_EQ(cli::short_function_name("futex_wait [mod]"), "futex_wait [mod]");
+}
+
 TEST(TextLayout, wraps_paths_from_the_inside) {
     EXPECT_EQ(cli::wrap_path({"main", "work"}, 40, 2), std::vector<std::string>{"main > work"});
     EXPECT_EQ(cli::wrap_path({"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, 30, 2),

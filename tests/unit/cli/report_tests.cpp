@@ -117,7 +117,7 @@ TEST(Report, gives_json_with_shares) {
     EXPECT_EQ(delay.at("split").at("blocked").at(0).at("reason").as_string(), "lock (futex)");
     const auto* function = find_function(delay.at("functions"), "LockAcquire");
     ASSERT_NE(function, nullptr);
-    EXPECT_NEAR(function->at("share").to_number<double>(), 0.8, 0.001);
+    EXPECT_NEAR(function->at("share").to_number<double>(), 0.808, 0.001);
     const auto& holder = delay.at("wakers").at(0);
     EXPECT_EQ(holder.at("thread").as_string(), "lock-holder");
     const auto* held = find_function(holder.at("functions"), "planted_lock_holder");
