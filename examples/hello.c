@@ -1,4 +1,5 @@
-/* The markers in a few lines: an event "greeting" with one stage. Settings for it:
+/* The markers in a few lines: an event "greeting" with one stage, which begins at its marker and lasts to the end of
+ * the run; what comes before belongs to no stage. Settings for it:
  *   <event name="greeting" threshold="50ms" trace-length="2s">
  *     <library binary="/path/to/hello"><stage name="polite"/></library></event> */
 #include <lagtrap.h>

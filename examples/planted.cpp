@@ -58,6 +58,16 @@ __attribute__((noinline)) int wait_for_end_of_input(const sigset_t* signals) {
     return ::ppoll(&input, 1, nullptr, signals);
 }
 
+__attribute__((noinline)) void* map_pages(std::size_t size) {
+    return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+__attribute__((noinline)) int advise_pages(void* memory, std::size_t size, int advice) {
+    return ::madvise(memory, size, advice);
+}
+
+__attribute__((noinline)) void unmap_pages(void* memory, std::size_t size) { ::munmap(memory, size); }
+
 struct HolderOrder {
     std::uint64_t duration_ns = 0;
     std::uint64_t held_ns = 0;
@@ -138,15 +148,15 @@ PLANTED std::uint64_t planted_page_faults(std::uint64_t duration_ns) {
     constexpr std::size_t kBytes = 4 << 20;
     constexpr std::size_t kPageBytes = 4096;
     const std::uint64_t begin = lagtrap_now_ns();
-    void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = map_pages(kBytes);
     if (memory == MAP_FAILED) give_up("mmap");
-    // Else one fault could bring two megabytes.
-    ::madvise(memory, kBytes, MADV_NOHUGEPAGE);
+    // Else one fault could bring two megabytes; a kernel that knows no such pages refuses the advice, and needs none.
+    (void)advise_pages(memory, kBytes, MADV_NOHUGEPAGE);
     while (lagtrap_now_ns() - begin < duration_ns) {
         for (std::size_t at = 0; at < kBytes; at += kPageBytes) static_cast<volatile char*>(memory)[at] = 1;
-        ::madvise(memory, kBytes, MADV_DONTNEED);
+        if (advise_pages(memory, kBytes, MADV_DONTNEED) != 0) give_up("madvise");
     }
-    ::munmap(memory, kBytes);
+    unmap_pages(memory, kBytes);
     return lagtrap_now_ns() - begin;
 }
 

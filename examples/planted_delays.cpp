@@ -1,16 +1,20 @@
 // A program with delays of known cause and size, for tests and for a first try:
 //
 //     planted_delays --kind cpu|lock|sleep|fsync|fault --fast 1000 --slow-ms 200
-//         runs event "work" (stages "prepare", "execute", "finish") 1000 times quickly, once slowly in "execute", and
-//         1000 times quickly again; with --threads T in T threads, of which the first has the slow run
+//         runs event "work" (stages "prepare", "execute", "finish", each from its marker to the next) 1000 times
+//         quickly, once slowly in "execute", and 1000 times quickly again; with --threads T in T threads, of which the
+//         first has the slow run
 //     planted_delays --kind never
-//         the slow run never ends; the program ends when its input does, or at SIGTERM
+//         the slow run never leaves "execute"; the program ends when its input does, or at SIGTERM
 //     planted_delays --kind threads --count 2000 --held 20 --slow-ms 200
 //         2000 runs of event "request" are open at once, begun in one thread and ended in another, in shuffled order,
 //         paired by their key; 20 of them are held back until they are 200 ms old
 //
 // --gap-us pauses between runs, --seed changes what is random, --wait prints "ready" and waits for a line first. At the
-// end one line of JSON says what was done.
+// end one line of JSON says what was done. The slow run took at most slow_outer_ns, whose clock was read just before the
+// begin marker and just after the end marker, and at least slow_inner_ns, read just after the one and just before the
+// other; slow_duration_ns is slow_outer_ns. A run that never ends has slow_duration_ns alone: how long it was open when
+// the program ended.
 #include <lagtrap.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,7 +45,8 @@ struct Plan {
 
 struct Done {
     std::uint64_t slow_begin_ns = 0;
-    std::uint64_t slow_duration_ns = 0;
+    std::uint64_t slow_outer_ns = 0;
+    std::uint64_t slow_inner_ns = 0;  // 0: the run has no end
     std::uint64_t planted_ns = 0;
     std::uint64_t longest_fast_ns = 0;
     std::uint64_t runs_begun = 0;
@@ -75,12 +80,12 @@ void fast_run(std::mt19937_64& random, Done& done) {
     const std::uint64_t part_ns = 6'000 + random() % 26'000;
     const std::uint64_t begin = lagtrap_now_ns();
     LAGTRAP_BEGIN("work");
-    examples::work_for(part_ns);
     LAGTRAP_STAGE("work", "prepare");
     examples::work_for(part_ns);
     LAGTRAP_STAGE("work", "execute");
     examples::work_for(part_ns);
     LAGTRAP_STAGE("work", "finish");
+    examples::work_for(part_ns);
     LAGTRAP_END("work");
     done.longest_fast_ns = std::max(done.longest_fast_ns, lagtrap_now_ns() - begin);
     ++done.runs_begun;
@@ -88,20 +93,22 @@ void fast_run(std::mt19937_64& random, Done& done) {
 }
 
 __attribute__((noinline)) void slow_run(const Plan& plan, Done& done) {
-    done.slow_begin_ns = lagtrap_now_ns();
     ++done.runs_begun;
+    done.slow_begin_ns = lagtrap_now_ns();
     LAGTRAP_BEGIN("work");
-    examples::work_for(10'000);
+    const std::uint64_t inner_begin_ns = lagtrap_now_ns();
     LAGTRAP_STAGE("work", "prepare");
+    examples::work_for(10'000);
+    LAGTRAP_STAGE("work", "execute");
     done.planted_ns = plant(plan);
     if (plan.kind != "never") {
-        LAGTRAP_STAGE("work", "execute");
-        examples::work_for(10'000);
         LAGTRAP_STAGE("work", "finish");
+        examples::work_for(10'000);
+        done.slow_inner_ns = lagtrap_now_ns() - inner_begin_ns;
         LAGTRAP_END("work");
         ++done.runs_ended;
     }
-    done.slow_duration_ns = lagtrap_now_ns() - done.slow_begin_ns;
+    done.slow_outer_ns = lagtrap_now_ns() - done.slow_begin_ns;
 }
 
 void pause_between_runs(const Plan& plan) {
@@ -141,13 +148,16 @@ int run_slow_kind(const Plan& plan, std::uint64_t threads) {
         all.runs_ended += done[index].runs_ended;
         all.longest_fast_ns = std::max(all.longest_fast_ns, done[index].longest_fast_ns);
     }
+    const std::string bounds = all.slow_inner_ns == 0 ? std::string()
+                                                      : ",\"slow_outer_ns\":" + std::to_string(all.slow_outer_ns) +
+                                                            ",\"slow_inner_ns\":" + std::to_string(all.slow_inner_ns);
     std::printf("{\"event\":\"work\",\"kind\":\"%s\",\"pid\":%d,\"tid\":%d,\"slow_begin_ns\":%" PRIu64
-                ",\"slow_duration_ns\":%" PRIu64 ",\"planted_function\":\"%s\",\"planted_ns\":%" PRIu64
+                ",\"slow_duration_ns\":%" PRIu64 "%s,\"planted_function\":\"%s\",\"planted_ns\":%" PRIu64
                 ",\"lock_holder_tid\":%d,\"runs\":%" PRIu64 ",\"runs_ended\":%" PRIu64 ",\"longest_fast_ns\":%" PRIu64
                 "}\n",
-                plan.kind.c_str(), static_cast<int>(::getpid()), all.tid, all.slow_begin_ns, all.slow_duration_ns,
-                planted_function_of(plan.kind), all.planted_ns, examples::lock_holder_tid(), all.runs_begun,
-                all.runs_ended, all.longest_fast_ns);
+                plan.kind.c_str(), static_cast<int>(::getpid()), all.tid, all.slow_begin_ns, all.slow_outer_ns,
+                bounds.c_str(), planted_function_of(plan.kind), all.planted_ns, examples::lock_holder_tid(),
+                all.runs_begun, all.runs_ended, all.longest_fast_ns);
     return 0;
 }
 

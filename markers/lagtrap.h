@@ -3,10 +3,14 @@
  * lagtrap.h: marks where an operation of a program begins and ends, so that lagtrapd can watch how long it takes.
  *
  *     LAGTRAP_BEGIN("frame");
+ *     LAGTRAP_STAGE("frame", "decode");      stage "decode" begins
  *     decode();
- *     LAGTRAP_STAGE("frame", "decode");      "decode" is done
+ *     LAGTRAP_STAGE("frame", "draw");        stage "draw" begins, which ends "decode"
  *     draw();
- *     LAGTRAP_END("frame");
+ *     LAGTRAP_END("frame");                  ends "draw" too
+ *
+ * A stage begins at its marker and lasts to the next marker of the run, as PostgreSQL's query__parse__start does; what
+ * comes before the first marker of a stage belongs to none.
  *
  * One header, no library, nothing to initialise; C99 and newer, C++17 and newer, gcc and clang, programs and shared
  * libraries, x86-64 and arm64. While nobody listens a marker without arguments costs one no-operation instruction of
@@ -18,7 +22,7 @@
  * of which one thread has several at once, carry a key: an integer or pointer, such as the number of a request.
  *
  *     LAGTRAP_BEGIN(event)                          the run begins
- *     LAGTRAP_STAGE(event, stage)                   a point in between
+ *     LAGTRAP_STAGE(event, stage)                   a stage of the run begins
  *     LAGTRAP_END(event)                            the run has ended
  *     LAGTRAP_BEGIN_KEY(event, key)                 the same three with a key
  *     LAGTRAP_STAGE_KEY(event, stage, key)
