@@ -111,6 +111,7 @@ Status Merger::load() {
     TRY(sorter_.finish());
     TRY(load_kernel_log());
     file_.quality.stacks_lost += stacks_.dropped();
+    modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     symbolize(stacks_, modules_, options_.symbols);
     stacks_.finish();
     return success();
@@ -193,9 +194,10 @@ Status Merger::write_system() {
     if (trigger.event < session_.events.size()) file_.trigger_event = session_.events[trigger.event].name;
     file_.breach_boottime_ns = to_boottime(trigger.breach_ns);
     file_.partial = summary_.partial;
+    file_.quality.switches_lost = std::max(file_.quality.switches_lost, switch_gaps_);
     if (!session_.finished) file_.quality.samples_taken = summary_.samples;
     for (const SessionEvent& event : session_.events) file_.runs.try_emplace(event.name);
-    for (ModuleId id = kernel_module + 1; id < modules_.size(); ++id)
+    for (ModuleId id = kernel_module; id < modules_.size(); ++id)
         file_.modules.push_back({modules_.at(id).path, to_hexadecimal(modules_.at(id).build_id)});
     std::sort(file_.modules.begin(), file_.modules.end(), [](const Module& a, const Module& b) {
         return std::tie(a.path, a.build_id) < std::tie(b.path, b.build_id);

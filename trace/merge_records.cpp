@@ -191,8 +191,16 @@ std::string Merger::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t 
     return threads_->at(tid, pid, at_ns).name;
 }
 
+// A thread that leaves a CPU without having come there: at least one switch is missing, whether counted or not.
+void Merger::count_gap(const lagtrap_switch& record) {
+    const auto [running, first] = running_.try_emplace(record.header.cpu, record.next_tid);
+    if (!first && running->second != record.prev_tid) ++switch_gaps_;
+    running->second = record.next_tid;
+}
+
 void Merger::write_switch(const lagtrap_switch& record) {
     namespace field = perfetto::sched_switch;
+    count_gap(record);
     const std::uint64_t at_ns = record.header.at_ns;
     const std::string prev_comm = comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
     const std::string next_comm = comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);

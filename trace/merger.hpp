@@ -41,6 +41,7 @@ class Merger {
     void take_kernel_record(const lagtrap_record* record);
     void take_run(const lagtrap_run& run);
     void count_late(const lagtrap_record* record);
+    void count_gap(const lagtrap_switch& record);
     void write_sample(const lagtrap_sample& sample);
     void write_switch(const lagtrap_switch& record);
     void write_waking(const lagtrap_waking& record);
@@ -69,6 +70,8 @@ class Merger {
     std::optional<RunWriter> runs_;
     std::optional<CallstackInterner> samples_;
     std::optional<CallstackInterner> off_cpu_;
+    std::unordered_map<std::uint16_t, std::uint32_t> running_;  // thread that was switched in last, by CPU
+    std::uint64_t switch_gaps_ = 0;
     std::uint64_t last_ns_ = 0;  // when the packet written last was
     std::uint64_t next_run_ = 1;
     SystemFile file_;

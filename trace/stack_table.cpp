@@ -61,10 +61,27 @@ FunctionName StackTable::intern_name(std::string_view name) {
     return known->second;
 }
 
+// A stack taken by a BPF program at a tracepoint begins inside that program: its frames say nothing of the thread.
+void StackTable::drop_tracing_frames(CallStack& stack) const {
+    constexpr std::size_t deepest = 8;
+    const auto ids = frames_of(stack);
+    for (std::size_t i = std::min(deepest, ids.size()); i-- > 0;) {
+        const CodeFrame& frame = frames_[ids[i]];
+        const std::string_view name = names_[frame.name];
+        const bool tracing =
+            name.starts_with("bpf_trace_run") || name.starts_with("__bpf_trace_") || name.starts_with("__traceiter_");
+        if (frame.module != kernel_module || !tracing || i + 1 == ids.size()) continue;
+        stack.first_frame += static_cast<std::uint32_t>(i + 1);
+        stack.frame_count = static_cast<std::uint16_t>(stack.frame_count - (i + 1));
+        return;
+    }
+}
+
 void StackTable::finish() {
     frame_of_place_.clear();
     name_ids_.clear();
     for (auto& [id, stack] : stacks_) {
+        drop_tracing_frames(stack);
         const auto ids = frames_of(stack);
         stack.named_count = static_cast<std::uint16_t>(
             std::count_if(ids.begin(), ids.end(), [&](FrameId frame) { return frames_[frame].name != no_name; }));

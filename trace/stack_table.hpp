@@ -50,7 +50,8 @@ class StackTable {
     [[nodiscard]] const std::string& name(FunctionName name) const { return names_[name]; }
     FunctionName intern_name(std::string_view name);
 
-    // After all frames are named: counts the named ones and sees which stacks end where threads begin.
+    // After all frames are named: takes the tracing's own frames off, counts the named ones and sees which stacks
+    // end where threads begin.
     void finish();
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
@@ -66,6 +67,7 @@ class StackTable {
         }
     };
     FrameId intern_frame(const CodePlace& place);
+    void drop_tracing_frames(CallStack& stack) const;
 
     const AddressSpaces& spaces_;
     std::size_t limit_bytes_;

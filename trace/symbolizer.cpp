@@ -1,11 +1,13 @@
 #include "trace/symbolizer.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -69,7 +71,28 @@ void find_load_bias(CodeModule& module, const std::filesystem::path& path, std::
     if (const auto address = file->address_of(offset)) module.load_bias = *address - offset;
 }
 
+constexpr std::size_t padded_note(std::size_t size) { return (size + 3) / 4 * 4; }
+
 }  // namespace
+
+std::string read_kernel_build_id(const std::filesystem::path& notes) {
+    const auto content = read_file(notes, 1 << 20);
+    if (!content) return {};
+    std::string_view rest = *content;
+    while (rest.size() >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note;
+        std::memcpy(&note, rest.data(), sizeof(note));
+        rest.remove_prefix(sizeof(note));
+        if (note.n_namesz > rest.size() || padded_note(note.n_namesz) > rest.size()) return {};
+        const std::string_view owner = rest.substr(0, note.n_namesz);
+        rest.remove_prefix(padded_note(note.n_namesz));
+        if (note.n_descsz > rest.size()) return {};
+        if (note.n_type == NT_GNU_BUILD_ID && owner == std::string_view("GNU\0", 4) && note.n_descsz <= 64)
+            return std::string(rest.substr(0, note.n_descsz));
+        rest.remove_prefix(std::min(padded_note(note.n_descsz), rest.size()));
+    }
+    return {};
+}
 
 void symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options) {
     std::vector<std::vector<FrameId>> frames_of_module(modules.size());

@@ -61,7 +61,16 @@ class Merge : public testing::Test {
                                        "ffffffff81000000 T do_sleep\n"
                                        "ffffffff81000100 T do_read\n"
                                        "ffffffff81000200 T do_syscall_64\n"
-                                       "ffffffff81000300 T last\n"));
+                                       "ffffffff81000300 T bpf_trace_run4\n"
+                                       "ffffffff81000400 T __traceiter_sched_switch\n"
+                                       "ffffffff81000500 T last\n"));
+        // An ELF note as /sys/kernel/notes has it, after one of another owner.
+        const std::string notes(
+            "\4\0\0\0\4\0\0\0\1\0\0\0Xen\0abcd"
+            "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xde\xad\x01\0",
+            40);
+        ASSERT_TRUE(write_file_durably(proc_.path() / "notes", notes));
+        options_.symbols.kernel_notes = proc_.path() / "notes";
         options_.symbols.proc_root = proc_.path();
     }
     Result<MergeSummary> merge() { return merge_capture(capture_.path(), options_); }
@@ -137,6 +146,7 @@ TEST_F(Merge, ResolvesStacksAtTheirTime) {
     EXPECT_TRUE(off_cpu.contains("200:[unknown]+0xdead0000;do_syscall_64;do_sleep"));
     EXPECT_TRUE(off_cpu.contains("200:do_read"));
     const json::object& modules = found.at("modules").as_object();
+    EXPECT_EQ(text(modules.at("[kernel.kallsyms]")), "dead01");
     EXPECT_EQ(text(modules.at("/usr/bin/server")), "aabbcc");
     EXPECT_EQ(text(modules.at("/usr/bin/client")), "");
 }
@@ -212,9 +222,11 @@ TEST_F(Merge, SystemFileListsTheDelays) {
     // By id of its slice.
     const json::object slice = decoded(trace()).at("runs").as_object().at(std::to_string(delay.run_id)).as_object();
     EXPECT_EQ(slice.at("duration_ns").to_number<std::uint64_t>(), delay.duration_ns);
-    ASSERT_EQ(file.modules.size(), 4U);
+    ASSERT_EQ(file.modules.size(), 5U);
     EXPECT_EQ(file.modules[3].path, "/usr/bin/server");
     EXPECT_EQ(file.modules[3].build_id, "aabbcc");
+    EXPECT_EQ(file.modules[4].path, "[kernel.kallsyms]");
+    EXPECT_EQ(file.modules[4].build_id, "dead01");
 }
 
 TEST_F(Merge, CountsHowGoodTheStacksAre) {
@@ -275,6 +287,34 @@ TEST_F(Merge, ManyOpenAtOnceAcrossThreadsShareFewTracks) {
     const json::object found = decoded(trace());
     EXPECT_EQ(count(found, "fast_runs"), 4000);
     EXPECT_EQ(count(found, "own_tracks"), 2000);
+}
+
+TEST_F(Merge, TheTracersOwnFramesAreTakenOff) {
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        capture.thread(100, 100, "server");
+        capture.kernel_stack(
+            1, 21,
+            {0xffffffffc0000010, 0xffffffff81000310, 0xffffffff81000410, 0xffffffff81000010, 0xffffffff81000201});
+        capture.switched(2, 0, 100, 100, 1, 0, 0, 21);
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(json::serialize(decoded(trace()).at("off_cpu_stacks")), R"({"100:do_syscall_64;do_sleep":1})");
+}
+
+TEST_F(Merge, SwitchesThatAreMissingAreCounted) {
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        for (const std::uint32_t tid : {100U, 101U, 102U}) capture.thread(tid, tid, "thread");
+        capture.switched(2, 0, 100, 100, 1, 101, 101);
+        capture.switched(3, 1, 0, 0, 0, 100, 100);
+        capture.switched(4, 0, 102, 102, 1, 0, 0);  // nobody saw 102 come
+        capture.switched(5, 1, 100, 100, 1, 0, 0);
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(system().quality.switches_lost, 1U);
 }
 
 TEST_F(Merge, LateRecordsAreCountedNotMisplaced) {
