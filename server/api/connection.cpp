@@ -38,6 +38,8 @@ Method method_of(http::verb verb) {
     return verb == http::verb::put ? Method::Put : Method::Other;
 }
 
+// Arguments of awaited functions have names throughout this file: GCC 12.2 destroys temporaries among them twice.
+
 // Runs `work` among the workers; the coroutine goes on where it was.
 template <typename Work>
 asio::awaitable<Reply> run_apart(asio::thread_pool& workers, Work work) {
@@ -124,7 +126,8 @@ class HttpConnection final : public Connection {
                                    error != http::error::end_of_stream && error != http::error::partial_message;
             if (malformed) {
                 const unsigned status = error == http::error::header_limit ? 431 : 400;
-                co_await refuse({status, "not an HTTP request that this server takes: " + error.message()});
+                const Refusal refusal{status, "not an HTTP request that this server takes: " + error.message()};
+                co_await refuse(refusal);
             }
             co_return false;
         }
@@ -142,11 +145,14 @@ class HttpConnection final : public Connection {
         if (const auto* refusal = std::get_if<Refusal>(&sender)) co_return co_await refuse(*refusal);
         if (route.kind == RouteKind::UploadBundle)
             co_return co_await receive(route.digest, std::get<std::string>(sender));
-        if (parser_->chunked() || parser_->content_length().value_or(0) > 0)
-            co_return co_await refuse({400, "this request takes no body"});
+        if (parser_->chunked() || parser_->content_length().value_or(0) > 0) {
+            const Refusal refusal{400, "this request takes no body"};
+            co_return co_await refuse(refusal);
+        }
 
         Application& application = context_.application;
-        Reply reply = co_await run_apart(context_.workers, [&application, route] { return application.answer(route); });
+        auto work = [&application, route] { return application.answer(route); };
+        Reply reply = co_await run_apart(context_.workers, std::move(work));
         co_return co_await write(std::move(reply));
     }
 
@@ -158,7 +164,10 @@ class HttpConnection final : public Connection {
         }
         const UploadPlan plan = std::get<UploadPlan>(planned);
         auto begun = context_.application.ingest().begin();
-        if (!begun) co_return co_await refuse(Ingest::refusal_of(begun.error()));
+        if (!begun) {
+            const Refusal refusal = Ingest::refusal_of(begun.error());
+            co_return co_await refuse(refusal);
+        }
         auto blob = std::make_shared<IncomingBlob>(std::move(begun).value());
         if (plan.awaits_continue) co_await write_continue();
 
@@ -177,9 +186,10 @@ class HttpConnection final : public Connection {
             co_return co_await refuse(refusal, left);
         }
         Application& application = context_.application;
-        Reply reply = co_await run_apart(context_.workers, [&application, blob, digest, sender] {
+        auto work = [&application, blob, digest, sender] {
             return application.finish_upload(std::move(*blob), digest, sender);
-        });
+        };
+        Reply reply = co_await run_apart(context_.workers, std::move(work));
         co_return co_await write(std::move(reply));
     }
 
@@ -239,7 +249,8 @@ class HttpConnection final : public Connection {
             body = unsure ? 0 : body;
         }
         if (body > 0) must_close_ = must_close_ || body > drain_limit_bytes;
-        const bool go_on = co_await write(reply_of(refusal));
+        Reply reply = reply_of(refusal);
+        const bool go_on = co_await write(std::move(reply));
         if (body == 0 && !parser_->chunked()) co_return go_on;
         const bool drained = co_await drain(body);
         co_return go_on&& drained;

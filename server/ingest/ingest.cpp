@@ -40,7 +40,10 @@ BundleRow Ingest::describe(const std::string& digest, const std::filesystem::pat
     if (facts) {
         row.facts = std::move(facts).value();
     } else {
-        row.bad_reason = printable(facts.error().message).substr(0, reason_limit_bytes);
+        std::string message = facts.error().message;
+        // Where the server keeps its files is nobody's business.
+        if (message.starts_with(path.string() + ": ")) message.erase(0, path.string().size() + 2);
+        row.bad_reason = printable(message).substr(0, reason_limit_bytes);
         if (row.bad_reason.empty()) row.bad_reason = "unreadable";
     }
     return row;

@@ -1,0 +1,751 @@
+"""The real server and the real uploader over loopback, and servers that misbehave between them.
+
+The programs come in LAGTRAP_SERVER, LAGTRAP_UPLOADER and LAGTRAP_MAKE_BUNDLE. Arguments: names of test classes.
+"""
+
+import concurrent.futures
+import contextlib
+import hashlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import uuid
+
+from lagtrap_test import skip, wait_for
+
+SERVER = os.environ["LAGTRAP_SERVER"]
+UPLOADER = os.environ["LAGTRAP_UPLOADER"]
+MAKE_BUNDLE = os.environ["LAGTRAP_MAKE_BUNDLE"]
+FOLDERS = ("captures", "ready", "sending", "sent", "rejected")
+MIB = 1 << 20
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+class Server:
+    """A lagtrap-server of its own; its log is read from a file."""
+
+    def __init__(self, data, *options):
+        self.data = pathlib.Path(data)
+        self.log_path = self.data.with_suffix(f".{uuid.uuid4()}.log")
+        with open(self.log_path, "w") as log:
+            self.process = subprocess.Popen([SERVER, "--listen", "127.0.0.1:0", "--data", data, *options], stderr=log)
+        self.url = wait_for(self._address, "the server to listen")
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def _address(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"the server ended with {self.process.returncode}: {self.log()}")
+        found = re.search(r"listening on (https?://\S+),", self.log())
+        return found and found.group(1)
+
+    def log(self):
+        return self.log_path.read_text()
+
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            content = response.read()
+            return response, content
+
+    def put(self, content, digest=None):
+        return self.request("PUT", f"/api/v1/bundles/{digest or sha256(content)}", content)
+
+    def bundles(self):
+        return json.loads(self.request("GET", "/api/v1/bundles?limit=500")[1])["bundles"]
+
+    def metric(self, name):
+        text = self.request("GET", "/metrics")[1].decode()
+        return int(re.search(rf"^lagtrap_server_{name} (\d+)$", text, re.M).group(1))
+
+    def incoming(self):
+        return list((self.data / "incoming").iterdir())
+
+    def begin_upload(self, content, share):
+        """Sends the header and `share` bytes of the body; returns the socket once the server has them."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        head = (f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+                f"Content-Length: {len(content)}\r\n\r\n")
+        connection.sendall(head.encode() + content[:share])
+        wait_for(lambda: [path for path in self.incoming() if path.stat().st_size == share], "the half bundle")
+        return connection
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+
+
+class OddServer:
+    """Answers as `answer(handler, body)` says; remembers (method, path) of each request."""
+
+    def __init__(self, answer, head_status=404):
+        odd = self
+        odd.requests = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def reply(self, status, body=b"", length=None, **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body) if length is None else length))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_HEAD(self):
+                odd.requests.append(("HEAD", self.path))
+                if callable(head_status):
+                    head_status(self)
+                else:
+                    self.reply(head_status)
+
+            def do_PUT(self):
+                odd.requests.append(("PUT", self.path))
+                answer(self, self.rfile.read(int(self.headers["Content-Length"])))
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        # That a client hangs up is what some tests are about.
+        self.http.handle_error = lambda *_: None
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def puts(self):
+        return [path for method, path in self.requests if method == "PUT"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def confirmation(content, **changes):
+    answer = {"digest": sha256(content), "bytes": len(content), "stored": "new"}
+    return json.dumps({**answer, **changes}).encode()
+
+
+class StallingProxy:
+    """Lets `limit` bytes of the first connection that sends so much through, and then nothing more."""
+
+    def __init__(self, target_port, limit):
+        self.target_port = target_port
+        self.limit = limit
+        self.stalled = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.sockets = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target_port))
+                self.sockets += [client, server]
+                threading.Thread(target=self._pump, args=(client, server, self.limit), daemon=True).start()
+                threading.Thread(target=self._pump, args=(server, client, None), daemon=True).start()
+
+    def _pump(self, source, target, limit):
+        left = limit
+        with contextlib.suppress(OSError):
+            while True:
+                data = source.recv(65536 if left is None else min(65536, left))
+                if not data:
+                    target.shutdown(socket.SHUT_WR)
+                    return
+                target.sendall(data)
+                if left is not None:
+                    left -= len(data)
+                    if left == 0:
+                        self.stalled.set()
+                        return
+
+    def close(self):
+        # Closing alone would not wake a thread that accepts.
+        for one in [self.listener, *self.sockets]:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-upload-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        self.spool = self.root / "spool"
+        for folder in FOLDERS:
+            (self.spool / folder).mkdir(parents=True)
+
+    def server(self, *options, data="data"):
+        server = Server(str(self.root / data), *options)
+        self.addCleanup(server.__exit__)
+        return server
+
+    def odd_server(self, answer, **more):
+        server = OddServer(answer, **more)
+        self.addCleanup(server.__exit__)
+        return server
+
+    def add_bundle(self, content=None, size=100_000, digest=None):
+        content = os.urandom(size) if content is None else content
+        name = f"{uuid.uuid4()}-{(digest or sha256(content))[:16]}.lagtrap.tar.zst"
+        # As the daemon does it: written beside, then renamed.
+        (self.spool / "captures" / name).write_bytes(content)
+        (self.spool / "captures" / name).rename(self.spool / "ready" / name)
+        return name, content
+
+    def upload(self, url, *options):
+        """lagtrap-uploader --once: its exit code and its lines."""
+        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", url, "--once", *options],
+                                 capture_output=True, text=True, timeout=120)
+        return outcome.returncode, outcome.stdout + outcome.stderr
+
+    def in_state(self, state):
+        return sorted(path.name for path in (self.spool / state).iterdir() if path.name.endswith(".tar.zst"))
+
+
+class Delivery(Case):
+    def test_a_bundle_arrives_whole_and_is_shown(self):
+        server = self.server()
+        session = str(uuid.uuid4())
+        path = subprocess.run([MAKE_BUNDLE, session, "host-<1>", self.spool / "ready"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        content = pathlib.Path(path).read_bytes()
+        code, lines = self.upload(server.url)
+        self.assertEqual(code, 0, lines)
+        self.assertIn("delivered: sent", lines)
+        self.assertEqual(self.in_state("sent"), [pathlib.Path(path).name])
+        self.assertEqual(self.in_state("ready"), [])
+
+        (row,) = server.bundles()
+        self.assertEqual(row["digest"], sha256(content))
+        self.assertEqual(row["session"], session)
+        self.assertEqual((row["host"], row["event"], row["process"]), ("host-<1>", "query", "postgres"))
+        self.assertEqual((row["delays"], row["longest_delay_ns"]), (2, 81_000_000))
+        address = f"/api/v1/bundles/{row['digest']}"
+        response, body = server.request("GET", address)
+        self.assertEqual(body, content)
+        self.assertTrue(response.headers["Content-Disposition"].startswith("attachment"))
+        self.assertIn(b"<delay", server.request("GET", address + "/system")[1])
+        response, page = server.request("GET", "/")
+        self.assertIn(b"host-&lt;1&gt;", page)
+        self.assertIn(b"81.0 ms", page)
+        self.assertIn("default-src 'none'", response.headers["Content-Security-Policy"])
+
+    def test_a_repeated_upload_is_free(self):
+        server = self.server()
+        _, content = self.add_bundle()
+        self.assertEqual(self.upload(server.url)[0], 0)
+        received = server.metric("upload_bytes_total")
+        self.add_bundle(content)
+        code, lines = self.upload(server.url)
+        self.assertEqual(code, 0, lines)
+        self.assertIn("had it already; nothing was sent", lines)
+        self.assertEqual(server.metric("upload_bytes_total"), received)
+        self.assertEqual(len(server.bundles()), 1)
+        self.assertEqual(len(self.in_state("sent")), 2)
+
+    def test_many_at_once_arrive_once_each(self):
+        server = self.server()
+        contents = [os.urandom(300_000) for _ in range(60)] + [b"the same" * 40_000] * 40
+        with concurrent.futures.ThreadPoolExecutor(100) as pool:
+            answers = [json.loads(body) for _, body in pool.map(server.put, contents)]
+        self.assertEqual([answer["digest"] for answer in answers], [sha256(content) for content in contents])
+        self.assertEqual(sum(answer["stored"] == "new" for answer in answers), 61)
+        self.assertEqual(sum(answer["stored"] == "new" for answer in answers[60:]), 1)
+        self.assertEqual({row["digest"] for row in server.bundles()}, {sha256(content) for content in contents})
+        self.assertEqual(server.incoming(), [])
+
+    def test_the_service_sends_what_comes_and_ends_on_sigterm(self):
+        server = self.server()
+        first, _ = self.add_bundle()
+        with Service(self, server.url) as service:
+            service.wait_for("READY=1")
+            wait_for(lambda: self.in_state("sent") == [first], "the first bundle to be sent")
+            second, _ = self.add_bundle()
+            wait_for(lambda: self.in_state("sent") == sorted([first, second]), "the second bundle to be sent")
+            service.process.terminate()
+            self.assertEqual(service.process.wait(60), 0)
+        self.assertIn("2 delivered", service.log())
+
+    def test_only_one_uploader_works_on_a_spool(self):
+        with Service(self, "http://127.0.0.1:9") as service:
+            service.wait_for("READY=1")
+            code, lines = self.upload("http://127.0.0.1:9")
+            self.assertEqual(code, 3)
+            self.assertIn("another lagtrap-uploader", lines)
+
+
+class Service:
+    """lagtrap-uploader as systemd runs it, with the socket of sd_notify."""
+
+    def __init__(self, case, url):
+        self.log_path = case.root / "uploader.log"
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify.bind(str(case.root / "notify"))
+        self.notify.settimeout(60)
+        with open(self.log_path, "w") as log:
+            self.process = subprocess.Popen([UPLOADER, "--spool", case.spool, "--url", url], stderr=log,
+                                            env={**os.environ, "NOTIFY_SOCKET": str(case.root / "notify")})
+
+    def wait_for(self, text):
+        while True:
+            message = self.notify.recv(65536).decode()
+            if text in message:
+                return message
+
+    def log(self):
+        return self.log_path.read_text()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.notify.close()
+
+
+class Damage(Case):
+    def test_a_body_changed_on_the_way_is_refused(self):
+        server = self.server()
+        response, body = server.put(b"changed", sha256(b"as sent"))
+        self.assertEqual(response.status, 422)
+        self.assertIn(sha256(b"changed"), json.loads(body)["error"])
+        self.assertEqual(server.bundles(), [])
+        self.assertEqual(server.incoming(), [])
+        self.assertEqual(list((server.data / "blobs").rglob("*")), [])
+
+    def test_a_file_damaged_in_the_spool_is_rejected_with_its_reason(self):
+        server = self.server()
+        name, _ = self.add_bundle(b"damaged", digest=sha256(b"as written"))
+        code, lines = self.upload(server.url)
+        self.assertEqual(code, 1, lines)
+        self.assertEqual(self.in_state("rejected"), [name])
+        self.assertIn("damaged", (self.spool / "rejected" / (name + ".reason")).read_text())
+        self.assertEqual(server.bundles(), [])
+
+    def test_what_is_no_bundle_is_kept_and_marked(self):
+        server = self.server()
+        response, body = server.put(b"no bundle at all")
+        self.assertEqual(response.status, 201)
+        self.assertIn("not a bundle", json.loads(body)["bad"])
+        (row,) = server.bundles()
+        self.assertIn("not a bundle", row["bad"])
+        self.assertEqual(server.request("GET", f"/api/v1/bundles/{row['digest']}/system")[0].status, 422)
+        self.assertEqual(server.request("GET", f"/api/v1/bundles/{row['digest']}")[1], b"no bundle at all")
+
+    def test_a_killed_uploader_leaves_exactly_one_bundle(self):
+        server = self.server()
+        name, content = self.add_bundle(size=20 * MIB)
+        proxy = StallingProxy(server.port, 2 * MIB)
+        self.addCleanup(proxy.close)
+        with Service(self, proxy.url) as service:
+            self.assertTrue(proxy.stalled.wait(60), service.log())
+            self.assertEqual(self.in_state("sending"), [name])
+            service.process.kill()
+            service.process.wait()
+        proxy.close()
+        wait_for(lambda: server.metric("uploads_aborted_total") == 1, "the server to give up")
+        self.assertEqual(server.bundles(), [])
+        code, lines = self.upload(server.url)
+        self.assertEqual(code, 0, lines)
+        self.assertIn("put 1 half-sent", lines)
+        self.assertEqual([row["digest"] for row in server.bundles()], [sha256(content)])
+        self.assertEqual(self.in_state("sent"), [name])
+        self.assertEqual(server.incoming(), [])
+
+    def test_a_killed_server_shows_no_half_bundle(self):
+        server = self.server()
+        whole = os.urandom(MIB)
+        server.put(whole)
+        content = os.urandom(4 * MIB)
+        with contextlib.closing(server.begin_upload(content, MIB)):
+            server.kill()
+        server = self.server()
+        self.assertIn("removed 1 half-received", server.log())
+        self.assertEqual(server.incoming(), [])
+        self.assertEqual([row["digest"] for row in server.bundles()], [sha256(whole)])
+        self.assertEqual(server.put(content)[0].status, 201)
+        self.assertEqual(len(server.bundles()), 2)
+
+    def test_a_stopping_server_finishes_what_runs(self):
+        server = self.server()
+        content = os.urandom(2 * MIB)
+        with contextlib.closing(server.begin_upload(content, MIB)) as upload:
+            server.process.terminate()
+            wait_for(lambda: "finishing what runs" in server.log(), "the server to stop")
+            upload.sendall(content[MIB:])
+            response = http.client.HTTPResponse(upload)
+            response.begin()
+            self.assertEqual(response.status, 201)
+            self.assertEqual(response.headers["Connection"], "close")
+            self.assertEqual(json.loads(response.read())["digest"], sha256(content))
+        self.assertEqual(server.process.wait(60), 0)
+        server = self.server()
+        self.assertEqual(server.incoming(), [])
+        self.assertEqual([row["digest"] for row in server.bundles()], [sha256(content)])
+
+
+class Misbehaviour(Case):
+    """The spool keeps every bundle until a server has truly confirmed it."""
+
+    def assert_not_sent(self, server, *said):
+        name, _ = self.add_bundle()
+        code, lines = self.upload(server.url)
+        self.assertEqual(code, 1, lines)
+        for text in said:
+            self.assertIn(text, lines)
+        self.assertEqual(self.in_state("sent"), [])
+        return name, lines
+
+    def assert_tries_later(self, server, *said):
+        name, lines = self.assert_not_sent(server, "try later", *said)
+        self.assertEqual(self.in_state("ready"), [name], lines)
+
+    def test_429_asks_to_wait(self):
+        server = self.odd_server(lambda handler, _: handler.reply(429, Retry_After="120"))
+        self.add_bundle()
+        self.assert_not_sent(server, "HTTP 429", "retry after 120 s", "not tried: the server asks to wait 120 s")
+        self.assertEqual(len(server.puts()), 1)
+        self.assertEqual(len(self.in_state("ready")), 2)
+
+    def test_the_service_obeys_retry_after(self):
+        server = self.odd_server(lambda handler, _: handler.reply(429, Retry_After="120"))
+        self.add_bundle()
+        self.add_bundle()
+        with Service(self, server.url) as service:
+            service.wait_for("1 failed attempts, 2 waiting")  # after the attempt
+            service.wait_for("1 failed attempts, 2 waiting")  # after the schedule was asked again
+            self.add_bundle()
+            service.wait_for("1 failed attempts, 3 waiting")
+            self.assertEqual(len(server.puts()), 1)
+            self.assertIn("retry after 120 s", service.log())
+
+    def test_500_is_tried_later(self):
+        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(500)), "HTTP 500")
+
+    def test_refusals_are_kept_with_their_reason(self):
+        body = json.dumps({"error": "not \x1b[31mours"}).encode()
+        server = self.odd_server(lambda handler, _: handler.reply(415, body))
+        name, _ = self.assert_not_sent(server, "rejected: HTTP 415: not \\x1b[31mours")
+        self.assertEqual(self.in_state("rejected"), [name])
+        self.assertIn("HTTP 415", (self.spool / "rejected" / (name + ".reason")).read_text())
+
+    def test_a_refused_token_is_tried_later_and_said(self):
+        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(401)), "refuses the token")
+
+    def test_a_cut_off_answer_confirms_nothing(self):
+        def answer(handler, body):
+            text = confirmation(body)
+            handler.reply(200, text[:-10], length=len(text))
+            handler.close_connection = True
+        self.assert_tries_later(self.odd_server(answer))
+
+    def test_half_a_json_text_confirms_nothing(self):
+        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body)[:-10]))
+        self.assert_tries_later(server, "not a JSON object")
+
+    def test_another_page_confirms_nothing(self):
+        self.assert_tries_later(self.odd_server(lambda handler, _: handler.reply(200, b"<html>log in</html>")))
+
+    def test_another_digest_confirms_nothing(self):
+        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body, digest="0" * 64)))
+        self.assert_tries_later(server, "another digest")
+
+    def test_another_size_confirms_nothing(self):
+        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body, bytes=5)))
+        self.assert_tries_later(server, "5 bytes of 100000")
+
+    def test_another_digest_at_head_is_no_reason_to_keep_it_back(self):
+        server = self.odd_server(lambda handler, body: handler.reply(201, confirmation(body)),
+                                 head_status=lambda handler: handler.reply(200, X_Lagtrap_Digest="0" * 64))
+        self.add_bundle()
+        self.assertEqual(self.upload(server.url)[0], 0)
+        self.assertEqual(len(server.puts()), 1)
+
+    def test_endless_answers_are_cut(self):
+        server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body) + b" " * MIB))
+        self.assert_tries_later(server, "longer than 65536 bytes")
+
+    def test_redirects_are_not_followed(self):
+        elsewhere = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body)))
+        server = self.odd_server(lambda handler, _: handler.reply(307, Location=elsewhere.url + handler.path),
+                                 head_status=lambda handler: handler.reply(307, Location=elsewhere.url + handler.path))
+        self.assert_tries_later(server, "redirects are not followed", elsewhere.url)
+        self.assertEqual(elsewhere.requests, [])
+
+    def test_a_server_that_is_not_there(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        name, _ = self.add_bundle()
+        code, lines = self.upload(f"http://127.0.0.1:{port}")
+        self.assertEqual(code, 1)
+        self.assertIn("Failed to connect", lines)
+        self.assertEqual(self.in_state("ready"), [name])
+
+    def test_plain_http_to_another_machine_is_refused(self):
+        code, lines = self.upload("http://delays.example.org")
+        self.assertEqual(code, 3)
+        self.assertIn("plain http", lines)
+
+
+class Limits(Case):
+    def test_requests_are_bounded(self):
+        server = self.server("--max-bundle", "1MiB")
+        digest = sha256(b"x")
+        large = {"Content-Length": str(2 * MIB), "Expect": "100-continue"}
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.putrequest("PUT", f"/api/v1/bundles/{digest}")
+            for name, value in large.items():
+                connection.putheader(name, value)
+            connection.endheaders()  # and no body: the answer comes before it
+            response = connection.getresponse()
+            self.assertEqual(response.status, 413)
+            self.assertIn("--max-bundle", json.loads(response.read())["error"])
+        self.assertEqual(server.put(os.urandom(2 * MIB))[0].status, 413)
+        self.assertEqual(server.put(b"")[0].status, 400)
+        chunked = server.request("PUT", f"/api/v1/bundles/{digest}", iter([b"x"]), {"Transfer-Encoding": "chunked"})
+        self.assertEqual(chunked[0].status, 411)
+        typed = server.request("PUT", f"/api/v1/bundles/{digest}", b"x", {"Content-Type": "text/html"})
+        self.assertEqual(typed[0].status, 415)
+        self.assertEqual(server.request("GET", "/", headers={"X-Long": "x" * 20_000})[0].status, 431)
+        self.assertEqual(server.request("GET", "/", headers={"Host": "delays.example.org"})[0].status, 421)
+        self.assertEqual(server.bundles(), [])
+
+    def test_a_curl_that_expects_100_continue_is_served(self):
+        server = self.server()
+        content = os.urandom(2 * MIB)
+        digest = sha256(content)
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as upload:
+            upload.sendall(f"PUT /api/v1/bundles/{digest} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                           f"Content-Length: {len(content)}\r\n\r\n".encode())
+            interim = b""
+            while b"\r\n\r\n" not in interim:
+                interim += upload.recv(1)
+            self.assertTrue(interim.startswith(b"HTTP/1.1 100 "), interim)
+            upload.sendall(content)
+            response = http.client.HTTPResponse(upload)
+            response.begin()
+            self.assertEqual(response.status, 201)
+
+    def test_slow_senders_are_dropped(self):
+        server = self.server("--header-timeout", "200ms", "--body-timeout", "200ms")
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as quiet:
+            quiet.sendall(b"GET / HT")
+            self.assertEqual(quiet.recv(100), b"")
+        content = os.urandom(MIB)
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as quiet:
+            quiet.sendall(f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+                          f"Content-Length: {MIB}\r\n\r\n".encode() + content[:1000])
+            self.assertEqual(quiet.recv(100), b"")
+        wait_for(lambda: server.metric("uploads_aborted_total") == 1, "the upload to be counted")
+        self.assertEqual(server.incoming(), [])
+
+    def test_connections_are_counted(self):
+        server = self.server("--max-connections", "2")
+        held = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(2)]
+        try:
+            # One that is answered has surely been admitted.
+            for one in held:
+                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
+            with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as third:
+                self.assertTrue(third.recv(100).startswith(b"HTTP/1.1 503"))
+        finally:
+            for one in held:
+                one.close()
+        wait_for(lambda: self.request_works(server), "room for a connection")
+        self.assertGreaterEqual(server.metric("connections_refused_total"), 1)
+
+    @staticmethod
+    def request_works(server):
+        with contextlib.suppress(http.client.HTTPException, OSError):
+            return server.request("GET", "/healthz")[0].status == 200
+        return False
+
+    def test_retention_keeps_the_newest(self):
+        server = self.server("--keep-size", "250KiB")
+        contents = [os.urandom(100 * 1024) for _ in range(4)]
+        for content in contents:
+            server.put(content)
+        self.assertEqual([row["digest"] for row in server.bundles()], [sha256(contents[3]), sha256(contents[2])])
+        self.assertEqual(server.request("GET", f"/api/v1/bundles/{sha256(contents[0])}")[0].status, 404)
+        self.assertEqual(server.metric("bundles_expired_total"), 2)
+
+
+class Tokens(Case):
+    def make_token(self, name, scope):
+        lines = subprocess.run([SERVER, "token", name, "--scope", scope], capture_output=True, text=True,
+                               check=True).stdout.splitlines()
+        token = next(line for line in lines if line.startswith("lt_"))
+        path = self.root / f"{name}.token"
+        path.write_text(token + "\n")
+        path.chmod(0o600)
+        return token, lines[-1], path
+
+    def test_scopes(self):
+        sender, sender_line, sender_file = self.make_token("sender", "upload")
+        reader, reader_line, reader_file = self.make_token("reader", "read")
+        table = self.root / "tokens"
+        table.write_text(f"# hosts\n{sender_line}\n{reader_line}\n")
+        server = self.server("--token-file", str(table))
+        name, content = self.add_bundle()
+
+        code, lines = self.upload(server.url)
+        self.assertIn("HTTP 401", lines)
+        code, lines = self.upload(server.url, "--token-file", reader_file)
+        self.assertEqual(code, 1)
+        self.assertIn("HTTP 403: the token may not do this; it needs scope upload", lines)
+        self.assertEqual(self.in_state("ready"), [name])
+        sender_file.chmod(0o644)
+        self.assertIn("chmod", self.upload(server.url, "--token-file", sender_file)[1])
+        sender_file.chmod(0o600)
+        code, lines = self.upload(server.url, "--token-file", sender_file)
+        self.assertEqual(code, 0, lines)
+
+        def status(path, token=None):
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            return server.request("GET", path, headers=headers)[0].status
+        address = f"/api/v1/bundles/{sha256(content)}"
+        for path in ("/", "/api/v1/bundles", address, "/metrics"):
+            self.assertEqual(status(path), 401, path)
+            self.assertEqual(status(path, sender), 403, path)
+            self.assertEqual(status(path, reader), 200, path)
+        self.assertEqual(status("/healthz"), 200)
+        rows = json.loads(server.request("GET", "/api/v1/bundles", headers={"Authorization": f"Bearer {reader}"})[1])
+        self.assertEqual(rows["bundles"][0]["sender"], "sender")
+        self.assertNotIn(sender, server.log())
+
+        table.write_text(sender_line + "\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "read 1 token(s)" in server.log(), "the tokens to be read again")
+        self.assertEqual(status("/", reader), 401)
+
+    def test_without_tokens_only_loopback(self):
+        outcome = subprocess.run([SERVER, "--listen", "0.0.0.0:0", "--data", self.root / "data"], capture_output=True,
+                                 text=True, timeout=60)
+        self.assertEqual(outcome.returncode, 3)
+        self.assertIn("without --token-file", outcome.stderr)
+
+
+class Tls(Case):
+    def certificate(self, name, subject_name):
+        """A CA of its own and a server certificate by it; paths of CA, certificate and key."""
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], cwd=self.root, check=True, capture_output=True)
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                f"{name}-ca.key", "-out", f"{name}-ca.pem", "-days", "2", "-subj", f"/CN={name} test CA")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
+                "-out", f"{name}.csr", "-subj", "/CN=lagtrap")
+        (self.root / "extensions").write_text(f"subjectAltName={subject_name}\n")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{name}-ca.pem", "-CAkey", f"{name}-ca.key",
+                "-CAcreateserial", "-days", "2", "-extfile", "extensions", "-out", f"{name}.pem")
+        return tuple(str(self.root / f"{name}{suffix}") for suffix in ("-ca.pem", ".pem", ".key"))
+
+    def test_only_the_right_certificate_gets_the_bundle(self):
+        ca, certificate, key = self.certificate("right", "IP:127.0.0.1")
+        other_ca, _, _ = self.certificate("other", "IP:127.0.0.1")
+        server = self.server("--tls-certificate", certificate, "--tls-key", key)
+        self.assertTrue(server.url.startswith("https://"))
+        name, _ = self.add_bundle(size=3 * MIB)
+        for options in ((), ("--ca-file", other_ca)):
+            code, lines = self.upload(server.url, *options)
+            self.assertEqual(code, 1)
+            self.assertIn("certificate problem", lines)
+            self.assertEqual(self.in_state("ready"), [name])
+        code, lines = self.upload(server.url, "--ca-file", ca)
+        self.assertEqual(code, 0, lines)
+        self.assertEqual(self.in_state("sent"), [name])
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_certificate_for_another_name_is_refused(self):
+        ca, certificate, key = self.certificate("named", "DNS:delays.example.org")
+        server = self.server("--tls-certificate", certificate, "--tls-key", key)
+        name, _ = self.add_bundle()
+        code, lines = self.upload(server.url, "--ca-file", ca)
+        self.assertEqual(code, 1)
+        self.assertIn("no alternative certificate subject name matches", lines)
+        self.assertEqual(self.in_state("ready"), [name])
+
+
+def mount_small_disk(folder, check):
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", folder], capture_output=True, text=True,
+                          check=check)
+
+
+def require_small_disk():
+    with tempfile.TemporaryDirectory() as folder:
+        mounted = mount_small_disk(folder, check=False)
+        if mounted.returncode != 0:
+            skip(f"a small disk can not be mounted here: {mounted.stderr.strip()}")
+        subprocess.run(["umount", folder], check=True)
+
+
+class DiskFull(Case):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.root / "disk"
+        self.disk.mkdir()
+        mount_small_disk(self.disk, check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+
+    def test_a_full_disk_is_said_and_keeps_nothing_half(self):
+        server = self.server(data="disk/data")
+        content = os.urandom(4 * MIB)
+        with contextlib.closing(server.begin_upload(content, MIB)) as upload:
+            with self.assertRaises(OSError), open(self.disk / "filler", "wb", buffering=0) as filler:
+                while True:
+                    filler.write(b"x" * 4096)
+            upload.sendall(content[MIB:])
+            response = http.client.HTTPResponse(upload)
+            response.begin()
+            self.assertEqual(response.status, 507)
+            self.assertIn("disk is full", json.loads(response.read())["error"])
+        self.assertEqual(server.incoming(), [])
+        name, _ = self.add_bundle()
+        code, lines = self.upload(server.url)
+        self.assertIn("HTTP 507", lines)
+        self.assertEqual(self.in_state("ready"), [name])
+        (self.disk / "filler").unlink()
+        self.assertEqual(self.upload(server.url)[0], 0)
+        self.assertEqual(len(server.bundles()), 1)
+
+
+if __name__ == "__main__":
+    if "DiskFull" in sys.argv:
+        require_small_disk()
+    unittest.main(verbosity=2)
