@@ -24,7 +24,8 @@
 namespace lagtrap::server {
 namespace {
 
-enum ExitCode { done = 0, cut_off = 1, wrong_usage = 2, could_not_start = 3 };
+// The unit does not restart the program after wrong_options.
+enum ExitCode { done = 0, failed = 1, wrong_options = 2 };
 constexpr std::uint64_t retention_interval_ns = 3600ULL * 1'000'000'000ULL;
 
 // The command line as given; sizes and durations are still texts.
@@ -86,9 +87,7 @@ struct Parts {
     std::unique_ptr<Application> application;
 };
 
-Result<Parts> open_parts(const Arguments& arguments) {
-    TRY_ASSIGN(const IngestLimits limits, read_limits(arguments));
-    TRY_ASSIGN(auto tokens, read_tokens(arguments));
+Result<Parts> open_parts(const Arguments& arguments, const IngestLimits& limits, std::optional<TokenTable> tokens) {
     TRY(make_directories(arguments.data, 0750));
     TRY_ASSIGN(BlobStore blobs, BlobStore::open(arguments.data));
     if (blobs.leftovers_removed() > 0) spdlog::info("removed {} half-received bundle(s)", blobs.leftovers_removed());
@@ -129,9 +128,9 @@ HttpCallbacks make_callbacks(const Arguments& arguments, Application& applicatio
     return callbacks;
 }
 
-int fail(const Error& error) {
+int fail(const Error& error, ExitCode code) {
     spdlog::error("{}", error.message);
-    return could_not_start;
+    return code;
 }
 
 int serve(Arguments& arguments) {
@@ -140,12 +139,16 @@ int serve(Arguments& arguments) {
     for (const Status& status :
          {read_timeout("--header-timeout", arguments.header_timeout, arguments.http.header_timeout),
           read_timeout("--body-timeout", arguments.body_timeout, arguments.http.body_timeout)})
-        if (!status) return fail(status.error());
-    auto parts = open_parts(arguments);
-    if (!parts) return fail(parts.error());
+        if (!status) return fail(status.error(), wrong_options);
+    const auto limits = read_limits(arguments);
+    if (!limits) return fail(limits.error(), wrong_options);
+    auto tokens = read_tokens(arguments);
+    if (!tokens) return fail(tokens.error(), wrong_options);
+    auto parts = open_parts(arguments, *limits, std::move(tokens).value());
+    if (!parts) return fail(parts.error(), failed);
     auto server =
         HttpServer::listen(arguments.http, *parts->application, make_callbacks(arguments, *parts->application));
-    if (!server) return fail(server.error());
+    if (!server) return fail(server.error(), failed);
     spdlog::info("listening on {}, data in {}", (*server)->address(), arguments.data);
     if (parts->application->needs_tokens() && arguments.http.tls_certificate.empty() &&
         !is_loopback(arguments.http.listen).value())
@@ -154,7 +157,7 @@ int serve(Arguments& arguments) {
     const bool all_finished = (*server)->run();
     if (!all_finished) spdlog::warn("cut off requests that ran after the deadline");
     spdlog::info("stopped");
-    return all_finished ? done : cut_off;
+    return all_finished ? done : failed;
 }
 
 int print_token(const Arguments& arguments) {
@@ -162,7 +165,7 @@ int print_token(const Arguments& arguments) {
     const auto fresh = scope ? make_token(arguments.token_name, *scope) : Result<FreshToken>(scope.error());
     if (!fresh) {
         fmt::print(stderr, "lagtrap-server token: {}\n", fresh.error().message);
-        return wrong_usage;
+        return wrong_options;
     }
     fmt::print("token, for its owner's token file (shown once):\n{}\nline for the server's --token-file:\n{}\n",
                fresh->token, fresh->line);
@@ -196,7 +199,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? done : wrong_usage;
+        return app.exit(error) == 0 ? done : wrong_options;
     }
     return token->parsed() ? print_token(arguments) : serve(arguments);
 }

@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 constexpr std::uint64_t settings_limit_bytes = 16 << 20;
-enum ExitCode { all_sent = 0, not_all_sent = 1, wrong_usage = 2, could_not_start = 3 };
+// The unit does not restart the program after wrong_settings.
+enum ExitCode { all_sent = 0, failed = 1, wrong_settings = 2 };
 
 struct Arguments {
     std::string settings_file;
@@ -69,25 +70,25 @@ void block_signals() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-int fail(const Error& error) {
+int fail(const Error& error, ExitCode code) {
     spdlog::error("{}", error.message);
-    return could_not_start;
+    return code;
 }
 
 int run(const Arguments& arguments) {
     block_signals();
     start_logging();
     auto settings = effective_settings(arguments);
-    if (!settings) return fail(settings.error());
+    if (!settings) return fail(settings.error(), wrong_settings);
     auto service = Service::create(std::move(settings).value(), [arguments] { return effective_settings(arguments); });
-    if (!service) return fail(service.error());
+    if (!service) return fail(service.error(), failed);
     if (arguments.once) {
         const auto outcome = service->run_once();
-        if (!outcome) return fail(outcome.error());
-        return *outcome ? all_sent : not_all_sent;
+        if (!outcome) return fail(outcome.error(), failed);
+        return *outcome ? all_sent : failed;
     }
     const Status status = service->run();
-    return status ? all_sent : fail(status.error());
+    return status ? all_sent : fail(status.error(), failed);
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : lagtrap::uploader::wrong_usage;
+        return app.exit(error) == 0 ? 0 : lagtrap::uploader::wrong_settings;
     }
     return lagtrap::uploader::run(arguments);
 }

@@ -8,14 +8,10 @@ namespace {
 
 int removal_rank(EntryState state) {
     switch (state) {
-        case EntryState::Sent:
-            return 0;
-        case EntryState::Rejected:
-            return 1;
-        case EntryState::Ready:
-            return 2;
-        case EntryState::Sending:
-            break;
+        case EntryState::Sent: return 0;
+        case EntryState::Rejected: return 1;
+        case EntryState::Ready: return 2;
+        case EntryState::Sending: break;
     }
     return 3;
 }

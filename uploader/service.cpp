@@ -66,14 +66,9 @@ Result<Service> Service::create(ServiceSettings settings, Reload reload) {
 
 Status Service::file_away(const std::string& name, const TransferOutcome& outcome) {
     switch (outcome.verdict) {
-        case Verdict::Delivered:
-            ++delivered_;
-            return spool_.mark_sent(name);
-        case Verdict::Rejected:
-            ++rejected_;
-            return spool_.mark_rejected(name, outcome.message);
-        case Verdict::TryLater:
-            break;
+        case Verdict::Delivered: ++delivered_; return spool_.mark_sent(name);
+        case Verdict::Rejected: ++rejected_; return spool_.mark_rejected(name, outcome.message);
+        case Verdict::TryLater: break;
     }
     if (!outcome.cancelled) ++failed_;
     return spool_.put_back(name);
@@ -93,6 +88,7 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
 Result<bool> Service::run_once() {
     if (!transfer_) return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...> or --url");
     TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
+    if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(EntryState::Ready).string());
     bool all_delivered = true;
     std::optional<std::chrono::seconds> asked_to_wait;
     for (const SpoolEntry& entry : ready) {

@@ -29,14 +29,10 @@ constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntrySta
 
 const char* folder_name(EntryState state) {
     switch (state) {
-        case EntryState::Ready:
-            return "ready";
-        case EntryState::Sending:
-            return "sending";
-        case EntryState::Sent:
-            return "sent";
-        case EntryState::Rejected:
-            break;
+        case EntryState::Ready: return "ready";
+        case EntryState::Sending: return "sending";
+        case EntryState::Sent: return "sent";
+        case EntryState::Rejected: break;
     }
     return "rejected";
 }
@@ -131,6 +127,7 @@ Result<Spool> Spool::open(const fs::path& path) {
     const Spool spool(path);
     for (const EntryState state : all_states) {
         const fs::path folder = spool.folder(state);
+        if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);  // access() says whether it helped
         if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) continue;
         Error error = system_error("spool folder " + folder.string());
         error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd makes it when it starts, or check <spool path>"

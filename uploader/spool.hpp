@@ -60,7 +60,8 @@ class Spool {
     // Makes what is missing. `group` owns the shared folders (empty: the caller's group); an error
     // if there is no such group, or if the folders can not be given to it.
     [[nodiscard]] static Result<Spool> create(const std::filesystem::path& path, const std::string& group = {});
-    // For those who make nothing: an error with a hint if a folder is missing or can not be used.
+    // For a spool that is there: an error with a hint if there is no ready/, or if a folder can not be used.
+    // Other folders that are missing are made, if this user may.
     [[nodiscard]] static Result<Spool> open(const std::filesystem::path& path);
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }

@@ -276,6 +276,18 @@ class Delivery(Case):
         self.assertEqual(len(server.bundles()), 1)
         self.assertEqual(len(self.in_state("sent")), 2)
 
+    def test_the_settings_file_says_where_from_and_where_to(self):
+        server = self.server()
+        name, _ = self.add_bundle()
+        settings = self.root / "settings.xml"
+        settings.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
+                            f'<spool path="{self.spool}"/>\n<upload url="{server.url}"/>\n'
+                            '<event name="sync" threshold="1s" trace-length="1s">'
+                            '<function name="nothing_yet" binary="/nowhere/installed"/></event></lagtrap>\n')
+        outcome = subprocess.run([UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True)
+        self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
+        self.assertEqual(self.in_state("sent"), [name])
+
     def test_many_at_once_arrive_once_each(self):
         server = self.server()
         contents = [os.urandom(300_000) for _ in range(60)] + [b"the same" * 40_000] * 40
@@ -303,7 +315,7 @@ class Delivery(Case):
         with Service(self, "http://127.0.0.1:9") as service:
             service.wait_for("READY=1")
             code, lines = self.upload("http://127.0.0.1:9")
-            self.assertEqual(code, 3)
+            self.assertEqual(code, 1)
             self.assertIn("another lagtrap-uploader", lines)
 
 
@@ -518,8 +530,15 @@ class Misbehaviour(Case):
 
     def test_plain_http_to_another_machine_is_refused(self):
         code, lines = self.upload("http://delays.example.org")
-        self.assertEqual(code, 3)
+        self.assertEqual(code, 2)
         self.assertIn("plain http", lines)
+
+    def test_bad_settings_are_told_with_their_place(self):
+        settings = self.root / "settings.xml"
+        settings.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n<upload url="ftp://x"/></lagtrap>')
+        outcome = subprocess.run([UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True)
+        self.assertEqual(outcome.returncode, 2)
+        self.assertIn(f"{settings}:3:", outcome.stderr)
 
 
 class Limits(Case):
@@ -658,7 +677,7 @@ class Tokens(Case):
     def test_without_tokens_only_loopback(self):
         outcome = subprocess.run([SERVER, "--listen", "0.0.0.0:0", "--data", self.root / "data"], capture_output=True,
                                  text=True, timeout=60)
-        self.assertEqual(outcome.returncode, 3)
+        self.assertEqual(outcome.returncode, 2)
         self.assertIn("without --token-file", outcome.stderr)
 
 
@@ -745,7 +764,40 @@ class DiskFull(Case):
         self.assertEqual(len(server.bundles()), 1)
 
 
+class Unprivileged(Case):
+    """As the package sets it up: files of root, folders of a group, an uploader with nothing but that group."""
+
+    GROUP, USER = 54321, 54322
+
+    def test_the_group_is_enough(self):
+        server = self.server()
+        self.root.chmod(0o755)
+        os.chown(self.spool, 0, self.GROUP)
+        self.spool.chmod(0o750)
+        for folder in FOLDERS[1:]:
+            os.chown(self.spool / folder, 0, self.GROUP)
+            (self.spool / folder).chmod(0o2770)
+        os.umask(0o027)
+        names = []
+        for content in (b"good" * 1000, None):
+            name, _ = self.add_bundle(content or b"damaged", digest=None if content else sha256(b"as written"))
+            os.chown(self.spool / "ready" / name, 0, self.GROUP)
+            (self.spool / "ready" / name).chmod(0o640)
+            names.append(name)
+        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
+                                 text=True, user=self.USER, group=self.USER, extra_groups=[self.GROUP], cwd="/")
+        self.assertEqual(outcome.returncode, 1, outcome.stderr)
+        self.assertEqual(self.in_state("sent"), names[:1], outcome.stdout + outcome.stderr)
+        self.assertEqual(self.in_state("rejected"), names[1:])
+        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
+                                 text=True, user=self.USER, group=self.USER, extra_groups=[], cwd="/")
+        self.assertEqual(outcome.returncode, 1)
+        self.assertIn("this user must be in the folder's group", outcome.stderr)
+
+
 if __name__ == "__main__":
     if "DiskFull" in sys.argv:
+        if os.geteuid() != 0:
+            skip("needs root, to fill a disk and to act as another user")
         require_small_disk()
     unittest.main(verbosity=2)

@@ -101,9 +101,12 @@ TEST_F(SpoolTest, CreateMendsModesAndKeepsBundles) {
 TEST_F(SpoolTest, OpenNamesTheMissingFolder) {
     ASSERT_TRUE(Spool::open(spool_->path()).ok());
     fs::remove(spool_->folder(EntryState::Sent));
+    EXPECT_TRUE(Spool::open(spool_->path()).ok());
+    EXPECT_TRUE(fs::is_directory(spool_->folder(EntryState::Sent)));
+    fs::remove(spool_->folder(EntryState::Ready));
     const auto opened = Spool::open(spool_->path());
     ASSERT_FALSE(opened.ok());
-    EXPECT_THAT(opened.error().message, HasSubstr("spool/sent"));
+    EXPECT_THAT(opened.error().message, HasSubstr("spool/ready"));
     EXPECT_THAT(opened.error().message, HasSubstr("lagtrapd makes it"));
 }
 
