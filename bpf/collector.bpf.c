@@ -177,6 +177,7 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     record.wakee_tid = wakee->pid;
     record.wakee_priority = wakee->prio;
     record.target_cpu = record.header.cpu;
+    record.in_interrupt = record.waker_tid == 0; /* the idle thread itself wakes nobody */
     __sync_fetch_and_add(&counters->wakings, 1);
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
         __sync_fetch_and_add(&counters->wakings_lost, 1);

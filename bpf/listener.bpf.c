@@ -399,26 +399,13 @@ static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
     __u64 value = 0;
     __u32 offset;
     switch (index) {
-        case 0:
-            offset = __builtin_offsetof(struct pt_regs, rdi);
-            break;
-        case 1:
-            offset = __builtin_offsetof(struct pt_regs, rsi);
-            break;
-        case 2:
-            offset = __builtin_offsetof(struct pt_regs, rdx);
-            break;
-        case 3:
-            offset = __builtin_offsetof(struct pt_regs, rcx);
-            break;
-        case 4:
-            offset = __builtin_offsetof(struct pt_regs, r8);
-            break;
-        case 5:
-            offset = __builtin_offsetof(struct pt_regs, r9);
-            break;
-        default:
-            return 0;
+        case 0: offset = __builtin_offsetof(struct pt_regs, rdi); break;
+        case 1: offset = __builtin_offsetof(struct pt_regs, rsi); break;
+        case 2: offset = __builtin_offsetof(struct pt_regs, rdx); break;
+        case 3: offset = __builtin_offsetof(struct pt_regs, rcx); break;
+        case 4: offset = __builtin_offsetof(struct pt_regs, r8); break;
+        case 5: offset = __builtin_offsetof(struct pt_regs, r9); break;
+        default: return 0;
     }
     bpf_probe_read_kernel(&value, sizeof(value), (void*)ctx + offset);
     return value;

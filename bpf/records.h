@@ -146,7 +146,7 @@ struct lagtrap_waking {
     __u32 wakee_tid;
     __u32 wakee_priority;
     __u32 target_cpu;
-    __u32 in_interrupt;
+    __u32 in_interrupt; /* 1: known to be an interrupt; 0: the waker, or an interrupt over it */
     __u32 padding;
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == 48, "layout of wakings");

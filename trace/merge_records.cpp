@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -192,19 +193,28 @@ std::string Merger::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t 
 }
 
 // A thread that leaves a CPU without having come there: at least one switch is missing, whether counted or not.
-void Merger::count_gap(const lagtrap_switch& record) {
+// The trace gets one in its place at the last moment possible, so that every CPU's switches form a chain.
+void Merger::close_gap(const lagtrap_switch& record) {
     const auto [running, first] = running_.try_emplace(record.header.cpu, record.next_tid);
-    if (!first && running->second != record.prev_tid) ++switch_gaps_;
-    running->second = record.next_tid;
+    const std::uint32_t before = std::exchange(running->second, record.next_tid);
+    if (first || before == record.prev_tid) return;
+    ++switch_gaps_;
+    lagtrap_switch missing{};
+    missing.header = record.header;
+    missing.prev_tid = before;
+    missing.prev_priority = record.prev_priority;
+    missing.prev_state = 1;  // not known; threads mostly leave to sleep
+    missing.next_pid = record.prev_pid;
+    missing.next_tid = record.prev_tid;
+    missing.next_priority = record.prev_priority;
+    write_switch_event(missing);
 }
 
-void Merger::write_switch(const lagtrap_switch& record) {
+void Merger::write_switch_event(const lagtrap_switch& record) {
     namespace field = perfetto::sched_switch;
-    count_gap(record);
     const std::uint64_t at_ns = record.header.at_ns;
     const std::string prev_comm = comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
     const std::string next_comm = comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);
-    const std::int64_t state = reported_state(record.prev_state);
     writer_->packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
         pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
         bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
@@ -215,14 +225,19 @@ void Merger::write_switch(const lagtrap_switch& record) {
         change.add_string(field::prev_comm, prev_comm);
         change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
         change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
-        change.add_int64(field::prev_state, state);
+        change.add_int64(field::prev_state, reported_state(record.prev_state));
         change.add_string(field::next_comm, next_comm);
         change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
         change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
     });
+}
+
+void Merger::write_switch(const lagtrap_switch& record) {
+    close_gap(record);
+    write_switch_event(record);
     ++summary_.switches;
-    if (record.prev_tid != 0 && state != 0)
-        write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, at_ns, record.kernel_stack_id,
+    if (record.prev_tid != 0 && reported_state(record.prev_state) != 0)
+        write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns, record.kernel_stack_id,
                       record.user_stack_id);
 }
 

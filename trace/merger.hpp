@@ -41,7 +41,8 @@ class Merger {
     void take_kernel_record(const lagtrap_record* record);
     void take_run(const lagtrap_run& run);
     void count_late(const lagtrap_record* record);
-    void count_gap(const lagtrap_switch& record);
+    void close_gap(const lagtrap_switch& record);
+    void write_switch_event(const lagtrap_switch& record);
     void write_sample(const lagtrap_sample& sample);
     void write_switch(const lagtrap_switch& record);
     void write_waking(const lagtrap_waking& record);

@@ -204,12 +204,12 @@ def report(bundle):
     return json.loads(done.stdout)
 
 
-def check_trace(bundle):
-    """Decodes the merged trace with the independent decoder; returns its summary."""
+def check_trace(bundle, limit=0):
+    """Decodes the merged trace with the independent decoder; its summary, with up to `limit` of each thing."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", folder], check=True)
         done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py",
-                               pathlib.Path(folder) / "trace.pftrace"], capture_output=True, text=True, timeout=300)
+                               pathlib.Path(folder) / "trace.pftrace", str(limit)], capture_output=True, text=True, timeout=300)
         check(done.returncode == 0, f"the merged trace is not sound: {done.stderr or done.stdout}")
         return json.loads(done.stdout)
 

@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const names[] = {"bell\a\x1b[31mred", "tab\tnew\nline", "\xff\xfe not utf8", "<script>&\"'", "", "(a) b) S 1 2"};
+static const char* const names[] = {"bell\a\x1b[31mred", "tab\tnew\nline", "\xff\xfe not utf8", "<script>&\"'", "",
+                                    "(a) b) S 1 2"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
-static void *sleep_on(void *unused) {
+static void* sleep_on(void* unused) {
     (void)unused;
     pause();
     return NULL;
@@ -45,7 +46,7 @@ static int start_and_end_processes(int count) {
         if (child == 0) {
             prctl(PR_SET_NAME, names[(size_t)i % NAME_COUNT]);
             if (i % 2) _exit(0);
-            execl("/bin/true", names[(size_t)i % NAME_COUNT], (char *)NULL);
+            execl("/bin/true", names[(size_t)i % NAME_COUNT], (char*)NULL);
             _exit(127);
         }
         waitpid(child, NULL, 0);
@@ -53,7 +54,7 @@ static int start_and_end_processes(int count) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     char line[8];
     int count = argc == 3 ? atoi(argv[2]) : 0;
     if (count <= 0) {

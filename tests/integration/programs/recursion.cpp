@@ -1,5 +1,5 @@
 // Functions that are left in every way: by return, by exception, by longjmp, from deep inside themselves.
-// Says "ready", waits for "go", then {"calls":..., "thrown":..., "jumped":...}: how the calls of `watched` ended.
+// Says "ready", waits for "go", then {"calls":..., "thrown":..., "jumped":...}: how the calls of odd::watched ended.
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,9 @@ std::jmp_buf checkpoint;
 volatile int sink;
 }  // namespace
 
-extern "C" __attribute__((noinline)) int watched(int depth, int how) {
+namespace odd {
+
+__attribute__((noinline)) int watched(int depth, int how) {
     sink = depth;
     if (depth > 0) {
         const int below = watched(depth - 1, how);
@@ -20,6 +22,8 @@ extern "C" __attribute__((noinline)) int watched(int depth, int how) {
     return 0;
 }
 
+}  // namespace odd
+
 int main() {
     char line[8];
     std::puts("ready");
@@ -28,14 +32,14 @@ int main() {
     constexpr int rounds = 100;
     constexpr int depth = 9;  // ten calls inside one another
     for (int round = 0; round < rounds; ++round) {
-        watched(depth, 0);
+        odd::watched(depth, 0);
         try {
-            watched(depth, 1);
+            odd::watched(depth, 1);
         } catch (int) {
         }
-        if (setjmp(checkpoint) == 0) watched(depth, 2);
+        if (setjmp(checkpoint) == 0) odd::watched(depth, 2);
     }
-    watched(200, 0);  // deeper than return probes reach
-    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d}\n", rounds * (depth + 1), rounds * (depth + 1),
-                rounds * (depth + 1), 201);
+    odd::watched(200, 0);  // deeper than return probes reach
+    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d}\n", rounds * (depth + 1),
+                rounds * (depth + 1), rounds * (depth + 1), 201);
 }
