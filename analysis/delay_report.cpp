@@ -67,6 +67,7 @@ std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector
         group.waits.push_back(interval);
     }
     std::vector<WaitGroup> sorted;
+    sorted.reserve(groups.size());
     for (auto& [tid, group] : groups) sorted.push_back(std::move(group));
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const WaitGroup& a, const WaitGroup& b) { return a.blocked_ns > b.blocked_ns; });

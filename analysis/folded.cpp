@@ -24,7 +24,8 @@ void add_thread(const Recording& recording, const Thread& thread, const TimeBySt
     std::string name = clean(recording.name(thread.name));
     if (name.empty()) name = "tid " + std::to_string(thread.tid);
     for (const auto& [stack, time_ns] : times_ns) {
-        std::string line = process + ";" + name;
+        std::string line = process;
+        line.append(";").append(name);
         for (const std::uint32_t place : recording.stacks[stack]) {
             const Frame& frame = recording.frames[place];
             line += ";" + clean(recording.name(frame.label));
@@ -85,6 +86,7 @@ Folded fold_delay(const Recording& recording, const trace::Delay& delay, FoldedK
             }
             const std::uint64_t on_cpu_ns = split_time(recording, intervals).on_cpu_ns;
             for (auto& [stack, time] : times_ns) {
+                if (samples == 0) break;
                 time = static_cast<std::uint64_t>(static_cast<unsigned __int128>(on_cpu_ns) * time / samples);
             }
         }

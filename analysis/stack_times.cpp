@@ -182,6 +182,7 @@ std::vector<StackTime> StackTimes::stacks(const Recording& recording) const {
         if (time.blocked_ns > 0) sum.reason = reason_of_stack(recording, stack);
     }
     std::vector<StackTime> stacks;
+    stacks.reserve(merged.size());
     for (auto& [labels, sum] : merged) stacks.push_back(std::move(sum));
     std::stable_sort(stacks.begin(), stacks.end(),
                      [](const StackTime& a, const StackTime& b) { return a.total_ns() > b.total_ns(); });

@@ -44,6 +44,7 @@ Result<std::vector<fs::path>> bundles_of_spool(const fs::path& spool) {
         return a.made != b.made ? a.made > b.made : a.path < b.path;
     });
     std::vector<fs::path> paths;
+    paths.reserve(found.size());
     for (const Found& bundle : found) paths.push_back(bundle.path);
     return paths;
 }

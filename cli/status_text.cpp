@@ -67,7 +67,7 @@ std::vector<HistogramBucket> histogram_of(const object& event) {
 }
 
 std::string state_line(const object& answer, const Paint& paint) {
-    const std::string state = text(answer, "state");
+    std::string state = text(answer, "state");
     const object& pending = part(answer, "pending");
     if (!pending.empty()) {
         return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +

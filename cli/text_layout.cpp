@@ -111,9 +111,9 @@ std::vector<std::string> wrap_path(const std::vector<std::string>& parts, std::s
         if (line.empty()) {
             line = part;
         } else if (width_of(line) + width_of(part) + 3 <= room) {
-            line = part + " > " + line;
+            line.insert(0, part + " > ");
         } else if (wrapped.size() == lines) {
-            line = "... > " + line;
+            line.insert(0, "... > ");
             break;
         } else {
             wrapped.push_back(part + " >");

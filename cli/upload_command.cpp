@@ -29,6 +29,7 @@ std::string find_uploader() {
 // Runs a program to its end and gives its exit code; what ends it otherwise is an error.
 Result<int> run_program(std::vector<std::string> arguments) {
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     pid_t pid = 0;
