@@ -74,12 +74,9 @@ std::variant<std::string, Refusal> Application::authorise(const Route& route, st
 
 Reply Application::answer(const Route& route) {
     switch (route.kind) {
-        case RouteKind::Page:
-            return answer_list(route, true);
-        case RouteKind::List:
-            return answer_list(route, false);
-        case RouteKind::Style:
-            return {200, "text/css", std::string(page_style()), {}, {}, {}};
+        case RouteKind::Page: return answer_list(route, true);
+        case RouteKind::List: return answer_list(route, false);
+        case RouteKind::Style: return {200, "text/css", std::string(page_style()), {}, {}, {}};
         case RouteKind::Health:
         case RouteKind::Metrics: {
             const auto totals = store_.totals();
@@ -88,12 +85,9 @@ Reply Application::answer(const Route& route) {
             return {200, "text/plain; version=0.0.4", format_metrics(counters_, *totals), {}, {}, {}};
         }
         case RouteKind::FindBundle:
-        case RouteKind::GetBundle:
-            return answer_bundle(route);
-        case RouteKind::SystemFile:
-            return answer_system_file(route);
-        case RouteKind::UploadBundle:
-            break;
+        case RouteKind::GetBundle: return answer_bundle(route);
+        case RouteKind::SystemFile: return answer_system_file(route);
+        case RouteKind::UploadBundle: break;
     }
     return reply_of({500, "not answered here"});
 }

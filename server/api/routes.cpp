@@ -85,15 +85,11 @@ std::variant<Route, Refusal> find_route(Method method, std::string_view target) 
 std::optional<Need> need_of(RouteKind kind) {
     switch (kind) {
         case RouteKind::Health:
-        case RouteKind::Style:
-            return std::nullopt;
-        case RouteKind::UploadBundle:
-            return Need{Scope::Upload, std::nullopt};
+        case RouteKind::Style: return std::nullopt;
+        case RouteKind::UploadBundle: return Need{Scope::Upload, std::nullopt};
         // Whoever may send a bundle may ask whether it is there.
-        case RouteKind::FindBundle:
-            return Need{Scope::Upload, Scope::Read};
-        default:
-            return Need{Scope::Read, std::nullopt};
+        case RouteKind::FindBundle: return Need{Scope::Upload, Scope::Read};
+        default: return Need{Scope::Read, std::nullopt};
     }
 }
 

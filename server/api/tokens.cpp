@@ -67,12 +67,9 @@ Result<Scope> parse_scope(std::string_view text) {
 
 const char* scope_name(Scope scope) {
     switch (scope) {
-        case Scope::Upload:
-            return "upload";
-        case Scope::Read:
-            return "read";
-        case Scope::Admin:
-            break;
+        case Scope::Upload: return "upload";
+        case Scope::Read: return "read";
+        case Scope::Admin: break;
     }
     return "admin";
 }
