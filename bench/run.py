@@ -37,7 +37,7 @@ def burst(pairs, threads=1, event="tick"):
 
 def pair_ns(pairs=400_000):
     result = burst(pairs)
-    return result["seconds"] * 1e9 / result["pairs"]
+    return result["duration_ns"] / result["pairs"]
 
 
 class Bpftrace:
@@ -49,7 +49,10 @@ class Bpftrace:
     def __enter__(self):
         self.process = subprocess.Popen(["bpftrace", "-e", self.SCRIPT.format(BURST.resolve())],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        check("Attaching" in self.process.stdout.readline(), "bpftrace does not attach")
+        line = self.process.stdout.readline()
+        while line and "Attaching" not in line:  # it may complain of RLIMIT_MEMLOCK first, and go on
+            line = self.process.stdout.readline()
+        check(line, "bpftrace does not attach")
         time.sleep(2)  # bpftrace does not say when it has attached
         return self
 

@@ -104,7 +104,7 @@ static __always_inline int find_in(__u32 bucket_index, __u64 tag) {
     return -1;
 }
 
-static __noinline int find_run(__u64 tag) {
+static __always_inline int find_run(__u64 tag) {
     int index = find_in(first_bucket(tag), tag);
     return index >= 0 ? index : find_in(second_bucket(tag), tag);
 }
@@ -119,7 +119,7 @@ static __always_inline int claim_in(__u32 bucket_index, __u64 tag) {
     return -1;
 }
 
-static __noinline int claim_slot(__u64 tag) {
+static __always_inline int claim_slot(__u64 tag) {
     int index = claim_in(first_bucket(tag), tag);
     return index >= 0 ? index : claim_in(second_bucket(tag), tag);
 }
@@ -129,7 +129,7 @@ static __always_inline struct lagtrap_slot* slot_at(int index) {
     return bpf_map_lookup_elem(&open_slots, &key);
 }
 
-static __noinline int release_slot(int index) {
+static __always_inline int release_slot(int index) {
     __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_TAGS;
     struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
     if (!bucket) return 0;
@@ -176,7 +176,6 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->depth = depth;
     run->stage_count = 0;
     run->stages_lost = 0;
-    bpf_get_current_comm(run->comm, sizeof(run->comm));
     slot->stack_pointer = hit->stack_pointer;
     slot->open_depth = 0;
     slot->stage_next = 0;
@@ -191,7 +190,6 @@ static __always_inline int on_begin(const struct lagtrap_event_config* config, s
     __u32 depth = 0;
     __u64 tag = tag_of(config, event, hit, 0);
     int index = find_run(tag);
-    __sync_fetch_and_add(&counters->begins, 1);
     if (index >= 0) {
         struct lagtrap_slot* outer = slot_at(index);
         if (!outer) return 0;
@@ -227,7 +225,6 @@ static __always_inline int on_begin(const struct lagtrap_event_config* config, s
 static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
     __u32 bucket = lagtrap_histogram_bucket(elapsed_ns);
     if (bucket < LAGTRAP_HISTOGRAM_BUCKETS) __sync_fetch_and_add(&counters->histogram[bucket], 1);
-    __sync_fetch_and_add(&counters->runs, 1);
     __sync_fetch_and_add(&counters->total_ns, elapsed_ns);
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
@@ -255,6 +252,9 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     run->end_pid = hit->pid;
     run->end_tid = hit->tid;
     run->end_cpu = run->header.cpu;
+    /* Where another thread ended the run, user space knows the first one's name better. */
+    run->comm[0] = 0;
+    if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
     if (slot->reported) run->flags |= LAGTRAP_RUN_REPORTED;
     __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
@@ -355,9 +355,7 @@ static __always_inline int on_stage(const struct lagtrap_event_config* config, s
     return 0;
 }
 
-static __noinline int on_hit(__u32 marker_id, struct hit* hit) {
-    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
-    if (!marker || !hit) return 0;
+static __always_inline int on_hit(const struct lagtrap_marker_config* marker, struct hit* hit) {
     __u32 event = marker->event;
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
@@ -378,19 +376,27 @@ static __noinline int on_hit(__u32 marker_id, struct hit* hit) {
     return on_stage(config, counters, event, marker->stage, hit);
 }
 
+/* Reads a USDT argument, if the site has it. Most sites have none: they cost no call. */
+static __always_inline __u64 argument(struct pt_regs* ctx, const struct __bpf_usdt_spec* spec, __u16 index) {
+    long value = 0;
+    if (index >= spec->arg_cnt) return 0;
+    return bpf_usdt_arg(ctx, index, &value) == 0 ? value : 0;
+}
+
+/* Every call costs tens of nanoseconds where returns are mitigated (SRSO, retpolines), and this is the hottest path:
+ * so the cookie of the marker is read from libbpf's specification of the site and not through bpf_usdt_cookie(). */
 SEC("usdt")
 int on_usdt(struct pt_regs* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
-    __u32 marker_id = bpf_usdt_cookie(ctx);
+    __u32 spec_id = bpf_get_attach_cookie(ctx);
+    struct __bpf_usdt_spec* spec = bpf_map_lookup_elem(&__bpf_usdt_specs, &spec_id);
+    if (!spec) return 0;
+    __u32 marker_id = spec->usdt_cookie;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
-    long value = 0;
-    if (marker->key_argument != LAGTRAP_NO_ARGUMENT && bpf_usdt_arg(ctx, marker->key_argument, &value) == 0)
-        hit.key = value;
-    if (marker->begin_time_argument != LAGTRAP_NO_ARGUMENT &&
-        bpf_usdt_arg(ctx, marker->begin_time_argument, &value) == 0)
-        hit.begin_ns = value;
-    return on_hit(marker_id, &hit);
+    hit.key = argument(ctx, spec, marker->key_argument);
+    hit.begin_ns = argument(ctx, spec, marker->begin_time_argument);
+    return on_hit(marker, &hit);
 }
 
 /* Registers of the first six parameters (System V ABI), by their place in struct pt_regs: an offset that is not
@@ -422,7 +428,7 @@ static __always_inline int on_function(struct pt_regs* ctx, bool entry) {
     } else if (marker->key_argument != LAGTRAP_NO_ARGUMENT) {
         hit.key = PT_REGS_RC(ctx);
     }
-    return on_hit(marker_id, &hit);
+    return on_hit(marker, &hit);
 }
 
 /* Loaded for uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets
@@ -452,5 +458,5 @@ int on_tracepoint(void* ctx) {
     if (!marker) return 0;
     hit.key = field(ctx, marker->key_argument, marker->key_bytes);
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);
-    return on_hit(marker_id, &hit);
+    return on_hit(marker, &hit);
 }

@@ -71,9 +71,8 @@ struct lagtrap_slot {
     struct lagtrap_run run;
 };
 
+/* Runs begun and ended are the sum of the histogram. */
 struct lagtrap_event_counters {
-    __u64 begins;
-    __u64 runs; /* begun and ended */
     __u64 delays;
     __u64 unmatched_begins; /* replaced by a new begin of the same key (nesting="restart") */
     __u64 unmatched_ends;

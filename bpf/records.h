@@ -82,7 +82,7 @@ struct lagtrap_run {
     __u8 stage_count;
     __u8 stages_lost;
     __u32 padding;
-    char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread; may be any bytes */
+    char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread, any bytes; empty if another thread ended the run */
     struct lagtrap_stage_hit stages[LAGTRAP_MAX_STAGES];
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run) == 16 + 32 + 32 + 16 + 16 * LAGTRAP_MAX_STAGES, "layout of runs");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "binaries/program_file.hpp"
 #include "listener.skel.h"
@@ -16,16 +17,13 @@
 namespace lagtrap::daemon {
 namespace {
 
-std::uint64_t* fields_of(EventCounters& counters) { return &counters.begins; }
+std::uint64_t* fields_of(EventCounters& counters) { return &counters.delays; }
 
 lagtrap_nesting nesting_of(settings::Nesting nesting) {
     switch (nesting) {
-        case settings::Nesting::Each:
-            return LAGTRAP_NESTING_EACH;
-        case settings::Nesting::Outermost:
-            return LAGTRAP_NESTING_OUTERMOST;
-        case settings::Nesting::Restart:
-            return LAGTRAP_NESTING_RESTART;
+        case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
+        case settings::Nesting::Outermost: return LAGTRAP_NESTING_OUTERMOST;
+        case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
 }
@@ -41,11 +39,15 @@ bool is_function_call(const settings::Event& event) {
 void EventCounters::add(const EventCounters& other) {
     const std::uint64_t larger = std::max(max_ns, other.max_ns);
     auto* mine = fields_of(*this);
-    const auto* theirs = &other.begins;
+    const auto* theirs = &other.delays;
     constexpr std::size_t scalars = (sizeof(EventCounters) - sizeof(EventCounters::histogram)) / sizeof(std::uint64_t);
     for (std::size_t i = 0; i < scalars; ++i) mine[i] += theirs[i];
     max_ns = larger;
     for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += other.histogram[i];
+}
+
+std::uint64_t EventCounters::runs() const {
+    return std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0});
 }
 
 ListenerPrograms::ListenerPrograms(const std::vector<settings::Event>& events) : events_(events) {}
@@ -159,12 +161,9 @@ Status ListenerPrograms::attach_marker(const settings::Marker& marker, std::uint
                                        std::vector<Link>& links) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library:
-            return attach_usdt(marker, marker_id, links);
-        case settings::MarkerKind::Function:
-            return attach_function(marker, marker_id, links);
-        case settings::MarkerKind::Tracepoint:
-            return attach_tracepoint(marker, marker_id, links);
+        case settings::MarkerKind::Library: return attach_usdt(marker, marker_id, links);
+        case settings::MarkerKind::Function: return attach_function(marker, marker_id, links);
+        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, marker_id, links);
     }
     return make_error(ErrorKind::Invalid, "unknown kind of marker");
 }

@@ -14,6 +14,7 @@ namespace {
 
 // Exit codes that packaging/systemd/lagtrapd.service knows.
 constexpr int exit_failure = 1;
+constexpr int exit_usage = 2;
 constexpr int exit_bad_settings = 3;
 
 // lagtrap-merge of the same build or installation.
@@ -47,7 +48,11 @@ int main(int argc, char** argv) {
     app.add_option("--check-settings", checked_path, "Check a settings file and the binaries it names, then exit");
     app.add_option("--merge-program", merge_program, "Path of lagtrap-merge");
     app.set_version_flag("--version", LAGTRAP_VERSION);
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& wrong) {
+        return app.exit(wrong) == 0 ? 0 : exit_usage;
+    }
 
     using lagtrap::settings::BinaryCheck;
     if (!checked_path.empty())

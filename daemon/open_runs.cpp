@@ -39,6 +39,14 @@ bool keyed_by_argument(const std::vector<settings::Event>& events, std::uint32_t
     return event < events.size() && events[event].key == settings::KeyKind::Argument;
 }
 
+// The programs leave the name to us for runs that are open: reading it here costs nothing in the watched program.
+void fill_name(lagtrap_run& run) {
+    std::memset(run.comm, 0, sizeof(run.comm));
+    const auto path = "/proc/" + std::to_string(run.begin_pid) + "/task/" + std::to_string(run.begin_tid) + "/comm";
+    if (auto name = read_file(path, 64); name && !name->empty())
+        std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));  // ends in a newline
+}
+
 // Whether a run can still end: its thread lives, or (where a value is the key) its process; a key of the whole
 // machine may outlive both.
 bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) {
@@ -138,6 +146,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
         run->end_ns = now_ns;
         run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
+        fill_name(*run);
         result.overdue.push_back(*run);
     }
     return result;
@@ -158,6 +167,7 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
         run->end_pid = run->begin_pid;
         run->end_tid = run->begin_tid;
         run->end_cpu = run->begin_cpu;
+        fill_name(*run);
         run->flags |= LAGTRAP_RUN_OPEN;
         if (load(slots_[index].reported) != 0) run->flags |= LAGTRAP_RUN_REPORTED;
         runs.push_back(*run);

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
     (void)::setpriority(PRIO_PROCESS, 0, -20);
     std::unique_ptr<Service> self(new Service(std::move(options)));
-    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, settings.control.group));
+    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path));
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool),
         Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});

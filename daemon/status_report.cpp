@@ -37,8 +37,7 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
             {"threshold_ns", threshold_ns},
             {"armed", status.armed},
             {"problem", status.problem},
-            {"begins", counters.begins},
-            {"runs", counters.runs},
+            {"runs", counters.runs()},
             {"delays", counters.delays},
             {"unmatched_begins", counters.unmatched_begins},
             {"unmatched_ends", counters.unmatched_ends},
@@ -54,14 +53,10 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
 
 const char* state_name(const Collector& collector) {
     switch (collector.state()) {
-        case CollectorState::Waiting:
-            return collector.merging() ? "merging" : "waiting";
-        case CollectorState::Confirming:
-            return "confirming";
-        case CollectorState::Recording:
-            return "recording";
-        case CollectorState::CoolingDown:
-            return collector.merging() ? "merging" : "cooling-down";
+        case CollectorState::Waiting: return collector.merging() ? "merging" : "waiting";
+        case CollectorState::Confirming: return "confirming";
+        case CollectorState::Recording: return "recording";
+        case CollectorState::CoolingDown: return collector.merging() ? "merging" : "cooling-down";
     }
     return "waiting";
 }

@@ -180,18 +180,11 @@ void TaskEvents::take(const char* record, std::size_t bytes, std::uint16_t cpu, 
     if (bytes < sizeof(header) + sizeof(SampleId)) return;
     const auto id = read_as<SampleId>(record + bytes - sizeof(SampleId));
     switch (header.type) {
-        case PERF_RECORD_MMAP2:
-            take_mapping(record, bytes, header.misc, id, cpu, on_record);
-            break;
-        case PERF_RECORD_COMM:
-            take_name(record, bytes, header.misc, id, cpu, on_record);
-            break;
+        case PERF_RECORD_MMAP2: take_mapping(record, bytes, header.misc, id, cpu, on_record); break;
+        case PERF_RECORD_COMM: take_name(record, bytes, header.misc, id, cpu, on_record); break;
         case PERF_RECORD_FORK:
-        case PERF_RECORD_EXIT:
-            take_task_change(record, bytes, header.type, cpu, on_record);
-            break;
-        default:
-            break;
+        case PERF_RECORD_EXIT: take_task_change(record, bytes, header.type, cpu, on_record); break;
+        default: break;
     }
 }
 

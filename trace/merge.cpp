@@ -160,7 +160,8 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     delay.end_pid = run.end_pid;
     delay.end_tid = run.end_tid;
     delay.process = threads_->process_name(run.begin_pid, run.begin_ns);
-    delay.thread = comm_text(run.comm);
+    const ThreadState* thread = threads_->find(run.begin_tid);
+    delay.thread = run.comm[0] == 0 && thread != nullptr ? thread->name : comm_text(run.comm);
     if (const ProcessImage* image =
             spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
         delay.program = image->program;
