@@ -7,7 +7,6 @@
 
 #include <array>
 #include <ctime>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
