@@ -114,7 +114,7 @@ def bench_count():
 def bench_breach():
     """How late a deadline is noticed, and how soon recording begins after that."""
     late, begin = [], []
-    with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="10000"') as daemon:
+    with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="3600"') as daemon:
         for done in range(1, 22):
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
             with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 60, "--wait") as program:

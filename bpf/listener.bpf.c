@@ -185,43 +185,6 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     if (config->flags & LAGTRAP_EVENT_DEADLINE) ask_for_look(deadline_ns);
 }
 
-static __always_inline int on_begin(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                    __u32 event, const struct hit* hit) {
-    __u32 depth = 0;
-    __u64 tag = tag_of(config, event, hit, 0);
-    int index = find_run(tag);
-    if (index >= 0) {
-        struct lagtrap_slot* outer = slot_at(index);
-        if (!outer) return 0;
-        if (config->nesting == LAGTRAP_NESTING_RESTART) {
-            __sync_fetch_and_add(&counters->unmatched_begins, 1);
-            open_run(outer, config, event, hit, 0);
-            return 0;
-        }
-        /* A function deeper than the kernel's return probes reach has no end; others do, so they count on. */
-        bool has_end = !(config->flags & LAGTRAP_EVENT_MATCH_STACK);
-        if (!has_end && outer->open_depth >= LAGTRAP_MAX_DEPTH - 1) {
-            __sync_fetch_and_add(&counters->too_deep, 1);
-            return 0;
-        }
-        depth = __sync_fetch_and_add(&outer->open_depth, 1) + 1;
-        if (config->nesting == LAGTRAP_NESTING_OUTERMOST) return 0;
-        if (depth >= LAGTRAP_MAX_DEPTH) {
-            __sync_fetch_and_add(&counters->too_deep, 1);
-            return 0;
-        }
-        tag = tag_of(config, event, hit, depth);
-    }
-    index = claim_slot(tag);
-    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
-    if (!slot) {
-        __sync_fetch_and_add(&counters->lost, 1);
-        return 0;
-    }
-    open_run(slot, config, event, hit, depth);
-    return 0;
-}
-
 static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
     __u32 bucket = lagtrap_histogram_bucket(elapsed_ns);
     if (bucket < LAGTRAP_HISTOGRAM_BUCKETS) __sync_fetch_and_add(&counters->histogram[bucket], 1);
@@ -271,38 +234,106 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     }
 }
 
-/* Ends the innermost open run of a key. For functions the return must belong to that entry: the entry's stack
- * pointer is one word below the one after the return. Entries that were left without a return are passed over. */
-struct unwind_state {
+/* Calls of a function on one thread, innermost last. A call may be left without passing a return (exception, longjmp):
+ * the stack pointer tells. Both probes note the one at the function's entry, where the return address lies. */
+struct call_chain {
     struct lagtrap_event_config* config;
     struct lagtrap_event_counters* counters;
     const struct hit* hit;
     struct lagtrap_slot* outer;
     __u32 event;
-    __u32 ended;
+    __u32 ended; /* the call that returns was found */
+    __u32 empty; /* the outermost call is gone */
 };
 
-static long match_level(__u32 step, struct unwind_state* state) {
-    __u32 depth = state->outer->open_depth;
+/* Takes the innermost call off the chain. */
+static __always_inline void drop_innermost(struct call_chain* chain, struct lagtrap_slot* slot, int index,
+                                           __u32 depth) {
+    *(volatile __u64*)&slot->deadline_ns = 0;
+    release_slot(index);
+    if (depth == 0)
+        chain->empty = 1;
+    else
+        __sync_fetch_and_add(&chain->outer->open_depth, -1);
+}
+
+/* Steps of bpf_loop(): 0 goes on, 1 stops. At a begin: gives up calls whose frames are gone from the stack. */
+static long drop_dead_call(__u32 step, struct call_chain* chain) {
+    __u32 depth = chain->outer->open_depth;
     if (depth >= LAGTRAP_MAX_DEPTH) return 1;
-    int index = find_run(tag_of(state->config, state->event, state->hit, depth));
+    int index = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
     struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
-    if (slot) {
-        bool mine = slot->stack_pointer + sizeof(__u64) == state->hit->stack_pointer;
-        if (mine) {
-            end_run(slot, state->config, state->counters, state->hit);
-            state->ended = 1;
-        } else if (slot->stack_pointer + sizeof(__u64) > state->hit->stack_pointer) {
-            return 1; /* an outer frame, still alive: this return has no entry */
-        } else {
-            __sync_fetch_and_add(&state->counters->abandoned, 1);
-        }
-        *(volatile __u64*)&slot->deadline_ns = 0;
-        release_slot(index);
+    if (slot && slot->stack_pointer > chain->hit->stack_pointer) return 1;
+    if (!slot) return 1;
+    __sync_fetch_and_add(&chain->counters->abandoned, 1);
+    drop_innermost(chain, slot, index, depth);
+    return chain->empty ? 1 : 0;
+}
+
+/* At a return: ends the call that it belongs to, and gives up those inside it. */
+static long match_call(__u32 step, struct call_chain* chain) {
+    __u32 depth = chain->outer->open_depth;
+    if (depth >= LAGTRAP_MAX_DEPTH) return 1;
+    int index = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
+    if (!slot) return 1;
+    if (slot->stack_pointer > chain->hit->stack_pointer) return 1; /* an outer call, alive: this one had no entry */
+    if (slot->stack_pointer == chain->hit->stack_pointer) {
+        end_run(slot, chain->config, chain->counters, chain->hit);
+        chain->ended = 1;
+    } else {
+        __sync_fetch_and_add(&chain->counters->abandoned, 1);
     }
-    if (depth == 0) return 1;
-    __sync_fetch_and_add(&state->outer->open_depth, -1);
-    return state->ended ? 1 : 0;
+    drop_innermost(chain, slot, index, depth);
+    return chain->ended || chain->empty ? 1 : 0;
+}
+
+/* A begin while a run of its key is open: the depth of the new run, or -1 where none is to be opened. */
+static __always_inline int depth_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                        __u32 event, const struct hit* hit, struct lagtrap_slot* outer) {
+    if (config->nesting == LAGTRAP_NESTING_RESTART) {
+        __sync_fetch_and_add(&counters->unmatched_begins, 1);
+        open_run(outer, config, event, hit, 0);
+        return -1;
+    }
+    bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
+    if (is_call) {
+        struct call_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
+        bpf_loop(LAGTRAP_MAX_DEPTH, drop_dead_call, &chain, 0);
+        if (chain.empty) return 0;
+    }
+    /* A call deeper than the kernel's return probes reach may have no end; other runs do, so they count on. */
+    if (is_call && outer->open_depth >= LAGTRAP_MAX_DEPTH - 1) {
+        __sync_fetch_and_add(&counters->too_deep, 1);
+        return -1;
+    }
+    __u32 depth = __sync_fetch_and_add(&outer->open_depth, 1) + 1;
+    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) return -1;
+    if (depth >= LAGTRAP_MAX_DEPTH) {
+        __sync_fetch_and_add(&counters->too_deep, 1);
+        return -1;
+    }
+    return depth;
+}
+
+static __always_inline int on_begin(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                    __u32 event, const struct hit* hit) {
+    int depth = 0;
+    int index = find_run(tag_of(config, event, hit, 0));
+    if (index >= 0) {
+        struct lagtrap_slot* outer = slot_at(index);
+        if (!outer) return 0;
+        depth = depth_inside(config, counters, event, hit, outer);
+        if (depth < 0) return 0;
+    }
+    index = claim_slot(tag_of(config, event, hit, depth));
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
+    if (!slot) {
+        __sync_fetch_and_add(&counters->lost, 1);
+        return 0;
+    }
+    open_run(slot, config, event, hit, depth);
+    return 0;
 }
 
 static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
@@ -314,11 +345,11 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
         return 0;
     }
     if (config->flags & LAGTRAP_EVENT_MATCH_STACK) {
-        if (slot->open_depth > 0 || slot->stack_pointer + sizeof(__u64) != hit->stack_pointer) {
-            struct unwind_state state = {
+        if (slot->open_depth > 0 || slot->stack_pointer != hit->stack_pointer) {
+            struct call_chain chain = {
                 .config = config, .counters = counters, .hit = hit, .outer = slot, .event = event};
-            bpf_loop(LAGTRAP_MAX_DEPTH, match_level, &state, 0);
-            if (!state.ended) __sync_fetch_and_add(&counters->unmatched_ends, 1);
+            bpf_loop(LAGTRAP_MAX_DEPTH, match_call, &chain, 0);
+            if (!chain.ended) __sync_fetch_and_add(&counters->unmatched_ends, 1);
             return 0;
         }
     } else if (slot->open_depth > 0) {
@@ -418,7 +449,9 @@ static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
 }
 
 static __always_inline int on_function(struct pt_regs* ctx, bool entry) {
-    struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx)};
+    /* A return probe of the kernel fires when the return address has been taken off the stack. */
+    __u64 stack_pointer = entry ? PT_REGS_SP(ctx) : PT_REGS_SP(ctx) - sizeof(__u64);
+    struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = stack_pointer};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
@@ -433,7 +466,7 @@ static __always_inline int on_function(struct pt_regs* ctx, bool entry) {
 
 /* Loaded for uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets
  * the attach type before loading. */
-SEC("uprobe")
+SEC("uprobe") /* entries, and return instructions */
 int on_entry(struct pt_regs* ctx) { return on_function(ctx, true); }
 
 SEC("uretprobe")
