@@ -108,6 +108,7 @@ Status ElfImage::parse_header() {
     TRY_ASSIGN(const std::string head, read(0, std::min<std::uint64_t>(sizeof(Elf64_Ehdr), size_bytes_), 64));
     if (const std::string why = refusal(head); !why.empty()) return make_error(ErrorKind::Invalid, name_ + ": " + why);
     const auto header = number_at<Elf64_Ehdr>(head, 0);
+    machine_ = header.e_machine;
     std::uint64_t section_count = header.e_shnum;
     std::uint64_t names_index = header.e_shstrndx;
     std::uint64_t segment_count = header.e_phnum;

@@ -60,6 +60,8 @@ class ElfImage {
     // The same of bytes in memory (an ELF file inside another).
     [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
 
+    // EM_*
+    [[nodiscard]] std::uint16_t machine() const { return machine_; }
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
     [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
     // The first of this name that has content in the file; nullptr where there is none.
@@ -82,6 +84,7 @@ class ElfImage {
     std::string bytes_;  // in place of fd_
     std::string name_;
     std::uint64_t size_bytes_ = 0;
+    std::uint16_t machine_ = 0;
     std::vector<ElfSection> sections_;
     std::vector<ElfSegment> segments_;
 };

@@ -11,12 +11,9 @@ constexpr std::uint64_t kMaxNamesBytes = 1ULL << 30;
 
 SymbolBinding binding_of(unsigned char info) {
     switch (ELF64_ST_BIND(info)) {
-        case STB_LOCAL:
-            return SymbolBinding::Local;
-        case STB_WEAK:
-            return SymbolBinding::Weak;
-        default:
-            return SymbolBinding::Global;
+        case STB_LOCAL: return SymbolBinding::Local;
+        case STB_WEAK: return SymbolBinding::Weak;
+        default: return SymbolBinding::Global;
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "binaries/elf_image.hpp"
 #include "binaries/function_symbols.hpp"
+#include "binaries/needed_libraries.hpp"
 #include "binaries/usdt_notes.hpp"
 #include "core/files.hpp"
 
@@ -129,6 +130,21 @@ std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) 
             return segment.address + (file_offset - segment.offset);
     return std::nullopt;
 }
+
+bool ProgramFile::exceptions_may_pass() const {
+    const auto& sections = state_->image.sections();
+    if (sections.empty()) return true;
+    for (const auto& section : sections)
+        if (section.name == ".gcc_except_table" || section.name == ".gopclntab") return true;
+    const auto libraries = needed_libraries(state_->image);
+    if (!libraries) return true;
+    return std::any_of(libraries->begin(), libraries->end(), [](std::string_view library) {
+        const auto is = [&](std::string_view name) { return library.starts_with(name); };
+        return is("libstdc++.so") || is("libc++.so") || is("libc++abi.so") || is("libgcc_s.so");
+    });
+}
+
+const ElfImage& ProgramFile::image() const { return state_->image; }
 
 std::string read_build_id(int fd) {
     constexpr std::size_t kMaxProgramHeaders = 256;

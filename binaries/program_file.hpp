@@ -14,6 +14,8 @@
 
 namespace lagtrap::binaries {
 
+class ElfImage;
+
 // One USDT site (.note.stapsdt). Several sites may have one provider and name.
 struct UsdtProbe {
     std::string provider;
@@ -54,6 +56,13 @@ class ProgramFile {
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
     // Address as linked of a file offset, the reverse.
     [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+    // Whether something may walk the stack through this file's functions: then no return probe of the kernel may be put
+    // on them, but return_sites.hpp serves. True for a file that needs the libraries of C++ or of unwinding (Rust's
+    // panics too), has landing pads (.gcc_except_table) or is a Go program; true too where it cannot be told: no
+    // section headers, damage. A callback that throws through the functions of a plain C library is not foreseen.
+    [[nodiscard]] bool exceptions_may_pass() const;
+    // The file's bones, for the other files of this folder.
+    [[nodiscard]] const ElfImage& image() const;
 
   private:
     struct State;

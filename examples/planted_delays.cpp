@@ -11,10 +11,10 @@
 //         paired by their key; 20 of them are held back until they are 200 ms old
 //
 // --gap-us pauses between runs, --seed changes what is random, --wait prints "ready" and waits for a line first. At the
-// end one line of JSON says what was done. The slow run took at most slow_outer_ns, whose clock was read just before the
-// begin marker and just after the end marker, and at least slow_inner_ns, read just after the one and just before the
-// other; slow_duration_ns is slow_outer_ns. A run that never ends has slow_duration_ns alone: how long it was open when
-// the program ended.
+// end one line of JSON says what was done. The slow run took at most slow_outer_ns, whose clock was read just before
+// the begin marker and just after the end marker, and at least slow_inner_ns, read just after the one and just before
+// the other; slow_duration_ns is slow_outer_ns. A run that never ends has slow_duration_ns alone: how long it was open
+// when the program ended.
 #include <lagtrap.h>
 #include <sys/syscall.h>
 #include <unistd.h>
