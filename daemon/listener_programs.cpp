@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "binaries/program_file.hpp"
+#include "binaries/return_sites.hpp"
 #include "listener.skel.h"
 
 namespace lagtrap::daemon {
@@ -32,6 +33,35 @@ bool is_function_call(const settings::Event& event) {
     return event.begin.kind == settings::MarkerKind::Function && event.end.kind == settings::MarkerKind::Function &&
            event.begin.side == settings::FunctionSide::Entry && event.end.side == settings::FunctionSide::Return &&
            event.begin.name == event.end.name && event.begin.binary == event.end.binary;
+}
+
+// Where a function marker is probed.
+struct FunctionPlaces {
+    std::vector<unsigned long> offsets;  // ascending file offsets
+    bool return_probe = false;           // of the kernel's, at the entries; else plain probes
+};
+
+// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
+// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
+Result<FunctionPlaces> places_of(const settings::Marker& marker) {
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
+    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
+    const bool at_return = marker.side == settings::FunctionSide::Return;
+    const bool probe_exits = at_return && file.exceptions_may_pass();
+    FunctionPlaces places;
+    places.return_probe = at_return && !probe_exits;
+    for (const auto& function : functions) {
+        if (!probe_exits) {
+            places.offsets.push_back(function.file_offset);
+            continue;
+        }
+        TRY_ASSIGN(const auto exits, binaries::return_sites(file, function));
+        places.offsets.insert(places.offsets.end(), exits.begin(), exits.end());
+    }
+    std::sort(places.offsets.begin(), places.offsets.end());
+    places.offsets.erase(std::unique(places.offsets.begin(), places.offsets.end()), places.offsets.end());
+    if (places.offsets.empty()) return make_error(ErrorKind::NotFound, "no such function");
+    return places;
 }
 
 }  // namespace
@@ -183,26 +213,21 @@ Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32
 Status ListenerPrograms::attach_function(const settings::Marker& marker, std::uint32_t marker_id,
                                          std::vector<Link>& links) {
     const std::string doing = "attach to function " + marker.name + " of " + marker.binary;
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
-    std::vector<unsigned long> offsets;
-    for (const auto& function : functions) offsets.push_back(function.file_offset);
-    std::sort(offsets.begin(), offsets.end());
-    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
-    if (offsets.empty()) return make_error(ErrorKind::NotFound, doing + ": no such function");
-    const bool at_return = marker.side == settings::FunctionSide::Return;
-    bpf_program* program = at_return ? programs_->progs.on_return : programs_->progs.on_entry;
+    auto places = places_of(marker);
+    if (!places) return places.error().within(doing);
+    bpf_program* program = places->return_probe ? programs_->progs.on_return : programs_->progs.on_entry;
+    const std::vector<unsigned long>& offsets = places->offsets;
     if (has_uprobe_multi()) {
         const std::vector<__u64> cookies(offsets.size(), marker_id);
         LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(),
-                    .cnt = offsets.size(), .retprobe = at_return);
+                    .cnt = offsets.size(), .retprobe = places->return_probe);
         Link link(bpf_program__attach_uprobe_multi(program, -1, marker.binary.c_str(), nullptr, &options));
         if (!link) return libbpf_error(doing, -errno);
         links.push_back(std::move(link));
         return success();
     }
     for (const unsigned long offset : offsets) {
-        LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = marker_id, .retprobe = at_return);
+        LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = marker_id, .retprobe = places->return_probe);
         Link link(bpf_program__attach_uprobe_opts(program, -1, marker.binary.c_str(), offset, &options));
         if (!link) return libbpf_error(doing, -errno);
         links.push_back(std::move(link));
