@@ -35,14 +35,27 @@ std::string unit_names(const std::array<Unit, N>& units) {
     return names;
 }
 
-// The number before the unit times the unit's factor, or an error that says which of the two is wrong.
+// What a decimal number stands for that no double holds: the largest one, or 0 for one so small that it has nothing but
+// zeros before its point.
+double nearest_double(std::string_view digits) {
+    const std::string_view whole = digits.substr(0, digits.find('.'));
+    const bool is_small = whole.find_first_not_of('0') == std::string_view::npos;
+    return is_small ? 0.0 : std::numeric_limits<double>::max();
+}
+
+// The number before the unit times the unit's factor, which may be infinite, or an error that says which of the two is
+// wrong.
 template <std::size_t N>
 Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units, std::string_view example) {
     if (text.empty()) return make_error(ErrorKind::Invalid, fmt::format("is empty; write for example {}", example));
     if (text.front() == '-') return make_error(ErrorKind::Invalid, "is negative");
     double number = 0;
     const char* end = text.data() + text.size();
-    const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    if (failure == std::errc::result_out_of_range) {
+        number = nearest_double(text.substr(0, static_cast<std::size_t>(rest - text.data())));
+        failure = std::errc{};
+    }
     if (failure != std::errc{} || !std::isfinite(number))
         return make_error(ErrorKind::Invalid,
                           fmt::format("does not begin with a number; write for example {}", example));
@@ -68,10 +81,11 @@ std::string format_duration(std::chrono::nanoseconds duration) {
     const double magnitude = std::abs(static_cast<double>(count));
     std::string_view unit = "ns";
     double scaled = static_cast<double>(count);
-    if (magnitude >= 1e9) {
+    // The next larger unit where three digits would round up to a thousand: 1.00 s, not 1000 ms.
+    if (magnitude >= 999.5e6) {
         unit = "s";
         scaled /= 1e9;
-    } else if (magnitude >= 1e6) {
+    } else if (magnitude >= 999.5e3) {
         unit = "ms";
         scaled /= 1e6;
     } else if (magnitude >= 1e3) {
@@ -96,7 +110,7 @@ std::string format_byte_size(std::uint64_t bytes) {
     double scaled = static_cast<double>(bytes);
     for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB"}) {
         scaled /= 1024.0;
-        if (scaled < 1024.0 || unit == "TiB") return fmt::format("{:.{}f} {}", scaled, scaled < 10 ? 2 : 1, unit);
+        if (scaled < 1023.95 || unit == "TiB") return fmt::format("{:.{}f} {}", scaled, scaled < 9.995 ? 2 : 1, unit);
     }
     return {};
 }
