@@ -158,7 +158,7 @@ Result<std::string> digest_of(int fd, const Transfer::KeepGoing& keep_going) {
     }
 }
 
-TransferOutcome later(std::string message) {
+TransferOutcome later(const std::string& message) {
     TransferOutcome outcome;
     outcome.message = printable(message);
     return outcome;
@@ -195,7 +195,7 @@ TransferOutcome judge(const Response& response) {
 // The handle with everything that one bundle's requests have in common.
 class Transfer::Request {
   public:
-    Request(CURL* curl, const Target& target, std::string digest, const KeepGoing& keep_going)
+    Request(CURL* curl, const Target& target, const std::string& digest, const KeepGoing& keep_going)
         : curl_(curl), target_(target), url_(bundle_url(target, digest)), keep_going_(keep_going) {}
 
     void add_header(const std::string& line) {

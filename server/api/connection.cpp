@@ -39,6 +39,7 @@ Method method_of(http::verb verb) {
 }
 
 // Arguments of awaited functions have names throughout this file: GCC 12.2 destroys temporaries among them twice.
+// References among them stay valid because the caller awaits the callee at once.
 
 // Runs `work` among the workers; the coroutine goes on where it was.
 template <typename Work>
@@ -156,7 +157,7 @@ class HttpConnection final : public Connection {
         co_return co_await write(std::move(reply));
     }
 
-    asio::awaitable<bool> receive(const std::string digest, const std::string sender) {
+    asio::awaitable<bool> receive(const std::string& digest, const std::string& sender) {
         const auto planned = plan_upload(*parser_, context_.application);
         if (const auto* refusal = std::get_if<Refusal>(&planned)) {
             ++context_.application.counters().uploads_refused;
@@ -238,7 +239,7 @@ class HttpConnection final : public Connection {
     }
 
     // A refusal before or within a body of which `left` bytes are still to come (nothing: what the header says).
-    asio::awaitable<bool> refuse(const Refusal refusal, std::optional<std::uint64_t> left = std::nullopt) {
+    asio::awaitable<bool> refuse(const Refusal& refusal, std::optional<std::uint64_t> left = std::nullopt) {
         const auto& message = parser_->get();
         const bool whole = parser_->is_header_done();
         std::uint64_t body = left.value_or(whole ? parser_->content_length().value_or(0) : 0);
