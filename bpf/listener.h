@@ -129,4 +129,12 @@ static inline __attribute__((always_inline)) __u32 lagtrap_histogram_bucket(__u6
     return bucket < LAGTRAP_HISTOGRAM_BUCKETS ? bucket : LAGTRAP_HISTOGRAM_BUCKETS - 1;
 }
 
+/* The smallest duration of a bucket. Buckets 4 to 7 stay empty: durations below 4 ns have one each. */
+static inline __attribute__((always_inline)) __u64 lagtrap_histogram_bucket_start_ns(__u32 bucket) {
+    __u32 power = bucket / 4;
+    if (bucket < 4) return bucket;
+    if (power < 2) return 4;
+    return (4ULL + bucket % 4) << (power - 2);
+}
+
 #endif

@@ -9,6 +9,11 @@
 
 #include "cli/bundle_finder.hpp"
 #include "cli/commands.hpp"
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "trace/bundle.hpp"
+#include "trace/system_file.hpp"
+#include "uploader/spool.hpp"
 
 namespace lagtrap::cli {
 
@@ -43,22 +48,34 @@ Result<int> run_program(std::vector<std::string> arguments) {
     return make_error(ErrorKind::System, arguments[0] + " was ended by signal " + std::to_string(WTERMSIG(status)));
 }
 
-// Bundles from elsewhere go through a spool of their own, as links or copies of the files named.
+// What the bundle is called in a spool, whatever somebody has called the file.
+Result<std::string> spool_name(const fs::path& bundle) {
+    TRY_ASSIGN(const std::string text, trace::read_bundle_system_file(bundle));
+    TRY_ASSIGN(const trace::SystemFile system, trace::read_system_file(text));
+    TRY_ASSIGN(const std::string digest, sha256_of_file(bundle));
+    return uploader::make_bundle_name(system.session_id, digest);
+}
+
+Status copy_bundles(const std::vector<std::string>& bundles, const std::string& known_spool, const fs::path& ready) {
+    TRY(make_directories(ready));
+    for (const std::string& bundle : bundles) {
+        TRY_ASSIGN(const fs::path found, find_bundle(bundle, known_spool));
+        TRY_ASSIGN(const std::string name, spool_name(found));
+        std::error_code failure;
+        fs::copy_file(found, ready / name, fs::copy_options::overwrite_existing, failure);
+        if (failure) return system_error("copying " + found.string() + " for the upload", failure.value());
+    }
+    return success();
+}
+
+// Bundles from elsewhere go through a spool of their own, as copies of the files named.
 Result<std::string> make_spool(const std::vector<std::string>& bundles, const std::string& known_spool) {
     std::string name = (fs::temp_directory_path() / "lagtrap-upload-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder for the upload");
-    const fs::path ready = fs::path(name) / "ready";
-    std::error_code failure;
-    fs::create_directories(ready, failure);
-    for (const std::string& bundle : bundles) {
-        auto found = find_bundle(bundle, known_spool);
-        if (found && !failure) fs::copy_file(*found, ready / found->filename(), failure);
-        if (!found || failure) {
-            std::error_code ignored;
-            fs::remove_all(name, ignored);
-            if (!found) return found.error();
-            return system_error("copying " + found->string() + " for the upload", failure.value());
-        }
+    if (const auto copied = copy_bundles(bundles, known_spool, fs::path(name) / "ready"); !copied) {
+        std::error_code ignored;
+        fs::remove_all(name, ignored);
+        return copied.error();
     }
     return name;
 }

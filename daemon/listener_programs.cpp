@@ -13,6 +13,7 @@
 
 #include "binaries/program_file.hpp"
 #include "binaries/return_sites.hpp"
+#include "daemon/open_runs.hpp"
 #include "listener.skel.h"
 
 namespace lagtrap::daemon {
@@ -27,12 +28,6 @@ lagtrap_nesting nesting_of(settings::Nesting nesting) {
         case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
-}
-
-bool is_function_call(const settings::Event& event) {
-    return event.begin.kind == settings::MarkerKind::Function && event.end.kind == settings::MarkerKind::Function &&
-           event.begin.side == settings::FunctionSide::Entry && event.end.side == settings::FunctionSide::Return &&
-           event.begin.name == event.end.name && event.begin.binary == event.end.binary;
 }
 
 // Where a function marker is probed.
@@ -115,8 +110,7 @@ Status ListenerPrograms::configure_event(std::uint32_t index) {
     if (event.breach == settings::BreachMode::Deadline) config.flags |= LAGTRAP_EVENT_DEADLINE;
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
-    if (event.key == settings::KeyKind::Thread && event.nesting == settings::Nesting::Each && is_function_call(event))
-        config.flags |= LAGTRAP_EVENT_MATCH_STACK;
+    if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
     if (event.scope.pid) {
         config.flags |= LAGTRAP_EVENT_SCOPE_PID;
         config.scope_pid = *event.scope.pid;

@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "core/program_log.hpp"
 #include "daemon/service.hpp"
 #include "settings/parser.hpp"
 
@@ -58,19 +58,18 @@ int main(int argc, char** argv) {
     if (!checked_path.empty())
         return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
-    const auto logger = spdlog::stderr_logger_mt("lagtrapd");
-    logger->set_pattern(::getenv("JOURNAL_STREAM") ? "%v" : "%Y-%m-%d %H:%M:%S.%e %l %v");
-    const auto inform = [logger](const std::string& line) { logger->info(line); };
-    const auto warn = [logger](const std::string& line) { logger->warn(line); };
+    lagtrap::start_program_log();
+    const auto inform = [](const std::string& line) { spdlog::info(line); };
+    const auto warn = [](const std::string& line) { spdlog::warn(line); };
 
     const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
     if (!outcome.ok()) return check_settings(settings_path, outcome);
     auto service = lagtrap::daemon::Service::create(outcome.settings, {settings_path, merge_program, inform, warn});
     if (!service) {
-        logger->error(service.error().message);
+        spdlog::error(service.error().message);
         return exit_failure;
     }
-    logger->info("lagtrapd {} watches {} events", LAGTRAP_VERSION, outcome.settings.events.size());
+    spdlog::info("lagtrapd {} watches {} events", LAGTRAP_VERSION, outcome.settings.events.size());
     (*service)->run();
     return 0;
 }

@@ -47,6 +47,20 @@ void fill_name(lagtrap_run& run) {
         std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));  // ends in a newline
 }
 
+// Whether the frame at `stack_pointer` is still on the thread's stack, as far as it can be told: a thread that sleeps
+// shows its stack pointer ("nr arguments... sp pc", proc(5)), one that runs does not.
+bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
+    const auto path = "/proc/" + std::to_string(run.begin_pid) + "/task/" + std::to_string(run.begin_tid) + "/syscall";
+    const auto text = read_file(path, 4096);
+    if (!text) return true;
+    const auto before_last = text->rfind(' ');
+    const auto before_sp = before_last == std::string::npos ? before_last : text->rfind(" 0x", before_last - 1);
+    if (before_sp == std::string::npos) return true;
+    std::uint64_t now_at = 0;
+    std::from_chars(text->data() + before_sp + 3, text->data() + before_last, now_at, 16);
+    return now_at == 0 || now_at <= stack_pointer;
+}
+
 // Whether a run can still end: its thread lives, or (where a value is the key) its process; a key of the whole
 // machine may outlive both.
 bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) {
@@ -56,6 +70,15 @@ bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events)
 }
 
 }  // namespace
+
+bool pairs_calls(const settings::Event& event) {
+    const settings::Marker& begin = event.begin;
+    const settings::Marker& end = event.end;
+    return event.key == settings::KeyKind::Thread && event.nesting == settings::Nesting::Each &&
+           begin.kind == settings::MarkerKind::Function && end.kind == settings::MarkerKind::Function &&
+           begin.side == settings::FunctionSide::Entry && end.side == settings::FunctionSide::Return &&
+           begin.name == end.name && begin.binary == end.binary;
+}
 
 Result<MappedMemory> MappedMemory::map(int fd, std::size_t bytes) {
     MappedMemory memory;
@@ -139,7 +162,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         if (!tell) continue;
         auto run = read_slot(index, tag);
         if (!run) continue;
-        if (!can_end(*run, events)) {
+        if (!can_end(*run, events) || (pairs_calls(events[event]) && !frame_alive(*run, slot.stack_pointer))) {
             free_slot(index, tag, event);
             continue;
         }

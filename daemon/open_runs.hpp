@@ -13,6 +13,9 @@
 
 namespace lagtrap::daemon {
 
+// Whether the event is a function from its entry to its return: then a run lives no longer than its stack frame.
+[[nodiscard]] bool pairs_calls(const settings::Event& event);
+
 // A file mapped into memory, unmapped at the end.
 class MappedMemory {
   public:
@@ -43,7 +46,8 @@ class OpenRuns {
         std::uint64_t earliest_deadline_ns = LAGTRAP_NEVER_NS;  // of those that are neither overdue nor told of
     };
     // One pass over the tags (64 KiB), reading slots only of runs that are open. An overdue run whose thread is
-    // gone is freed and counted as abandoned instead. Without `tell` overdue runs stay untold, for a later pass.
+    // gone, or whose call was left by an exception, is freed and counted as abandoned instead. Without `tell` overdue
+    // runs stay untold, for a later pass.
     [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell);
 
     // Copies of all open runs, flagged as open, their end_ns `now_ns`.

@@ -14,20 +14,13 @@
 namespace lagtrap::daemon {
 namespace {
 
-// The smallest duration of a histogram bucket (bpf/listener.h).
-std::uint64_t bucket_start_ns(std::size_t bucket) {
-    const std::size_t power = bucket / 4;
-    if (bucket < 4) return bucket;
-    if (power < 2) return 4;  // buckets 4 to 7 do not occur: values below 4 have buckets of their own
-    return (4ULL + bucket % 4) << (power - 2);
-}
-
 boost::json::array histogram(const EventCounters& counters) {
     boost::json::array buckets;
-    for (std::size_t i = 0; i < counters.histogram.size(); ++i)
+    for (std::uint32_t i = 0; i < counters.histogram.size(); ++i)
         if (counters.histogram[i] != 0)
-            buckets.push_back(
-                {{"from_ns", bucket_start_ns(i)}, {"to_ns", bucket_start_ns(i + 1)}, {"count", counters.histogram[i]}});
+            buckets.push_back({{"from_ns", lagtrap_histogram_bucket_start_ns(i)},
+                               {"to_ns", lagtrap_histogram_bucket_start_ns(i + 1)},
+                               {"count", counters.histogram[i]}});
     return buckets;
 }
 

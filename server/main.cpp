@@ -14,11 +14,11 @@
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/files.hpp"
+#include "core/program_log.hpp"
 #include "server/api/application.hpp"
 #include "server/api/http_server.hpp"
 #include "server/api/tokens.hpp"
 #include "server/ingest/describe.hpp"
-#include "server/logging.hpp"
 #include "server/store/sqlite_store.hpp"
 
 namespace lagtrap::server {
@@ -134,7 +134,7 @@ int fail(const Error& error, ExitCode code) {
 }
 
 int serve(Arguments& arguments) {
-    start_logging();
+    start_program_log();
     std::signal(SIGPIPE, SIG_IGN);
     for (const Status& status :
          {read_timeout("--header-timeout", arguments.header_timeout, arguments.http.header_timeout),

@@ -9,8 +9,8 @@
 #include <spdlog/spdlog.h>
 
 #include "core/files.hpp"
+#include "core/program_log.hpp"
 #include "settings/parser.hpp"
-#include "uploader/logging.hpp"
 #include "uploader/service.hpp"
 
 namespace lagtrap::uploader {
@@ -77,7 +77,7 @@ int fail(const Error& error, ExitCode code) {
 
 int run(const Arguments& arguments) {
     block_signals();
-    start_logging();
+    start_program_log();
     auto settings = effective_settings(arguments);
     if (!settings) return fail(settings.error(), wrong_settings);
     auto service = Service::create(std::move(settings).value(), [arguments] { return effective_settings(arguments); });

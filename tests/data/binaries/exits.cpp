@@ -55,7 +55,6 @@ __attribute__((noinline)) int exits_cold(int value) {
 __attribute__((noinline, noreturn)) void exits_never(int value) {
     for (;;) exits_other(value++);
 }
-
 }
 
 __asm__(

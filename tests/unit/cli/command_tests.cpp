@@ -12,6 +12,8 @@
 #include "cli/console.hpp"
 #include "cli/text_layout.hpp"
 #include "tests/unit/cli/cli_test.hpp"
+#include "trace/bundle.hpp"
+#include "trace/system_file.hpp"
 
 namespace lagtrap {
 namespace {
@@ -125,17 +127,27 @@ TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
     const test::TemporaryFolder folder;
     const std::string seen = folder.string("seen");
     const std::string script = write_script(folder, "ls $5/ready > " + seen + "; echo $5 >> " + seen + "\n");
-    const std::string bundle = folder.string("3f0c1c5e.lagtrap.tar.zst");
-    std::ofstream(bundle) << "bundle";
-    EXPECT_EQ(upload({{bundle}, "/etc/s.xml", "", script}), 0);
+    trace::SystemFile system;
+    system.session_id = "3f0c1c5e-0000-4000-8000-00000000000a";
+    system.trigger_reason = "manual";
+    std::ofstream(folder.string("trace.pftrace")) << "trace";
+    std::ofstream(folder.string("system.xml")) << trace::write_system_file(system);
+    std::ofstream(folder.string("settings.xml")) << "<lagtrap/>";
+    const auto made = trace::write_bundle(folder.string(""), system.session_id, folder.string(""));
+    ASSERT_TRUE(made) << made.error().message;
+    const std::string bundle = folder.string("renamed.lagtrap.tar.zst");
+    std::filesystem::rename(made->path, bundle);
+    std::string err;
+    EXPECT_EQ(upload({{bundle}, "/etc/s.xml", "", script}, &err), 0) << err;
     std::istringstream lines(content_of(seen));
     std::string name, spool;
     lines >> name >> spool;
-    EXPECT_EQ(name, "3f0c1c5e.lagtrap.tar.zst");
+    EXPECT_EQ(name, made->path.filename());
     EXPECT_FALSE(std::filesystem::exists(spool));  // it went away afterwards
     EXPECT_TRUE(std::filesystem::exists(bundle));
 
-    std::string err;
+    std::ofstream(folder.string("torn.lagtrap.tar.zst")) << "no bundle";
+    EXPECT_EQ(upload({{folder.string("torn.lagtrap.tar.zst")}, "/etc/s.xml", "", script}, &err), 1);
     EXPECT_EQ(upload({{"./none.lagtrap.tar.zst"}, "/etc/s.xml", "", script}, &err), 1);
     EXPECT_EQ(err, "lagtrap: there is no file ./none.lagtrap.tar.zst\n");
     EXPECT_EQ(upload({{}, "/etc/s.xml", "", folder.string("no-uploader")}, &err), 1);

@@ -2,9 +2,9 @@
 // is connected (sd-daemon(3)), with the time where it is not.
 #pragma once
 
-namespace lagtrap::server {
+namespace lagtrap {
 
-// Sets spdlog's default logger. Call once, before the first line.
-void start_logging();
+// For main functions: libraries do not log. Sets spdlog's default logger. Call once, before the first line.
+void start_program_log();
 
-}  // namespace lagtrap::server
+}  // namespace lagtrap

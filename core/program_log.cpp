@@ -1,4 +1,4 @@
-#include "server/logging.hpp"
+#include "core/program_log.hpp"
 
 #include <cstdlib>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-namespace lagtrap::server {
+namespace lagtrap {
 namespace {
 
 // "<3>" to "<7>": the priority of a line, as the journal reads it from standard error.
@@ -33,7 +33,7 @@ class PriorityFlag : public spdlog::custom_flag_formatter {
 
 }  // namespace
 
-void start_logging() {
+void start_program_log() {
     auto logger = std::make_shared<spdlog::logger>("log", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     if (std::getenv("JOURNAL_STREAM") != nullptr) {
@@ -46,4 +46,4 @@ void start_logging() {
     spdlog::set_default_logger(std::move(logger));
 }
 
-}  // namespace lagtrap::server
+}  // namespace lagtrap

@@ -1,0 +1,181 @@
+#include "daemon/open_runs.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// The table as the programs would fill it, in memory files.
+class OpenRunsTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        tags_fd_ = UniqueFd(::memfd_create("tags", MFD_CLOEXEC));
+        slots_fd_ = UniqueFd(::memfd_create("slots", MFD_CLOEXEC));
+        ASSERT_EQ(::ftruncate(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)), 0);
+        ASSERT_EQ(::ftruncate(slots_fd_.get(), LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)), 0);
+        tags_memory_ = MappedMemory::map(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)).value();
+        slots_memory_ = MappedMemory::map(slots_fd_.get(), LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)).value();
+        runs_.emplace(OpenRuns::map(tags_fd_.get(), slots_fd_.get()).value());
+        settings::Event by_thread;
+        by_thread.name = "by_thread";
+        settings::Event at_end = by_thread;
+        at_end.breach = settings::BreachMode::End;
+        settings::Event by_key = by_thread;
+        by_key.key = settings::KeyKind::Argument;
+        settings::Event call = by_thread;
+        call.begin.kind = call.end.kind = settings::MarkerKind::Function;
+        call.end.side = settings::FunctionSide::Return;
+        events_ = {by_thread, at_end, by_key, call};
+    }
+
+    lagtrap_slot& open(std::size_t index, std::uint32_t event, std::uint64_t deadline_ns) {
+        lagtrap_slot& slot = static_cast<lagtrap_slot*>(slots_memory_.data())[index];
+        slot.run.event = event;
+        slot.run.begin_pid = static_cast<std::uint32_t>(::getpid());
+        slot.run.begin_tid = static_cast<std::uint32_t>(::gettid());
+        slot.run.begin_ns = slot.run.begin_hit_ns = now_ns_ - 1000;
+        slot.deadline_ns = deadline_ns;
+        tag(index) = 0x1234567 + index;
+        return slot;
+    }
+    std::uint64_t& tag(std::size_t index) { return static_cast<std::uint64_t*>(tags_memory_.data())[index]; }
+
+    UniqueFd tags_fd_, slots_fd_;
+    MappedMemory tags_memory_, slots_memory_;
+    std::optional<OpenRuns> runs_;
+    std::vector<settings::Event> events_;
+    std::uint64_t now_ns_ = monotonic_ns();
+};
+
+TEST_F(OpenRunsTest, AnEmptyTableHasNothingToLookFor) {
+    const auto look = runs_->look(now_ns_, events_, true);
+    EXPECT_EQ(look.open, 0U);
+    EXPECT_TRUE(look.overdue.empty());
+    EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
+}
+
+TEST_F(OpenRunsTest, TellsOfAnOverdueRunOnce) {
+    open(17, 0, now_ns_ - 1);
+    open(4000, 0, now_ns_ + 500);
+    open(LAGTRAP_MAX_OPEN_RUNS - 1, 0, now_ns_ + 300);
+    const auto look = runs_->look(now_ns_, events_, true);
+    EXPECT_EQ(look.open, 3U);
+    ASSERT_EQ(look.overdue.size(), 1U);
+    EXPECT_EQ(look.overdue[0].end_ns, now_ns_);
+    EXPECT_EQ(look.overdue[0].flags, LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
+    EXPECT_STRNE(look.overdue[0].comm, "");
+    EXPECT_EQ(look.earliest_deadline_ns, now_ns_ + 300);
+    EXPECT_TRUE(runs_->look(now_ns_, events_, true).overdue.empty());
+}
+
+TEST_F(OpenRunsTest, KeepsWhatItShallNotTellYet) {
+    open(17, 0, now_ns_ - 1);
+    EXPECT_TRUE(runs_->look(now_ns_, events_, false).overdue.empty());
+    EXPECT_EQ(runs_->look(now_ns_, events_, true).overdue.size(), 1U);
+}
+
+TEST_F(OpenRunsTest, PassesOverEventsThatWaitForTheirEnd) {
+    open(17, 1, now_ns_ - 1);
+    const auto look = runs_->look(now_ns_, events_, true);
+    EXPECT_EQ(look.open, 1U);
+    EXPECT_TRUE(look.overdue.empty());
+    EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
+}
+
+TEST_F(OpenRunsTest, PassesOverASlotThatIsBeingFilled) {
+    open(17, 0, 0);
+    EXPECT_TRUE(runs_->look(now_ns_, events_, true).overdue.empty());
+    EXPECT_TRUE(runs_->snapshot(now_ns_).empty());
+}
+
+TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
+    std::uint32_t gone = 0;
+    std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
+    open(17, 0, now_ns_ - 1).run.begin_tid = gone;
+    open(18, 2, now_ns_ - 1).run.begin_tid = gone;  // by key: its process lives, so it may still end
+    const auto look = runs_->look(now_ns_, events_, true);
+    ASSERT_EQ(look.overdue.size(), 1U);
+    EXPECT_EQ(look.overdue[0].event, 2U);
+    EXPECT_EQ(tag(17), 0U);
+    EXPECT_EQ(runs_->abandoned().at(0), 1U);
+}
+
+TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
+    // A thread that sleeps deep in its stack: the frame of `alive` is above its stack pointer, that of `gone` below.
+    std::uint32_t tid = 0;
+    char frame = 0;
+    std::uint64_t alive = 0;
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    std::thread sleeper([&] {
+        char own_frame = 0;
+        alive = reinterpret_cast<std::uint64_t>(&own_frame) + 4096;
+        __atomic_store_n(&tid, static_cast<std::uint32_t>(::gettid()), __ATOMIC_RELEASE);
+        EXPECT_EQ(::read(pipe[0], &frame, 1), 1);
+    });
+    const auto sleeping = [&] {
+        const std::uint32_t now = __atomic_load_n(&tid, __ATOMIC_ACQUIRE);
+        std::ifstream file("/proc/self/task/" + std::to_string(now) + "/syscall");
+        std::string text;
+        return now != 0 && std::getline(file, text) && !text.starts_with("running");
+    };
+    while (!sleeping()) std::this_thread::yield();
+    for (const auto& [index, stack_pointer] : {std::pair{17, alive}, std::pair{18, alive - (1 << 20)}}) {
+        lagtrap_slot& slot = open(static_cast<std::size_t>(index), 3, now_ns_ - 1);
+        slot.stack_pointer = stack_pointer;
+        slot.run.begin_tid = tid;
+        slot.run.begin_hit_ns = monotonic_ns();
+    }
+    const auto look = runs_->look(now_ns_, events_, true);
+    EXPECT_EQ(look.overdue.size(), 1U);
+    EXPECT_NE(tag(17), 0U);
+    EXPECT_EQ(tag(18), 0U);
+    EXPECT_EQ(::write(pipe[1], "x", 1), 1);
+    sleeper.join();
+}
+
+TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
+    std::uint32_t gone = 0;
+    std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
+    open(17, 0, LAGTRAP_NEVER_NS).run.begin_tid = gone;
+    open(18, 0, LAGTRAP_NEVER_NS);
+    runs_->sweep(events_);
+    EXPECT_EQ(tag(17), 0U);
+    EXPECT_NE(tag(18), 0U);
+    EXPECT_EQ(runs_->count_open().at(0), 1U);
+}
+
+TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
+    lagtrap_slot& slot = open(17, 0, now_ns_ + 1);
+    slot.stage_next = 2;
+    slot.run.stages[1].stage = 7;
+    open(18, 0, now_ns_ + 1).stage_next = LAGTRAP_MAX_STAGES + 5;
+    const auto runs = runs_->snapshot(now_ns_);
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0].header.size_bytes, offsetof(lagtrap_run, stages) + 2 * sizeof(lagtrap_stage_hit));
+    EXPECT_EQ(runs[0].stages[1].stage, 7);
+    EXPECT_EQ(runs[0].flags, LAGTRAP_RUN_OPEN);
+    EXPECT_EQ(runs[1].stage_count, LAGTRAP_MAX_STAGES);
+}
+
+TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    EXPECT_TRUE(thread_alive(pid, pid, monotonic_ns()));
+    EXPECT_FALSE(thread_alive(pid, pid, 1)) << "a run of the first nanosecond after boot is not this process's";
+    EXPECT_FALSE(thread_alive(0x3ffffff, 0x3ffffff, monotonic_ns()));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

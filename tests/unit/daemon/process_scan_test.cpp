@@ -1,0 +1,89 @@
+#include "daemon/process_scan.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "binaries/program_file.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+std::string text_of(const lagtrap_process* process) {
+    return {reinterpret_cast<const char*>(process + 1), process->text_bytes};
+}
+
+std::string path_of(const lagtrap_mapping* mapping) {
+    return {reinterpret_cast<const char*>(mapping + 1), mapping->path_bytes};
+}
+
+std::string build_id_of(const lagtrap_mapping* mapping) {
+    std::string hexadecimal;
+    for (int i = 0; i < mapping->build_id_bytes; ++i) hexadecimal += fmt::format("{:02x}", mapping->build_id[i]);
+    return hexadecimal;
+}
+
+TEST(ProcessScan, FindsThisProcessItsProgramAndItsCode) {
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    bool found_process = false;
+    bool found_code = false;
+    scan_processes().for_each([&](const lagtrap_record* record) {
+        if (record->type == LAGTRAP_RECORD_PROCESS) {
+            const auto* process = reinterpret_cast<const lagtrap_process*>(record);
+            if (process->pid != static_cast<std::uint32_t>(::getpid())) return;
+            found_process = true;
+            EXPECT_EQ(process->parent_pid, static_cast<std::uint32_t>(::getppid()));
+            EXPECT_EQ(process->uid, ::getuid());
+            EXPECT_EQ(text_of(process).substr(0, program.size() + 1), program + '\0');
+            EXPECT_EQ(record->size_bytes, sizeof(*process) + process->text_bytes);
+        } else if (record->type == LAGTRAP_RECORD_MAPPING) {
+            const auto* mapping = reinterpret_cast<const lagtrap_mapping*>(record);
+            if (mapping->pid != static_cast<std::uint32_t>(::getpid()) || path_of(mapping) != program) return;
+            found_code = true;
+            EXPECT_EQ(build_id_of(mapping), binaries::ProgramFile::open(program).value().build_id());
+            EXPECT_FALSE(build_id_of(mapping).empty());
+            EXPECT_GT(mapping->length, 0U);
+        }
+    });
+    EXPECT_TRUE(found_process);
+    EXPECT_TRUE(found_code);
+}
+
+TEST(ProcessScan, ReadsOddTextsAndPassesOverWhatIsNoProcess) {
+    const std::filesystem::path proc = std::filesystem::path(::testing::TempDir()) / fmt::format("proc-{}", ::getpid());
+    std::filesystem::create_directories(proc / "77");
+    std::filesystem::create_directories(proc / "self");
+    std::filesystem::create_directories(proc / "78x");
+    std::ofstream(proc / "77/status") << "Name:\tx\nPPid:\t5\nUid:\t1000\t0\t0\t0\n";
+    std::ofstream(proc / "77/cmdline") << std::string("a\0b \n\x1b[31m\0", 11);
+    std::filesystem::create_symlink("/opt/some program (deleted)", proc / "77/exe");
+    std::ofstream(proc / "77/maps") << "400000-401000 r-xp 00001000 08:01 42 /opt/some program (deleted)\n"
+                                       "500000-501000 rw-p 00000000 00:00 0 \n"
+                                       "not a line at all\n"
+                                       "7f00000000-7f00001000 r-xp 00000000 00:00 0 [vdso]\n";
+    std::vector<std::string> paths;
+    std::string text;
+    scan_processes(proc).for_each([&](const lagtrap_record* record) {
+        if (record->type == LAGTRAP_RECORD_MAPPING)
+            paths.push_back(path_of(reinterpret_cast<const lagtrap_mapping*>(record)));
+        if (record->type == LAGTRAP_RECORD_PROCESS) {
+            const auto* process = reinterpret_cast<const lagtrap_process*>(record);
+            EXPECT_EQ(process->pid, 77U);
+            EXPECT_EQ(process->parent_pid, 5U);
+            EXPECT_EQ(process->uid, 1000U);
+            text = text_of(process);
+        }
+    });
+    std::filesystem::remove_all(proc);
+    EXPECT_EQ(text, std::string("/opt/some program (deleted)\0a b \n\x1b[31m", 38));
+    EXPECT_EQ(paths, (std::vector<std::string>{"/opt/some program (deleted)", "[vdso]"}));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon
