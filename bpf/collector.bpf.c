@@ -84,7 +84,8 @@ static __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32
     __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &hash);
     if (seen_in && *seen_in == capture) return hash;
 
-    __u32 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
+    __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
+    barrier_var(size); /* else the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
     if (size > sizeof(struct stack_scratch)) return 0;
     fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
     stack->record.stack_id = hash;
