@@ -48,7 +48,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_MAX_OPEN_RUNS);
+    __uint(max_entries, LAGTRAP_OPEN_SLOTS);
     __type(key, __u32);
     __type(value, struct lagtrap_slot);
 } open_slots SEC(".maps");
@@ -94,34 +94,44 @@ static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, _
 static __always_inline __u32 first_bucket(__u64 tag) { return (tag >> 8) & (LAGTRAP_BUCKETS - 1); }
 static __always_inline __u32 second_bucket(__u64 tag) { return (tag >> 40) & (LAGTRAP_BUCKETS - 1); }
 
+static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
+
 /* Index of the slot whose tag is `tag` in one bucket, or -1. */
-static __always_inline int find_in(__u32 bucket_index, __u64 tag) {
-    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
-    if (!bucket) return -1;
+static __always_inline int find_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
-        if (*(volatile __u64*)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_TAGS + i;
+        if (*(volatile __u64*)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
     return -1;
 }
 
 static __always_inline int find_run(__u64 tag) {
-    int index = find_in(first_bucket(tag), tag);
-    return index >= 0 ? index : find_in(second_bucket(tag), tag);
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (!first) return -1;
+    int index = find_in(first, first_bucket(tag), tag);
+    if (index >= 0 || *(volatile __u64*)&first->spilled == 0) return index;
+    struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
+    return second ? find_in(second, second_bucket(tag), tag) : -1;
 }
 
-static __always_inline int claim_in(__u32 bucket_index, __u64 tag) {
-    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
-    if (!bucket) return -1;
+static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
         if (*(volatile __u64*)&bucket->tags[i] == 0 && __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
-            return bucket_index * LAGTRAP_BUCKET_TAGS + i;
+            return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
     return -1;
 }
 
 static __always_inline int claim_slot(__u64 tag) {
-    int index = claim_in(first_bucket(tag), tag);
-    return index >= 0 ? index : claim_in(second_bucket(tag), tag);
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (!first) return -1;
+    int index = claim_in(first, first_bucket(tag), tag);
+    if (index >= 0) return index;
+    struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
+    if (!second) return -1;
+    __sync_fetch_and_add(&first->spilled, 1); /* before the claim: whoever looks for the run must look there */
+    index = claim_in(second, second_bucket(tag), tag);
+    if (index < 0) __sync_fetch_and_add(&first->spilled, -1);
+    return index;
 }
 
 static __always_inline struct lagtrap_slot* slot_at(int index) {
@@ -129,12 +139,16 @@ static __always_inline struct lagtrap_slot* slot_at(int index) {
     return bpf_map_lookup_elem(&open_slots, &key);
 }
 
-static __always_inline int release_slot(int index) {
-    __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_TAGS;
-    struct lagtrap_bucket* bucket = bpf_map_lookup_elem(&open_tags, &bucket_index);
-    if (!bucket) return 0;
-    __sync_lock_test_and_set(&bucket->tags[index & (LAGTRAP_BUCKET_TAGS - 1)], 0);
-    return 0;
+static __always_inline void release_slot(int index) {
+    __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_SLOTS;
+    struct lagtrap_bucket* bucket = bucket_at(bucket_index);
+    __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
+    if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return;
+    __u64 tag = *(volatile __u64*)&bucket->tags[place];
+    *(volatile __u64*)&bucket->tags[place] = 0;
+    if (first_bucket(tag) == bucket_index) return;
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (first) __sync_fetch_and_add(&first->spilled, -1);
 }
 
 static __always_inline bool in_scope(const struct lagtrap_event_config* config, const struct hit* hit) {
@@ -188,7 +202,6 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
 static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
     __u32 bucket = lagtrap_histogram_bucket(elapsed_ns);
     if (bucket < LAGTRAP_HISTOGRAM_BUCKETS) __sync_fetch_and_add(&counters->histogram[bucket], 1);
-    __sync_fetch_and_add(&counters->total_ns, elapsed_ns);
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
 

@@ -2,18 +2,20 @@
  *
  * What listener.bpf.c and the daemon's listener share: configuration, the table of open runs, counters.
  *
- * The table of open runs is cut into buckets of eight tags, one cache line each. A run's tag is a hash of its
- * event, key and depth; it may lie in one of two buckets. A tag of 0 is free; it is claimed with compare-and-
- * exchange, so that begin, end and the scan from user space need no lock. Slot i of bucket b is element b*8+i.
+ * The table of open runs is cut into buckets of seven tags, one cache line each. A run's tag is a hash of its
+ * event, key and depth; it lies in the first of two buckets, or in the second if that was full. A tag of 0 is free; it
+ * is claimed with compare-and-exchange, so that begin, end and the scan from user space need no lock. Slot i of
+ * bucket b is element b*8+i.
  */
 #ifndef LAGTRAP_BPF_LISTENER_H
 #define LAGTRAP_BPF_LISTENER_H
 
 #include "bpf/records.h"
 
-#define LAGTRAP_BUCKET_TAGS 8
+#define LAGTRAP_BUCKET_TAGS 7  /* runs of one bucket */
+#define LAGTRAP_BUCKET_SLOTS 8 /* words of a bucket, and slots kept for it */
 #define LAGTRAP_BUCKETS 1024
-#define LAGTRAP_MAX_OPEN_RUNS (LAGTRAP_BUCKETS * LAGTRAP_BUCKET_TAGS)
+#define LAGTRAP_OPEN_SLOTS (LAGTRAP_BUCKETS * LAGTRAP_BUCKET_SLOTS)
 #define LAGTRAP_MAX_MARKERS 4096
 #define LAGTRAP_MAX_DEPTH 64 /* nested runs of one event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
@@ -58,7 +60,9 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 16, "layout of mar
 
 struct lagtrap_bucket {
     __u64 tags[LAGTRAP_BUCKET_TAGS];
+    __u64 spilled; /* runs that found this bucket full and lie in their second one */
 };
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_bucket) == 64, "a bucket is one cache line");
 
 /* An open run. deadline_ns is written last and cleared first: a scan skips a slot whose deadline is 0. */
 struct lagtrap_slot {
@@ -81,7 +85,6 @@ struct lagtrap_event_counters {
     __u64 lost;      /* table of open runs full */
     __u64 too_deep;
     __u64 records_lost; /* runs that found the ring of a recording full */
-    __u64 total_ns;
     __u64 max_ns;
     __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
 };

@@ -22,7 +22,7 @@ struct EventCounters {
     std::uint64_t delays = 0;
     std::uint64_t unmatched_begins = 0, unmatched_ends = 0, unmatched_stages = 0;
     std::uint64_t abandoned = 0, lost = 0, too_deep = 0, records_lost = 0;
-    std::uint64_t total_ns = 0, max_ns = 0;
+    std::uint64_t max_ns = 0;
     std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS> histogram{};
 
     void add(const EventCounters& other);

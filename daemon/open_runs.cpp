@@ -35,6 +35,12 @@ std::optional<std::uint64_t> started_ticks(const std::string& stat) {
     return ticks;
 }
 
+// The buckets of a tag, as listener.bpf.c has them.
+std::uint32_t first_bucket(std::uint64_t tag) { return (tag >> 8) & (LAGTRAP_BUCKETS - 1); }
+
+// The words of the table that hold no tag.
+bool is_spill_count(std::size_t index) { return index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS; }
+
 bool keyed_by_argument(const std::vector<settings::Event>& events, std::uint32_t event) {
     return event < events.size() && events[event].key == settings::KeyKind::Argument;
 }
@@ -119,7 +125,7 @@ bool thread_alive(std::uint32_t pid, std::uint32_t tid, std::uint64_t begin_hit_
 Result<OpenRuns> OpenRuns::map(int tags_fd, int slots_fd) {
     OpenRuns runs;
     TRY_ASSIGN(runs.tags_memory_, MappedMemory::map(tags_fd, LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)));
-    TRY_ASSIGN(runs.slots_memory_, MappedMemory::map(slots_fd, LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)));
+    TRY_ASSIGN(runs.slots_memory_, MappedMemory::map(slots_fd, LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)));
     runs.tags_ = static_cast<std::uint64_t*>(runs.tags_memory_.data());
     runs.slots_ = static_cast<lagtrap_slot*>(runs.slots_memory_.data());
     return runs;
@@ -140,15 +146,18 @@ std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t 
 void OpenRuns::free_slot(std::size_t index, std::uint64_t tag, std::uint32_t event) {
     __atomic_store_n(&slots_[index].deadline_ns, 0, __ATOMIC_RELEASE);
     std::uint64_t expected = tag;
-    if (__atomic_compare_exchange_n(&tags_[index], &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        ++abandoned_[event];
+    if (!__atomic_compare_exchange_n(&tags_[index], &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    ++abandoned_[event];
+    const std::size_t first = first_bucket(tag);
+    if (first != index / LAGTRAP_BUCKET_SLOTS)
+        __atomic_fetch_sub(&tags_[first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS], 1, __ATOMIC_ACQ_REL);
 }
 
 OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell) {
     Look result;
-    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
         const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0) continue;
+        if (tag == 0 || is_spill_count(index)) continue;
         ++result.open;
         lagtrap_slot& slot = slots_[index];
         const std::uint64_t deadline_ns = load(slot.deadline_ns);
@@ -177,9 +186,9 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
 
 std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
     std::vector<lagtrap_run> runs;
-    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
         const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0) continue;
+        if (tag == 0 || is_spill_count(index)) continue;
         auto run = read_slot(index, tag);
         if (!run) continue;
         run->end_ns = now_ns;
@@ -199,9 +208,9 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
 }
 
 void OpenRuns::sweep(const std::vector<settings::Event>& events) {
-    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index) {
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
         const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0) continue;
+        if (tag == 0 || is_spill_count(index)) continue;
         const auto run = read_slot(index, tag);
         if (run && !can_end(*run, events)) free_slot(index, tag, run->event);
     }
@@ -209,8 +218,8 @@ void OpenRuns::sweep(const std::vector<settings::Event>& events) {
 
 std::map<std::uint32_t, std::uint64_t> OpenRuns::count_open() const {
     std::map<std::uint32_t, std::uint64_t> counts;
-    for (std::size_t index = 0; index < LAGTRAP_MAX_OPEN_RUNS; ++index)
-        if (load(tags_[index]) != 0) ++counts[slots_[index].run.event];
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index)
+        if (load(tags_[index]) != 0 && !is_spill_count(index)) ++counts[slots_[index].run.event];
     return counts;
 }
 

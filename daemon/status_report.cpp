@@ -39,7 +39,6 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
             {"lost", counters.lost},
             {"too_deep", counters.too_deep},
             {"open", status.open},
-            {"total_ns", counters.total_ns},
             {"max_ns", counters.max_ns},
             {"histogram", histogram(counters)}};
 }

@@ -24,9 +24,9 @@ class OpenRunsTest : public ::testing::Test {
         tags_fd_ = UniqueFd(::memfd_create("tags", MFD_CLOEXEC));
         slots_fd_ = UniqueFd(::memfd_create("slots", MFD_CLOEXEC));
         ASSERT_EQ(::ftruncate(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)), 0);
-        ASSERT_EQ(::ftruncate(slots_fd_.get(), LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)), 0);
+        ASSERT_EQ(::ftruncate(slots_fd_.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)), 0);
         tags_memory_ = MappedMemory::map(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)).value();
-        slots_memory_ = MappedMemory::map(slots_fd_.get(), LAGTRAP_MAX_OPEN_RUNS * sizeof(lagtrap_slot)).value();
+        slots_memory_ = MappedMemory::map(slots_fd_.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)).value();
         runs_.emplace(OpenRuns::map(tags_fd_.get(), slots_fd_.get()).value());
         settings::Event by_thread;
         by_thread.name = "by_thread";
@@ -47,7 +47,7 @@ class OpenRunsTest : public ::testing::Test {
         slot.run.begin_tid = static_cast<std::uint32_t>(::gettid());
         slot.run.begin_ns = slot.run.begin_hit_ns = now_ns_ - 1000;
         slot.deadline_ns = deadline_ns;
-        tag(index) = 0x1234567 + index;
+        tag(index) = index / LAGTRAP_BUCKET_SLOTS << 8 | 1;  // in its first bucket
         return slot;
     }
     std::uint64_t& tag(std::size_t index) { return static_cast<std::uint64_t*>(tags_memory_.data())[index]; }
@@ -69,7 +69,7 @@ TEST_F(OpenRunsTest, AnEmptyTableHasNothingToLookFor) {
 TEST_F(OpenRunsTest, TellsOfAnOverdueRunOnce) {
     open(17, 0, now_ns_ - 1);
     open(4000, 0, now_ns_ + 500);
-    open(LAGTRAP_MAX_OPEN_RUNS - 1, 0, now_ns_ + 300);
+    open(LAGTRAP_OPEN_SLOTS - 2, 0, now_ns_ + 300);
     const auto look = runs_->look(now_ns_, events_, true);
     EXPECT_EQ(look.open, 3U);
     ASSERT_EQ(look.overdue.size(), 1U);
@@ -144,6 +144,17 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
     EXPECT_EQ(tag(18), 0U);
     EXPECT_EQ(::write(pipe[1], "x", 1), 1);
     sleeper.join();
+}
+
+TEST_F(OpenRunsTest, ARunFreedInItsSecondBucketIsNoLongerCountedAsSpilled) {
+    const std::size_t spill_count = 5 * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS;
+    tag(spill_count) = 1;
+    lagtrap_slot& slot = open(17, 0, now_ns_ - 1);
+    slot.run.begin_pid = slot.run.begin_tid = 0x3ffffff;
+    tag(17) = 5 << 8 | 1;
+    EXPECT_EQ(runs_->look(now_ns_, events_, true).open, 1U) << "the count is no run";
+    EXPECT_EQ(tag(17), 0U);
+    EXPECT_EQ(tag(spill_count), 0U);
 }
 
 TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
