@@ -283,6 +283,7 @@ Status Recorder::add_run(const lagtrap_run& run) {
 }
 
 Status Recorder::stop(trace::Session& session) {
+    if (!capture_) return make_error(ErrorKind::Invalid, "no recording is running");
     const auto capture = std::move(capture_);
     __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
     state_->enable_samplers(false);

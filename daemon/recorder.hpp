@@ -34,7 +34,8 @@ class Recorder {
     // Appends a run that is known from elsewhere (ended before recording began).
     [[nodiscard]] Status add_run(const lagtrap_run& run);
 
-    // Switches off, drains the rest, adds the runs still open, closes the logs and fills session.quality and ended_ns.
+    // Switches off, drains the rest, adds the runs still open, closes the logs and fills session.quality and
+    // ended_ns. An error if nothing was started.
     [[nodiscard]] Status stop(trace::Session& session);
 
   private:

@@ -135,6 +135,22 @@ def killed_daemon_leaves_a_bundle():
         check(list(captures.iterdir()) == [], "the capture was left behind")
 
 
+def spool_that_can_not_be_written():
+    """A capture that can not be stored is counted and told of; the daemon goes on and stores the next."""
+    with Daemon(library_event("work", PLANTED, "50ms", "100ms")) as daemon:
+        captures = daemon.spool / "captures"
+        captures.rmdir()
+        captures.write_text("in the way")
+        slow_run()
+        wait_for(lambda: daemon.status()["captures"]["failed"] == 1, "the failure to be counted")
+        check("failed" in daemon.log(), "the failure is not told of")
+        captures.unlink()
+        captures.mkdir()
+        wait_for(lambda: daemon.status()["state"] == "waiting", "the cool-down's end")
+        slow_run()
+        wait_for(lambda: daemon.status()["captures"]["done"] == 1, "the next capture")
+
+
 def crowds_with_odd_names():
     """10,000 threads, and 500 processes that exit during the capture, with names that could garble a report."""
     with Daemon(library_event("work", PLANTED, "50ms", "2s")) as daemon:
@@ -153,4 +169,5 @@ def crowds_with_odd_names():
 
 if __name__ == "__main__":
     run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, trigger_by_hand,
-        breach_during_a_capture, killed_daemon_leaves_a_bundle, crowds_with_odd_names)
+        breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
+        crowds_with_odd_names)
