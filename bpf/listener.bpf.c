@@ -61,7 +61,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4 * 1024 * 1024);
-} recorded_runs SEC(".maps"); /* every run that ends during a recording, for the collector */
+} recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
@@ -215,7 +215,9 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     count_run(counters, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     bool report = delay && watch.breach_wanted && !slot->reported;
-    if (!report && !watch.recording) return;
+    /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
+    bool record = watch.recording || slot->reported;
+    if (!report && !record) return;
 
     __u32 stages = slot->stage_next;
     run->stages_lost =
@@ -240,7 +242,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
         run->header.type = LAGTRAP_RECORD_BREACH;
         bpf_ringbuf_output(&notices, run, size, BPF_RB_FORCE_WAKEUP);
     }
-    if (watch.recording) {
+    if (record) {
         run->header.type = LAGTRAP_RECORD_RUN;
         if (bpf_ringbuf_output(&recorded_runs, run, size, BPF_RB_NO_WAKEUP))
             __sync_fetch_and_add(&counters->records_lost, 1);

@@ -20,12 +20,21 @@ std::string& thread_messages() {
     return messages;
 }
 
+// The verifier's log comes as one message, and its reason at the log's end: so the end is what is kept.
 int keep_message(libbpf_print_level level, const char* format, std::va_list arguments) {
     if (level != LIBBPF_WARN) return 0;
-    std::array<char, 1024> line{};
+    std::va_list again;
+    va_copy(again, arguments);
+    const int length = std::vsnprintf(nullptr, 0, format, again);
+    va_end(again);
+    if (length <= 0) return 0;
+    std::string line(static_cast<std::size_t>(length) + 1, '\0');
     std::vsnprintf(line.data(), line.size(), format, arguments);
+    line.pop_back();
     std::string& messages = thread_messages();
-    if (messages.size() < message_limit_bytes) messages += line.data();
+    messages += line;
+    if (messages.size() > message_limit_bytes)
+        messages = "..." + messages.substr(messages.size() - message_limit_bytes);
     return 0;
 }
 

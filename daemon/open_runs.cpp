@@ -175,7 +175,12 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
             free_slot(index, tag, event);
             continue;
         }
-        __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
+        // Its end sees that it is reported, or has come before and is a breach itself.
+        (void)__atomic_exchange_n(&slot.reported, 1, __ATOMIC_SEQ_CST);
+        if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) {
+            __atomic_store_n(&slot.reported, 0, __ATOMIC_RELEASE);
+            continue;
+        }
         run->end_ns = now_ns;
         run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
         fill_name(*run);

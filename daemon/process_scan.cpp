@@ -152,19 +152,19 @@ void RecordBuffer::append(const void* record, std::size_t size, std::string_view
     reinterpret_cast<lagtrap_record*>(place)->size_bytes = static_cast<std::uint32_t>(bytes);
 }
 
-RecordBuffer scan_processes(const std::filesystem::path& proc_root) {
-    RecordBuffer records;
-    BuildIds build_ids;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc_root.c_str()), ::closedir);
-    if (!directory) return records;
+void ProcessScan::add(std::uint32_t pid) {
+    if (added_.insert(pid).second) add_process(records_, proc_root_ / std::to_string(pid), pid, build_ids_);
+}
+
+void ProcessScan::add_others() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc_root_.c_str()), ::closedir);
+    if (!directory) return;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
         std::uint32_t pid = 0;
         const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (failure != std::errc{} || end != name.data() + name.size()) continue;
-        add_process(records, proc_root / name, pid, build_ids);
+        if (failure == std::errc{} && end == name.data() + name.size()) add(pid);
     }
-    return records;
 }
 
 }  // namespace lagtrap::daemon

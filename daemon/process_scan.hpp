@@ -3,6 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bpf/records.h"
@@ -28,8 +33,24 @@ class RecordBuffer {
     std::vector<std::uint64_t> words_;
 };
 
-// Reads /proc (or what stands in for it): lagtrap_process and lagtrap_mapping records of each process.
-// Processes that vanish while they are read are left out. The build id of a file is read once.
-[[nodiscard]] RecordBuffer scan_processes(const std::filesystem::path& proc_root = "/proc");
+// Reads /proc (or what stands in for it): lagtrap_process and lagtrap_mapping records of each process. Processes that
+// vanish while they are read are left out. The build id of a file is read once.
+class ProcessScan {
+  public:
+    explicit ProcessScan(std::filesystem::path proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
+
+    // One process, before the others: the one that may end first.
+    void add(std::uint32_t pid);
+    // All that add() was not called for.
+    void add_others();
+
+    [[nodiscard]] const RecordBuffer& records() const { return records_; }
+
+  private:
+    std::filesystem::path proc_root_;
+    RecordBuffer records_;
+    std::set<std::uint32_t> added_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> build_ids_;  // by device and inode
+};
 
 }  // namespace lagtrap::daemon

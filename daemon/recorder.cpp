@@ -122,12 +122,14 @@ struct Recorder::Capture {
     // of processes and reading a thread's memory may block.
     std::thread rundown;
     std::atomic<bool> rundown_done{false};
-    RecordBuffer rundown_records;
+    ProcessScan processes;
 
     lagtrap_capture_counters counters_before{};
     std::uint64_t bpf_run_time_before_ns = 0;
     std::uint64_t own_cpu_before_ns = 0;
     std::uint64_t runs_lost_before = 0;
+    std::uint64_t started_ns = 0;
+    std::uint64_t trigger_begin_ns = 0;
 
     ~Capture() {
         if (rundown.joinable()) rundown.join();
@@ -135,12 +137,23 @@ struct Recorder::Capture {
     }
 
     void write(const lagtrap_record* record);
+    void write_rundown() {
+        processes.records().for_each([this](const lagtrap_record* record) { write(record); });
+    }
+    [[nodiscard]] bool is_of_earlier_capture(const lagtrap_run& run) const;
     Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
-    void begin_rundown(bpf_program* iterator);
+    void begin_rundown(bpf_program* iterator, std::uint32_t first_pid);
     [[nodiscard]] std::uint64_t runs_lost() const;
 };
 
+// A run whose deadline was reported is told of when it ends, which may be after its capture.
+bool Recorder::Capture::is_of_earlier_capture(const lagtrap_run& run) const {
+    return run.end_ns < started_ns && run.begin_ns != trigger_begin_ns;
+}
+
 void Recorder::Capture::write(const lagtrap_record* record) {
+    if (record->type == LAGTRAP_RECORD_RUN && is_of_earlier_capture(*reinterpret_cast<const lagtrap_run*>(record)))
+        return;
     std::optional<trace::LogWriter>* log = &kernel_log;
     if (record->type == LAGTRAP_RECORD_RUN) log = &user_log;
     if (record->type == LAGTRAP_RECORD_STACK &&
@@ -161,9 +174,11 @@ Status Recorder::Capture::open_logs(const std::filesystem::path& directory, cons
     return open_log(rundown_log, trace::LogKind::Rundown);
 }
 
-void Recorder::Capture::begin_rundown(bpf_program* iterator) {
-    rundown = std::thread([this, iterator] {
+// The process of the slow run is read first: it may end any moment.
+void Recorder::Capture::begin_rundown(bpf_program* iterator, std::uint32_t first_pid) {
+    rundown = std::thread([this, iterator, first_pid] {
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+        if (first_pid != 0) processes.add(first_pid);
         const Link link(bpf_program__attach_iter(iterator, nullptr));
         if (link) {
             const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
@@ -171,7 +186,7 @@ void Recorder::Capture::begin_rundown(bpf_program* iterator) {
             while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
             }
         }
-        rundown_records = scan_processes();
+        processes.add_others();
         rundown_done.store(true, std::memory_order_release);
     });
 }
@@ -225,6 +240,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     state_->enable_samplers(true);
     listener.record_runs(true);
     session.started_ns = monotonic_ns();
+    capture->started_ns = session.started_ns;
+    capture->trigger_begin_ns = session.trigger.begin_ns;
     capture_ = std::move(capture);
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
@@ -252,7 +269,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get());
         failed != 0)
         return libbpf_error("map the ring of runs", failed);
-    capture_->begin_rundown(state_->programs->progs.on_thread);
+    capture_->begin_rundown(state_->programs->progs.on_thread, session.trigger.pid);
     return success();
 }
 
@@ -263,8 +280,7 @@ Status Recorder::drain() {
     capture_->task_events->drain([this](const lagtrap_record* record) { capture_->write(record); });
     if (capture_->rundown.joinable() && capture_->rundown_done.load(std::memory_order_acquire)) {
         capture_->rundown.join();
-        capture_->rundown_records.for_each([this](const lagtrap_record* record) { capture_->write(record); });
-        capture_->rundown_records = {};
+        capture_->write_rundown();
     }
     return capture_->first_failure;
 }
@@ -292,8 +308,10 @@ Status Recorder::stop(trace::Session& session) {
     capture->switch_link.reset();
     capture->waking_link.reset();
     if (!capture->user_log || !capture->rings) return make_error(ErrorKind::System, "the capture had not begun");
-    if (capture->rundown.joinable()) capture->rundown.join();
-    capture->rundown_records.for_each([&](const lagtrap_record* record) { capture->write(record); });
+    if (capture->rundown.joinable()) {
+        capture->rundown.join();
+        capture->write_rundown();
+    }
     ring_buffer__consume(capture->rings);
     capture->task_events->drain([&](const lagtrap_record* record) { capture->write(record); });
     for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);

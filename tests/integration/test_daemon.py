@@ -61,7 +61,8 @@ def confirm_is_asked():
         slow_run()
         wait_for(lambda: daemon.status()["state"] == "confirming", "the second question")
         check(daemon.ask("approve")["ok"], "approve failed")
-        daemon.wait_for_bundles(1)
+        delays = report(daemon.wait_for_bundles(1)[0])["delays"]
+        check(len(delays) == 1 and delays[0]["first"], f"the run that was asked about is not in the bundle: {delays}")
     with Daemon(event, more='<confirm wait="1s"/>') as daemon:
         slow_run()
         daemon.wait_for_bundles(1)  # no answer means go

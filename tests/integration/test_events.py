@@ -38,6 +38,19 @@ def run_that_never_ends():
         wait_for(lambda: daemon.event("work")["abandoned"] == 1, "the run of the dead program to be given up")
 
 
+def runs_that_end_at_their_deadline():
+    """A run that ends while its recording begins is in the bundle all the same."""
+    with Daemon(library_event("work", PLANTED, "100ms", "100ms"), 'cool-down="0s" captures-per-hour="1000"') as daemon:
+        for done in range(1, 16):
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
+            with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 100, "--wait") as program:
+                program.go().result()
+            daemon.wait_for_bundles(done)
+        for bundle in daemon.bundles():
+            delays = report(bundle)["delays"]
+            check(len(delays) == 1 and delays[0]["first"], f"{len(delays)} delays in {bundle.name}")
+
+
 def breach_at_the_end():
     """breach="end": nothing happens while the run is open; its end is the breach."""
     with Daemon(library_event("work", PLANTED, "50ms", "100ms", attributes='breach="end"')) as daemon:
@@ -193,6 +206,6 @@ def table_of_open_runs_full():
 
 
 if __name__ == "__main__":
-    run(every_run_is_counted, run_that_never_ends, breach_at_the_end, tracepoint_event, function_of_a_stripped_binary,
-        functions_left_in_every_way, nested_runs, queueing_counts_as_delay, threads_that_end_in_a_run,
+    run(every_run_is_counted, run_that_never_ends, runs_that_end_at_their_deadline, breach_at_the_end, tracepoint_event,
+        function_of_a_stripped_binary, functions_left_in_every_way, nested_runs, queueing_counts_as_delay, threads_that_end_in_a_run,
         scope_of_one_process_and_one_user, many_open_runs_paired_by_key, table_of_open_runs_full)

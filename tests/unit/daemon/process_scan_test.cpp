@@ -33,7 +33,9 @@ TEST(ProcessScan, FindsThisProcessItsProgramAndItsCode) {
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     bool found_process = false;
     bool found_code = false;
-    scan_processes().for_each([&](const lagtrap_record* record) {
+    ProcessScan scan;
+    scan.add_others();
+    scan.records().for_each([&](const lagtrap_record* record) {
         if (record->type == LAGTRAP_RECORD_PROCESS) {
             const auto* process = reinterpret_cast<const lagtrap_process*>(record);
             if (process->pid != static_cast<std::uint32_t>(::getpid())) return;
@@ -69,7 +71,10 @@ TEST(ProcessScan, ReadsOddTextsAndPassesOverWhatIsNoProcess) {
                                        "7f00000000-7f00001000 r-xp 00000000 00:00 0 [vdso]\n";
     std::vector<std::string> paths;
     std::string text;
-    scan_processes(proc).for_each([&](const lagtrap_record* record) {
+    ProcessScan scan(proc);
+    scan.add(77);
+    scan.add_others();
+    scan.records().for_each([&](const lagtrap_record* record) {
         if (record->type == LAGTRAP_RECORD_MAPPING)
             paths.push_back(path_of(reinterpret_cast<const lagtrap_mapping*>(record)));
         if (record->type == LAGTRAP_RECORD_PROCESS) {
