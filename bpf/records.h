@@ -36,6 +36,7 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_EXIT = 10,   /* rundown log: struct lagtrap_task_change */
     LAGTRAP_RECORD_NAME = 11,   /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
     LAGTRAP_RECORD_BREACH = 12, /* listener only: struct lagtrap_run of a run at or over its threshold */
+    LAGTRAP_RECORD_CODE = 14,   /* rundown log: struct lagtrap_code + name, a piece of code made at run time */
     LAGTRAP_RECORD_WAKE = 13,   /* listener only: header alone; a run began whose deadline is before the next look */
 };
 
@@ -89,12 +90,21 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run) == 16 + 32 + 32 + 16 + 16 * LAG
 
 enum lagtrap_stack_kind { LAGTRAP_STACK_KERNEL = 0, LAGTRAP_STACK_USER = 1 };
 
-/* Why a walk ended (user stacks); shown in the quality of the recording. */
+/* Why a walk of a user stack ended; shown in the quality of the recording. */
 enum lagtrap_stack_end {
-    LAGTRAP_STACK_END_UNKNOWN = 0,  /* the frame-pointer walk of the kernel does not say */
-    LAGTRAP_STACK_END_COMPLETE = 1, /* the thread's first frame was reached */
-    LAGTRAP_STACK_END_TOO_DEEP = 2,
-    LAGTRAP_STACK_END_BAD_ADDRESS = 3,
+    LAGTRAP_STACK_END_UNKNOWN = 0,       /* the kernel's own walk does not say */
+    LAGTRAP_STACK_END_COMPLETE = 1,      /* the thread's first frame was reached */
+    LAGTRAP_STACK_END_TOO_DEEP = 2,      /* LAGTRAP_MAX_FRAMES frames, and more above them */
+    LAGTRAP_STACK_END_BAD_ADDRESS = 3,   /* the stack's memory could not be read */
+    LAGTRAP_STACK_END_NO_PROCESS = 4,    /* the process's mappings are not known yet */
+    LAGTRAP_STACK_END_NO_MAPPING = 5,    /* the frame's address is in none of the known mappings */
+    LAGTRAP_STACK_END_NO_TABLE = 6,      /* the module's table is not made yet, or could not be */
+    LAGTRAP_STACK_END_OUT_OF_BUDGET = 7, /* the module's table found no room */
+    LAGTRAP_STACK_END_GAP = 8,           /* the module has no unwind information there */
+    LAGTRAP_STACK_END_UNSUPPORTED = 9,   /* unwind information that the table cannot say */
+    LAGTRAP_STACK_END_NO_PROGRESS = 10,  /* the frame found was not above the one before */
+    LAGTRAP_STACK_END_32_BIT = 11,       /* the thread runs 32-bit code */
+    LAGTRAP_STACK_ENDS = 12,             /* how many there are */
 };
 
 /* A call stack, written once per capture and referred to by its id. Innermost frame first. */
@@ -104,9 +114,10 @@ struct lagtrap_stack {
     __u32 pid;      /* whose addresses these are; 0 for kernel stacks */
     __u16 frame_count;
     __u8 kind;      /* enum lagtrap_stack_kind */
-    __u8 end;       /* enum lagtrap_stack_end */
+    __u8 end;       /* enum lagtrap_stack_end, | LAGTRAP_STACK_BY_FRAME_POINTER */
     __u64 frames[]; /* frame_count addresses */
 };
+#define LAGTRAP_STACK_BY_FRAME_POINTER 0x80 /* some frames were found by frame pointers: likely, not certain */
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack) == 32, "layout of stacks");
 
 /* One tick of the sampler on one CPU. A stack id of 0: no such stack. */
@@ -192,6 +203,17 @@ struct lagtrap_mapping {
     __u8 build_id[24];
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_mapping) == 88, "layout of mappings");
+
+/* Code made at run time, from the process's own perf map or jitdump; its name (name_bytes, any bytes, no '\0') comes
+ * after the struct. From header.at_ns (0: not known, take it for the whole recording) until other code takes its place. */
+struct lagtrap_code {
+    struct lagtrap_record header;
+    __u64 start;
+    __u64 length;
+    __u32 pid;
+    __u32 name_bytes;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_code) == 40, "layout of code pieces");
 
 struct lagtrap_task_change {
     struct lagtrap_record header;

@@ -9,7 +9,7 @@ ALLOWED = {
     "core": set(),
     "markers": set(),
     "bpf": {"core"},
-    "binaries": {"core"},
+    "binaries": {"core", "bpf"},
     "settings": {"core", "binaries"},
     "trace": {"core", "binaries", "bpf"},
     "analysis": {"core", "binaries", "trace"},
@@ -20,7 +20,8 @@ ALLOWED = {
     "examples": {"markers"},
 }
 # Of these folders others may include this header alone.
-ONLY_HEADER = {("trace", "bpf"): "bpf/records.h", ("daemon", "uploader"): "uploader/spool.hpp",
+ONLY_HEADER = {("trace", "bpf"): "bpf/records.h", ("binaries", "bpf"): "bpf/unwind.h",
+               ("daemon", "uploader"): "uploader/spool.hpp",
                ("cli", "uploader"): "uploader/spool.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LINK = re.compile(r"\blagtrap_([a-z]+)\b")

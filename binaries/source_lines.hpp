@@ -1,0 +1,48 @@
+// Functions, inlined ones too, with source file and line for places in a program, from its DWARF (elfutils libdw).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace lagtrap::binaries {
+
+struct SourceFrame {
+    std::string function;    // demangled, with its parameters where the name has them; empty: not known
+    std::string file;        // as the compiler was given it, with its directory; empty: not known
+    std::uint32_t line = 0;  // 0: not known
+};
+
+// What a look at debug information may cost. What is beyond it stays unnamed, and that is counted by the caller.
+struct DebugInfoLimits {
+    std::uint64_t file_bytes = 1ULL << 30;   // of the file with the DWARF
+    std::uint64_t memory_bytes = 192 << 20;  // of sections unpacked and tables built
+};
+
+// The DWARF of one file. Not for several threads at once.
+class SourceLines {
+  public:
+    // `debug_file` has the DWARF: the program itself, or its separate debug file (debug_files.hpp); `program` is
+    // the program. ErrorKind::NotFound: there is no DWARF; Invalid; TooLarge: beyond the limits.
+    [[nodiscard]] static Result<SourceLines> open(const std::filesystem::path& program,
+                                                  const std::filesystem::path& debug_file,
+                                                  const DebugInfoLimits& limits);
+    SourceLines(SourceLines&&) noexcept;
+    SourceLines& operator=(SourceLines&&) noexcept;
+    ~SourceLines();
+
+    // The functions at a file offset of the program, innermost first: those inlined there, then the function itself.
+    // The innermost has its own line, each other one the line of the call in it. Empty: not covered.
+    [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t file_offset);
+
+  private:
+    struct State;
+    explicit SourceLines(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * Unwind tables and address spaces as the walk of user stacks in BPF reads them.
+ *
+ * A table says for every instruction of one file how to find the caller's frame. It is a series of pages of 4096
+ * bytes; positions in it count from its own first page, so it is valid wherever it comes to lie:
+ *
+ *   index pages   one struct lagtrap_unwind_bucket per 1024 bytes of code, 512 in a page
+ *   rule pages    one struct lagtrap_unwind_rule per distinct rule, 512 in a page
+ *   row pages     one __u32 per change of the rule, 1024 in a page; the rows of a bucket lie in one page
+ *
+ * A row is (offset in its bucket) << LAGTRAP_UNWIND_RULE_BITS | number of the rule, in force up to the next row. Rows
+ * of a bucket ascend; the first has offset 0. A bucket without rows is a gap.
+ */
+#ifndef LAGTRAP_BPF_UNWIND_H
+#define LAGTRAP_BPF_UNWIND_H
+
+#include "bpf/records.h"
+
+#define LAGTRAP_UNWIND_PAGE_BYTES 4096
+#define LAGTRAP_UNWIND_BUCKET_BYTES 1024 /* of code */
+#define LAGTRAP_UNWIND_RULE_BITS 22
+#define LAGTRAP_UNWIND_MAX_RULES (1 << LAGTRAP_UNWIND_RULE_BITS)
+#define LAGTRAP_UNWIND_ROWS_PER_PAGE 1024
+#define LAGTRAP_UNWIND_BUCKETS_PER_PAGE 512
+#define LAGTRAP_UNWIND_RULES_PER_PAGE 512
+
+struct lagtrap_unwind_bucket {
+    __u32 first_row; /* page of the table * LAGTRAP_UNWIND_ROWS_PER_PAGE + place in it */
+    __u32 row_count; /* 0 to 1024 */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_bucket) == 8, "layout of buckets");
+
+/* How the canonical frame address (CFA: the stack pointer before the call) is found. The return address is at
+ * CFA - 8. Numbers of registers are DWARF's for x86-64 (0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8 to 15). */
+enum lagtrap_unwind_kind {
+    LAGTRAP_UNWIND_GAP = 0,         /* no unwind information */
+    LAGTRAP_UNWIND_REGISTER = 1,    /* CFA = cfa_register + cfa_offset */
+    LAGTRAP_UNWIND_DEREFERENCE = 2, /* CFA = *(cfa_register + cfa_offset) + cfa_addend */
+    LAGTRAP_UNWIND_PLT = 3,         /* CFA = rsp + 8 + ((pc & 15) >= cfa_offset ? 8 : 0) */
+    LAGTRAP_UNWIND_SIGNAL = 4,      /* the kernel's signal frame: the registers are in the ucontext at rsp */
+    LAGTRAP_UNWIND_END = 5,         /* the return address is undefined: the thread's first frame */
+    LAGTRAP_UNWIND_UNSUPPORTED = 6, /* unwind information that none of the above can say */
+};
+
+/* Where the caller's rbp is. */
+enum lagtrap_unwind_rbp {
+    LAGTRAP_UNWIND_RBP_SAME = 0,   /* still in rbp */
+    LAGTRAP_UNWIND_RBP_AT_CFA = 1, /* at CFA + rbp_offset */
+    LAGTRAP_UNWIND_RBP_AT_RBP = 2, /* at rbp + rbp_offset */
+    LAGTRAP_UNWIND_RBP_UNDEFINED = 3,
+};
+
+struct lagtrap_unwind_rule {
+    __s32 cfa_offset;
+    __s16 rbp_offset;
+    __u8 kind_and_rbp;     /* enum lagtrap_unwind_kind | enum lagtrap_unwind_rbp << 4 */
+    __u8 register_and_add; /* cfa_register | cfa_addend / 8 << 4 (0 to 15 words) */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_rule) == 8, "layout of rules");
+
+#endif
