@@ -1,6 +1,7 @@
 #include "trace/address_spaces.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -43,6 +44,16 @@ const CodeMapping* find_inherited(const ProcessImage& image, std::uint64_t addre
 }
 
 }  // namespace
+
+// Names as the kernel gives them (fs/proc/task_mmu.c; "//anon" in perf's records). A memory file may hold a program:
+// then it has a build id.
+bool is_run_time_memory(std::string_view path, std::string_view build_id) {
+    constexpr std::array<std::string_view, 9> beginnings{
+        "//anon", "[anon", "[heap]", "[stack", "/anon_hugepage", "/dev/zero", "/SYSV", "/memfd:", "anon_inode:"};
+    if (path.empty()) return true;
+    return build_id.empty() && std::any_of(beginnings.begin(), beginnings.end(),
+                                           [&](std::string_view beginning) { return path.starts_with(beginning); });
+}
 
 Status AddressSpaces::load(RecordStream& rundown) {
     for (;;) {
@@ -93,9 +104,10 @@ void AddressSpaces::take_mapping(const lagtrap_mapping& mapping) {
     const std::string build_id(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes);
     const std::uint64_t end = mapping.start + mapping.length;
     ProcessImage& image = current(mapping.pid, mapping.header.at_ns);
-    const ModuleId module = path.empty() ? unknown_module
-                                         : modules_.intern(path, build_id, mapping.device, mapping.inode,
-                                                           {mapping.pid, mapping.start, end});
+    const ModuleId module =
+        is_run_time_memory(path, build_id)
+            ? jit_module
+            : modules_.intern(path, build_id, mapping.device, mapping.inode, {mapping.pid, mapping.start, end});
     if (image.program.empty() && path.starts_with('/')) image.program = path;
     image.mappings[mapping.start].push_back({mapping.start, end, mapping.file_offset, mapping.header.at_ns, module});
 }
@@ -145,12 +157,13 @@ const ProcessImage* AddressSpaces::image_of(std::uint32_t pid, std::uint64_t at_
 
 CodePlace AddressSpaces::find(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) const {
     const ProcessImage* image = image_of(pid, at_ns);
-    if (image == nullptr) return {unknown_module, address};
+    if (image == nullptr) return {unknown_module, pid, address};
     const CodeMapping* mapping = find_inherited(*image, address, at_ns, When::Before);
     if (mapping == nullptr) mapping = find_inherited(*image, address, at_ns, When::After);
     if (mapping == nullptr) mapping = find_inherited(*image, address, any_time, When::Before);
-    if (mapping == nullptr || mapping->module == unknown_module) return {unknown_module, address};
-    return {mapping->module, address - mapping->start + mapping->file_offset};
+    if (mapping == nullptr) return {unknown_module, pid, address};
+    if (mapping->module == unknown_module || mapping->module == jit_module) return {mapping->module, pid, address};
+    return {mapping->module, 0, address - mapping->start + mapping->file_offset};
 }
 
 std::string AddressSpaces::program_build_id(const ProcessImage& image) const {

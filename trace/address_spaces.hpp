@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,11 +40,16 @@ struct ProcessImage {
     std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those of one start by time
 };
 
-// A place in a module's file; for the kernel an address.
+// A place in a module's file. Of the kernel, of code made at run time and of unknown code the offset is the address,
+// and of the last two `pid` says whose.
 struct CodePlace {
     ModuleId module = unknown_module;
+    std::uint32_t pid = 0;
     std::uint64_t offset = 0;
 };
+
+// Whether a mapping of this path and build id is memory that no file stands behind.
+[[nodiscard]] bool is_run_time_memory(std::string_view path, std::string_view build_id);
 
 class AddressSpaces {
   public:

@@ -199,7 +199,7 @@ Status Merger::write_system() {
     if (!session_.finished) file_.quality.samples_taken = summary_.samples;
     for (const SessionEvent& event : session_.events) file_.runs.try_emplace(event.name);
     for (ModuleId id = kernel_module; id < modules_.size(); ++id)
-        file_.modules.push_back({modules_.at(id).path, to_hexadecimal(modules_.at(id).build_id)});
+        if (id != jit_module) file_.modules.push_back({modules_.at(id).path, to_hexadecimal(modules_.at(id).build_id)});
     std::sort(file_.modules.begin(), file_.modules.end(), [](const Module& a, const Module& b) {
         return std::tie(a.path, a.build_id) < std::tie(b.path, b.build_id);
     });

@@ -9,9 +9,10 @@ constexpr std::size_t modules_limit = 100'000;  // as many as a system file list
 }  // namespace
 
 ModuleTable::ModuleTable() {
-    modules_.resize(2);
+    modules_.resize(first_file_module);
     modules_[unknown_module].path = "[unknown]";
     modules_[kernel_module].path = "[kernel.kallsyms]";
+    modules_[jit_module].path = "[jit]";
 }
 
 ModuleId ModuleTable::intern(const std::string& path, const std::string& build_id, std::uint64_t device,

@@ -18,11 +18,15 @@ bool begins_threads(std::string_view function) {
 
 }  // namespace
 
-FrameId StackTable::intern_frame(const CodePlace& place) {
+FrameId StackTable::intern_frame(const CodePlace& place, std::uint64_t at_ns) {
     const auto [known, added] = frame_of_place_.try_emplace(place, static_cast<FrameId>(frames_.size()));
     if (added) {
         frames_.push_back({place.module, no_name, place.offset});
         used_bytes_ += frame_entry_bytes;
+        if (place.pid != 0) {
+            run_time_frames_.push_back({known->second, place.pid, at_ns});
+            used_bytes_ += sizeof(RunTimeFrame);
+        }
     }
     return known->second;
 }
@@ -41,9 +45,9 @@ void StackTable::add(const lagtrap_stack& stack) {
         // All but the innermost are return addresses: the call lies before them, perhaps at a function's very end.
         const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
         const CodePlace place = stack.kind == LAGTRAP_STACK_KERNEL
-                                    ? CodePlace{kernel_module, address}
+                                    ? CodePlace{kernel_module, 0, address}
                                     : spaces_.find(stack.pid, address, stack.header.at_ns);
-        frame_ids_.push_back(intern_frame(place));
+        frame_ids_.push_back(intern_frame(place, stack.header.at_ns));
     }
     used_bytes_ += stack_entry_bytes + stack.frame_count * sizeof(FrameId);
     stacks_.emplace(stack.stack_id, known);
@@ -80,6 +84,7 @@ void StackTable::drop_tracing_frames(CallStack& stack) const {
 void StackTable::finish() {
     frame_of_place_.clear();
     name_ids_.clear();
+    run_time_frames_ = {};
     for (auto& [id, stack] : stacks_) {
         drop_tracing_frames(stack);
         const auto ids = frames_of(stack);

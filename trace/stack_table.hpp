@@ -24,6 +24,13 @@ struct CodeFrame {
     std::uint64_t offset = 0;  // in the file; of the kernel and of unknown code the address
 };
 
+// A frame of code made at run time, or unknown, and when it was seen first.
+struct RunTimeFrame {
+    FrameId frame = 0;
+    std::uint32_t pid = 0;
+    std::uint64_t at_ns = 0;
+};
+
 struct CallStack {
     std::uint32_t first_frame = 0;  // in the table's list of frames, innermost first
     std::uint16_t frame_count = 0;
@@ -50,6 +57,9 @@ class StackTable {
     [[nodiscard]] const std::string& name(FunctionName name) const { return names_[name]; }
     FunctionName intern_name(std::string_view name);
 
+    // The frames of code that no file holds: their names are told by the process itself (trace/run_time_code.hpp).
+    [[nodiscard]] const std::vector<RunTimeFrame>& run_time_frames() const { return run_time_frames_; }
+
     // After all frames are named: takes the tracing's own frames off, counts the named ones and sees which stacks
     // end where threads begin.
     void finish();
@@ -58,15 +68,16 @@ class StackTable {
   private:
     struct PlaceHash {
         std::size_t operator()(const CodePlace& place) const {
-            return (place.offset ^ (std::uint64_t{place.module} << 40)) * 0x9e3779b97f4a7c15ULL >> 17;
+            const std::uint64_t owner = std::uint64_t{place.module} << 40 ^ std::uint64_t{place.pid} << 20;
+            return (place.offset ^ owner) * 0x9e3779b97f4a7c15ULL >> 17;
         }
     };
     struct SamePlace {
         bool operator()(const CodePlace& a, const CodePlace& b) const {
-            return a.module == b.module && a.offset == b.offset;
+            return a.module == b.module && a.pid == b.pid && a.offset == b.offset;
         }
     };
-    FrameId intern_frame(const CodePlace& place);
+    FrameId intern_frame(const CodePlace& place, std::uint64_t at_ns);
     void drop_tracing_frames(CallStack& stack) const;
 
     const AddressSpaces& spaces_;
@@ -75,6 +86,7 @@ class StackTable {
     std::unordered_map<std::uint64_t, CallStack> stacks_;
     std::vector<FrameId> frame_ids_;
     std::vector<CodeFrame> frames_;
+    std::vector<RunTimeFrame> run_time_frames_;
     std::unordered_map<CodePlace, FrameId, PlaceHash, SamePlace> frame_of_place_;
     std::vector<std::string> names_{""};
     std::unordered_map<std::string, FunctionName> name_ids_;
