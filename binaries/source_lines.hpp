@@ -23,11 +23,15 @@ struct DebugInfoLimits {
     std::uint64_t memory_bytes = 192 << 20;  // of sections unpacked and tables built
 };
 
-// The DWARF of one file. Not for several threads at once.
+// The DWARF of one file, versions 2 to 5, with dwz's common file where there is one. Sections are mapped; a file that is
+// cut short meanwhile gives no frames from then on (mapped_sections.hpp). Not for several threads at once.
 class SourceLines {
   public:
     // `debug_file` has the DWARF: the program itself, or its separate debug file (debug_files.hpp); `program` is
-    // the program. ErrorKind::NotFound: there is no DWARF; Invalid; TooLarge: beyond the limits.
+    // the program, or `debug_file` again where the program is not on this machine: then only frames_at_address may
+    // be used, as a debug file does not know the program's file offsets.
+    // ErrorKind::NotFound: there is no DWARF; Invalid; TooLarge: beyond the limits; Unsupported: sections are
+    // compressed in a way that is not known.
     [[nodiscard]] static Result<SourceLines> open(const std::filesystem::path& program,
                                                   const std::filesystem::path& debug_file,
                                                   const DebugInfoLimits& limits);
@@ -36,8 +40,12 @@ class SourceLines {
     ~SourceLines();
 
     // The functions at a file offset of the program, innermost first: those inlined there, then the function itself.
-    // The innermost has its own line, each other one the line of the call in it. Empty: not covered.
+    // The innermost has its own line, each other one the line of the call in it. Empty: not covered. One frame
+    // without a function: there is only a line. Cheapest with ascending offsets: what was read of a compilation unit is
+    // kept while there is room for it.
     [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t file_offset);
+    // The same by address as linked.
+    [[nodiscard]] std::vector<SourceFrame> frames_at_address(std::uint64_t address);
 
   private:
     struct State;
