@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "trace/machine_facts.hpp"
 #include "trace/merger.hpp"
+#include "trace/run_time_code.hpp"
 
 namespace lagtrap::trace {
 Merger::Merger(const std::filesystem::path& directory, const MergeOptions& options, Session session)
@@ -112,6 +113,7 @@ Status Merger::load() {
     TRY(load_kernel_log());
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
+    name_run_time_code(stacks_, directory_, session_.started_ns);
     symbolize(stacks_, modules_, options_.symbols);
     stacks_.finish();
     return success();
