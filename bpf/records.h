@@ -36,7 +36,6 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_EXIT = 10,   /* rundown log: struct lagtrap_task_change */
     LAGTRAP_RECORD_NAME = 11,   /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
     LAGTRAP_RECORD_BREACH = 12, /* listener only: struct lagtrap_run of a run at or over its threshold */
-    LAGTRAP_RECORD_CODE = 14,   /* rundown log: struct lagtrap_code + name, a piece of code made at run time */
     LAGTRAP_RECORD_WAKE = 13,   /* listener only: header alone; a run began whose deadline is before the next look */
 };
 
@@ -203,17 +202,6 @@ struct lagtrap_mapping {
     __u8 build_id[24];
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_mapping) == 88, "layout of mappings");
-
-/* Code made at run time, from the process's own perf map or jitdump; its name (name_bytes, any bytes, no '\0') comes
- * after the struct. From header.at_ns (0: not known, take it for the whole recording) until other code takes its place. */
-struct lagtrap_code {
-    struct lagtrap_record header;
-    __u64 start;
-    __u64 length;
-    __u32 pid;
-    __u32 name_bytes;
-};
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_code) == 40, "layout of code pieces");
 
 struct lagtrap_task_change {
     struct lagtrap_record header;
