@@ -1,0 +1,18 @@
+/* A library with frames of its own, built under several names: it is linked, opened at run time, and comes and goes. */
+#pragma once
+
+#define DEEP_JOIN(name, rest) deep_##name##_##rest
+#define DEEP_NAME(name, rest) DEEP_JOIN(name, rest)
+
+#define DEEP_DECLARE(name)                               \
+    void DEEP_NAME(name, enter)(int frames, int rounds); \
+    void DEEP_NAME(name, tiny)(int value)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+DEEP_DECLARE(linked);
+DEEP_DECLARE(frames);
+#ifdef __cplusplus
+}
+#endif
