@@ -15,6 +15,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct stack_scratch {
     struct lagtrap_stack record;
     __u64 frames[LAGTRAP_MAX_FRAMES];
+    struct user_walk walk;
 };
 #pragma clang diagnostic pop
 
@@ -86,7 +87,7 @@ static __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32
 
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
     barrier_var(size); /* else the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
-    if (size > sizeof(struct stack_scratch)) return 0;
+    if (size > __builtin_offsetof(struct stack_scratch, walk)) return 0;
     fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
     stack->record.stack_id = hash;
     stack->record.pid = pid;
@@ -108,9 +109,9 @@ static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* 
     return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns) : 0;
 }
 
-static __always_inline __u64 note_user_stack(void* ctx, struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
-    struct user_walk walk = walk_current_user_stack(ctx, stack->frames);
-    return note_stack(stack, pid, LAGTRAP_STACK_USER | walk.end << 1, walk.frame_count, now_ns);
+static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
+    walk_current_user_stack(&stack->walk, stack->frames);
+    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
 }
 
 SEC("perf_event")
@@ -131,7 +132,7 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     fill_header(&sample.header, LAGTRAP_RECORD_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
     sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
     sample.in_kernel = (ctx->regs.cs & 3) == 0;
-    if (!kernel_thread) sample.user_stack_id = note_user_stack(ctx, stack, sample.pid, sample.header.at_ns);
+    if (!kernel_thread) sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns);
     counters->samples++;
     if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP)) counters->samples_lost++;
     return 0;
@@ -157,7 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     if (record.prev_tid != 0 && record.prev_state != 0) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
         if (!(prev->flags & TASK_IS_KERNEL_THREAD))
-            record.user_stack_id = note_user_stack(ctx, stack, record.prev_pid, record.header.at_ns);
+            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns);
     }
     counters->switches++;
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP)) counters->switches_lost++;
@@ -210,9 +211,9 @@ int on_thread(struct bpf_iter__task* ctx) {
             record.kernel_stack_id =
                 note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record.header.at_ns);
         if (!record.is_kernel_thread) {
-            struct user_walk walk = walk_sleeping_user_stack(task, stack->frames);
-            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | walk.end << 1, walk.frame_count,
-                                              record.header.at_ns);
+            walk_sleeping_user_stack(&stack->walk, task, stack->frames);
+            record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                                              stack->walk.frame_count, record.header.at_ns);
         }
     }
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))

@@ -41,6 +41,17 @@ struct cred {
     kuid_t uid;
 } KERNEL_TYPE;
 
+/* What the kernel keeps of a call whose return is probed (include/linux/uprobes.h). */
+struct return_instance {
+    unsigned long stack; /* address of the return address that was replaced */
+    unsigned long orig_ret_vaddr;
+    struct return_instance* next;
+} KERNEL_TYPE;
+
+struct uprobe_task {
+    struct return_instance* return_instances;
+} KERNEL_TYPE;
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -51,6 +62,7 @@ struct task_struct {
     __u64 start_boottime;
     const struct cred* real_cred;
     struct mm_struct* mm;
+    struct uprobe_task* utask;
     char comm[16];
 } KERNEL_TYPE;
 
@@ -59,7 +71,10 @@ struct pt_regs___kernel {
     unsigned long bp;
     unsigned long ip;
     unsigned long sp;
+    unsigned long cs;
 } KERNEL_TYPE;
+
+#define USER_CODE_32_BIT 0x23 /* __USER32_CS, arch/x86/include/asm/segment.h */
 
 struct seq_file;
 

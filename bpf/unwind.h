@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Unwind tables and address spaces as the walk of user stacks in BPF reads them.
+ * Unwind tables and address spaces as the walk of user stacks in BPF reads them. Both lie in one store of pages: regions
+ * of 4 MiB, each an array map that user space has mapped too, made as they are needed. Nothing in use is changed:
+ * new content goes to free pages, then the entry that refers to it is changed; pages given up rest before they are
+ * used again, longer than any walk takes.
  *
  * A table says for every instruction of one file how to find the caller's frame. It is a series of pages of 4096
  * bytes; positions in it count from its own first page, so it is valid wherever it comes to lie:
@@ -58,5 +61,60 @@ struct lagtrap_unwind_rule {
     __u8 register_and_add; /* cfa_register | cfa_addend / 8 << 4 (0 to 15 words) */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_rule) == 8, "layout of rules");
+
+/* ---- The store. Numbers of pages count over all regions; a block is a quarter of a page. ---- */
+
+#define LAGTRAP_UNWIND_REGION_PAGES 1024
+#define LAGTRAP_UNWIND_MAX_REGIONS 1024
+#define LAGTRAP_UNWIND_BLOCK_BYTES 1024
+#define LAGTRAP_UNWIND_MAX_TABLES 16384
+#define LAGTRAP_UNWIND_MAX_PROCESSES 65536
+
+struct lagtrap_unwind_page {
+    __u64 words[LAGTRAP_UNWIND_PAGE_BYTES / 8];
+};
+
+enum lagtrap_unwind_table_state {
+    LAGTRAP_UNWIND_TABLE_MISSING = 0, /* not made yet, or its file could not be read */
+    LAGTRAP_UNWIND_TABLE_READY = 1,
+    LAGTRAP_UNWIND_TABLE_NO_ROOM = 2,
+    LAGTRAP_UNWIND_TABLE_FRAME_POINTERS = 3, /* the file has no unwind information, or there is no file */
+};
+
+struct lagtrap_unwind_table {
+    __u32 state; /* enum lagtrap_unwind_table_state; the other fields count only where it is ready */
+    __u32 first_page;
+    __u32 bucket_count;
+    __u32 rule_page;  /* of the first rule, counted from first_page */
+    __u32 page_count; /* of the whole table */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_table) == 24, "layout of tables");
+
+/* Tables that stand for no file: code made at run time (frame pointers), and files that could not be opened (missing). */
+#define LAGTRAP_UNWIND_RUNTIME_CODE 0
+#define LAGTRAP_UNWIND_UNREADABLE_FILE 1
+#define LAGTRAP_UNWIND_FIRST_FILE 2
+
+/* Executable memory of a process. Those of an address space lie one after the other, by address, none overlaps another;
+ * up to 128 in one page, more in whole pages. */
+struct lagtrap_unwind_mapping {
+    __u64 start;
+    __u64 length;
+    __u64 table_start; /* where the table's first bucket would lie in this process: may wrap around */
+    __u32 table;
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_mapping) == 32, "layout of mappings of the walk");
+#define LAGTRAP_UNWIND_MAPPINGS_PER_PAGE 128
+#define LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK 32
+#define LAGTRAP_UNWIND_MAX_MAPPINGS 512
+
+/* A process's address space; processes that were forked and changed nothing since share one. */
+struct lagtrap_unwind_space {
+    __u32 first_block;
+    __u32 mapping_count;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_space) == 8, "layout of address spaces");
 
 #endif

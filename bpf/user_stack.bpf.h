@@ -1,70 +1,353 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
  * The unwinder: how the frames of a user stack are found. A part of its own, so that another method can take
- * its place: callers give room for LAGTRAP_MAX_FRAMES frames and get their number and why the walk ended.
- * This one follows frame pointers.
+ * its place: callers give room for LAGTRAP_MAX_FRAMES frames and a struct user_walk, and get the number of frames and
+ * why the walk ended.
+ *
+ * Each frame's module has a table that says where its caller's frame is (unwind.h). Where there is no unwind
+ * information (code made at run time, hand-written assembly) the frame pointer is tried, and the stack says so.
+ *
+ * The state of the walk lies in map memory, which the verifier does not follow: kept on the stack it would make the
+ * verifier of 6.12 and later try every value of it.
  */
 #ifndef LAGTRAP_BPF_USER_STACK_BPF_H
 #define LAGTRAP_BPF_USER_STACK_BPF_H
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/records.h"
+#include "bpf/unwind.h"
 
-struct user_walk {
-    __u16 frame_count;
-    __u8 end; /* enum lagtrap_stack_end */
+/* The daemon makes these maps once (daemon/unwind_store) and puts them in the place of the ones declared here. */
+struct unwind_region {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_UNWIND_REGION_PAGES);
+    __type(key, __u32);
+    __uint(value_size, sizeof(struct lagtrap_unwind_page));
 };
 
-/* The stack of the current thread, from any context that has its registers. */
-static __always_inline struct user_walk walk_current_user_stack(void* ctx, __u64* frames) {
-    struct user_walk walk = {};
-    long bytes = bpf_get_stack(ctx, frames, LAGTRAP_MAX_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
-    if (bytes > 0) walk.frame_count = bytes / sizeof(__u64);
-    if (walk.frame_count == LAGTRAP_MAX_FRAMES) walk.end = LAGTRAP_STACK_END_TOO_DEEP;
-    return walk;
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, LAGTRAP_UNWIND_MAX_REGIONS);
+    __type(key, __u32);
+    __array(values, struct unwind_region);
+} unwind_regions SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_UNWIND_MAX_TABLES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_unwind_table);
+} unwind_tables SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, LAGTRAP_UNWIND_MAX_PROCESSES);
+    __type(key, __u32); /* the process */
+    __type(value, struct lagtrap_unwind_space);
+} unwind_processes SEC(".maps");
+
+/* A walk: its place, and what it found. */
+struct user_walk {
+    __u64 pc, sp, bp;
+    __u64 registers;       /* address of the registers that belong to this frame; 0: only the three above are known */
+    __u64 return_instance; /* kernel address: the next return probe further up the stack */
+    __u64 return_slot;     /* where it put its own return address */
+    struct lagtrap_unwind_space space;
+    struct lagtrap_unwind_mapping mapping; /* the one that pc was found in last */
+    struct lagtrap_unwind_table table;     /* its table */
+    __u32 frame_count;
+    __u8 end; /* enum lagtrap_stack_end | LAGTRAP_STACK_BY_FRAME_POINTER */
+    __u8 pc_is_return_address;
+    __u8 registers_in_user_memory; /* in a signal's ucontext, not in the kernel's pt_regs */
+    __u8 padding;
+};
+
+/* What bpf_loop hands to each step; `task` is set for threads that sleep. */
+struct walk_context {
+    struct user_walk* walk;
+    __u64* frames;
+    struct task_struct* task;
+};
+
+/* Byte offsets in struct pt_regs (x86-64) and in a ucontext's general registers, by DWARF number. */
+const volatile __u8 pt_regs_offset[16] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0};
+const volatile __u8 ucontext_offset[16] = {104, 96, 112, 88, 72, 64, 80, 120, 0, 8, 16, 24, 32, 40, 48, 56};
+#define UCONTEXT_REGISTERS 40 /* offset of the general registers in struct ucontext (asm/ucontext.h) */
+
+static __always_inline long read_user(struct walk_context* context, void* to, __u32 size, __u64 from, bool sleeping) {
+    if (sleeping) return bpf_copy_from_user_task(to, size, (void*)from, context->task, 0);
+    return bpf_probe_read_user(to, size, (void*)from);
 }
 
-struct sleeping_walk_state {
-    struct task_struct* task;
-    __u64* frames;
-    __u64 frame_pointer;
-    __u32 frame_count;
-    __u32 end;
-};
+static __always_inline struct lagtrap_unwind_page* unwind_page(__u32 page) {
+    __u32 region = page / LAGTRAP_UNWIND_REGION_PAGES;
+    void* pages = bpf_map_lookup_elem(&unwind_regions, &region);
+    if (!pages) return 0;
+    __u32 place = page % LAGTRAP_UNWIND_REGION_PAGES;
+    return bpf_map_lookup_elem(pages, &place);
+}
 
-static long walk_sleeping_frame(__u32 step, struct sleeping_walk_state* state) {
-    __u64 pair[2] = {}; /* caller's frame pointer, return address */
-    if (state->frame_pointer == 0 || (state->frame_pointer & 7)) return 1;
-    if (bpf_copy_from_user_task(pair, sizeof(pair), (void*)state->frame_pointer, state->task, 0)) {
-        state->end = LAGTRAP_STACK_END_BAD_ADDRESS;
-        return 1;
+/* All ones if a <= b, without a branch: the verifier follows each branch of a search apart. Both are below 2^63. */
+static __always_inline __u64 mask_if_not_above(__u64 a, __u64 b) {
+    __u64 mask = ~(__u64)((__s64)(b - a) >> 63);
+    barrier_var(mask);
+    return mask;
+}
+
+/* Finds the mapping of `pc` and its table; the walk's mapping stays as it is if there is none. */
+static __noinline int find_mapping(struct user_walk* walk, __u64 pc) {
+    if (!walk) return 0;
+    __u32 count = walk->space.mapping_count;
+    if (count == 0 || pc >> 63) return 0;
+    __u32 first_page = walk->space.first_block / 4;
+    __u32 first = walk->space.first_block % 4 * LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK;
+    struct lagtrap_unwind_page* page = unwind_page(first_page);
+    if (!page) return 0;
+    __u32 in_page = count;
+    if (count > LAGTRAP_UNWIND_MAPPINGS_PER_PAGE) {
+        in_page = LAGTRAP_UNWIND_MAPPINGS_PER_PAGE;
+        for (__u32 i = 1; i < LAGTRAP_UNWIND_MAX_MAPPINGS / LAGTRAP_UNWIND_MAPPINGS_PER_PAGE; i++) {
+            if (i * LAGTRAP_UNWIND_MAPPINGS_PER_PAGE >= count) break;
+            struct lagtrap_unwind_page* further = unwind_page(first_page + i);
+            if (!further || further->words[0] > pc) break;
+            page = further;
+            in_page = count - i * LAGTRAP_UNWIND_MAPPINGS_PER_PAGE;
+        }
+        if (in_page > LAGTRAP_UNWIND_MAPPINGS_PER_PAGE) in_page = LAGTRAP_UNWIND_MAPPINGS_PER_PAGE;
     }
-    if (pair[1] == 0) return 1;
-    __u32 place = state->frame_count;
-    if (place >= LAGTRAP_MAX_FRAMES) {
-        state->end = LAGTRAP_STACK_END_TOO_DEEP;
-        return 1;
+    struct lagtrap_unwind_mapping* mappings = (void*)page;
+    __u32 base = first;
+    for (__u32 step = 0; step < 8; step++) {
+        __u32 half = in_page / 2;
+        __u64 start = mappings[(base + half) % LAGTRAP_UNWIND_MAPPINGS_PER_PAGE].start;
+        base += half & (__u32)mask_if_not_above(start, pc);
+        in_page -= half;
     }
-    state->frames[place] = pair[1];
-    state->frame_count = place + 1;
-    if (pair[0] <= state->frame_pointer) return 1; /* stacks grow down: callers lie higher */
-    state->frame_pointer = pair[0];
-    return 0;
+    struct lagtrap_unwind_mapping* mapping = &mappings[base % LAGTRAP_UNWIND_MAPPINGS_PER_PAGE];
+    if (pc - mapping->start >= mapping->length) return 0;
+    __u32 number = mapping->table;
+    struct lagtrap_unwind_table* table = bpf_map_lookup_elem(&unwind_tables, &number);
+    if (!table) return 0;
+    walk->mapping = *mapping;
+    walk->table = *table;
+    return 1;
+}
+
+/* The rule for `pc`, which lies in the walk's mapping and whose table is ready. */
+static __always_inline struct lagtrap_unwind_rule find_rule(struct user_walk* walk, __u64 pc) {
+    struct lagtrap_unwind_rule gap = {};
+    __u64 offset = pc - walk->mapping.table_start;
+    if (offset / LAGTRAP_UNWIND_BUCKET_BYTES >= walk->table.bucket_count) return gap;
+    __u32 bucket_number = offset / LAGTRAP_UNWIND_BUCKET_BYTES;
+    struct lagtrap_unwind_page* page =
+        unwind_page(walk->table.first_page + bucket_number / LAGTRAP_UNWIND_BUCKETS_PER_PAGE);
+    if (!page) return gap;
+    struct lagtrap_unwind_bucket bucket =
+        ((struct lagtrap_unwind_bucket*)page)[bucket_number % LAGTRAP_UNWIND_BUCKETS_PER_PAGE];
+    if (bucket.row_count == 0) return gap;
+    page = unwind_page(walk->table.first_page + bucket.first_row / LAGTRAP_UNWIND_ROWS_PER_PAGE);
+    if (!page) return gap;
+    const __u32* rows = (void*)page;
+    __u32 base = bucket.first_row % LAGTRAP_UNWIND_ROWS_PER_PAGE;
+    __u32 length = bucket.row_count;
+    __u64 wanted = (offset % LAGTRAP_UNWIND_BUCKET_BYTES + 1) << LAGTRAP_UNWIND_RULE_BITS;
+    for (__u32 step = 0; step < 11; step++) {
+        __u32 half = length / 2;
+        __u64 row = rows[(base + half) % LAGTRAP_UNWIND_ROWS_PER_PAGE];
+        base += half & (__u32)mask_if_not_above(row + 1, wanted);
+        length -= half;
+    }
+    __u32 rule = rows[base % LAGTRAP_UNWIND_ROWS_PER_PAGE] % LAGTRAP_UNWIND_MAX_RULES;
+    page = unwind_page(walk->table.first_page + walk->table.rule_page + rule / LAGTRAP_UNWIND_RULES_PER_PAGE);
+    if (!page) return gap;
+    return ((struct lagtrap_unwind_rule*)page)[rule % LAGTRAP_UNWIND_RULES_PER_PAGE];
+}
+
+/* A return probe of the kernel has put its own address in the place of the return address (kernel/events/uprobes.c,
+ * prepare_uretprobe); it keeps the true one in a list, innermost first. Several probes of one call share the slot. */
+static __noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, __u64 found) {
+    if (!walk) return found;
+    for (int i = 0; i < 8; i++) {
+        struct return_instance* instance = (void*)walk->return_instance;
+        if (!instance || walk->return_slot > slot) break;
+        if (walk->return_slot == slot) found = BPF_CORE_READ(instance, orig_ret_vaddr);
+        instance = BPF_CORE_READ(instance, next);
+        walk->return_instance = (__u64)instance;
+        walk->return_slot = instance ? BPF_CORE_READ(instance, stack) : 0;
+    }
+    return found;
+}
+
+enum step_result { STEP_ON = 0, STEP_ENDED = 1 };
+
+static __always_inline int end_walk(struct user_walk* walk, __u8 reason) {
+    walk->end |= reason;
+    return STEP_ENDED;
+}
+
+/* Goes on to the caller: its return address and frame pointer are known, the call was made at `cfa`. */
+static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64 return_address, __u64 bp) {
+    if (walk->return_instance) return_address = true_return_address(walk, cfa - 8, return_address);
+    if (return_address == 0) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
+    walk->pc = return_address;
+    walk->sp = cfa;
+    walk->bp = bp;
+    walk->registers = 0;
+    walk->pc_is_return_address = 1;
+    return STEP_ON;
+}
+
+/* By the frame pointer, or by a return address on top of the stack; believed if it leads into known code. */
+static __always_inline int step_by_guess(struct walk_context* context, __u8 reason, bool try_top, bool sleeping) {
+    struct user_walk* walk = context->walk;
+    __u64 pair[2] = {};
+    walk->end |= LAGTRAP_STACK_BY_FRAME_POINTER;
+    if (try_top && !walk->pc_is_return_address && read_user(context, pair, 8, walk->sp, sleeping) == 0 &&
+        find_mapping(walk, pair[0] - 1))
+        return go_to_caller(walk, walk->sp + 8, pair[0], walk->bp);
+    if (walk->bp == 0 && !try_top) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
+    if (walk->bp < walk->sp || walk->bp % 8 || walk->bp - walk->sp > (1 << 20)) return end_walk(walk, reason);
+    if (read_user(context, pair, sizeof(pair), walk->bp, sleeping)) return end_walk(walk, reason);
+    if (pair[1] == 0) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
+    if (!walk->return_instance && !find_mapping(walk, pair[1] - 1)) return end_walk(walk, reason);
+    return go_to_caller(walk, walk->bp + 16, pair[1], pair[0]);
+}
+
+static __always_inline int step_over_signal(struct walk_context* context, bool sleeping) {
+    struct user_walk* walk = context->walk;
+    struct {
+        __u64 rbp, rbx, rdx, rax, rcx, rsp, rip;
+    } saved;
+    __u64 registers = walk->sp + UCONTEXT_REGISTERS;
+    if (read_user(context, &saved, sizeof(saved), registers + 80, sleeping))
+        return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+    walk->pc = saved.rip;
+    walk->sp = saved.rsp;
+    walk->bp = saved.rbp;
+    walk->registers = registers;
+    walk->registers_in_user_memory = 1;
+    walk->pc_is_return_address = 0;
+    return STEP_ON;
+}
+
+/* A register that is neither rsp nor rbp: known where a thread was interrupted only. */
+static __always_inline int read_register(struct walk_context* context, __u32 number, __u64* value, bool sleeping) {
+    struct user_walk* walk = context->walk;
+    if (!walk->registers) return -1;
+    if (walk->registers_in_user_memory)
+        return read_user(context, value, 8, walk->registers + ucontext_offset[number % 16], sleeping);
+    return bpf_probe_read_kernel(value, 8, (void*)(walk->registers + pt_regs_offset[number % 16]));
+}
+
+static __always_inline int step_by_rule(struct walk_context* context, struct lagtrap_unwind_rule rule, __u32 kind,
+                                        bool sleeping) {
+    struct user_walk* walk = context->walk;
+    __u64 cfa = walk->sp;
+    __u32 cfa_register = rule.register_and_add % 16;
+    if (kind == LAGTRAP_UNWIND_PLT) {
+        cfa += 8 + ((walk->pc & 15) >= (__u32)rule.cfa_offset ? 8 : 0);
+    } else {
+        if (cfa_register == 6) cfa = walk->bp;
+        if (cfa_register != 6 && cfa_register != 7 && read_register(context, cfa_register, &cfa, sleeping))
+            return end_walk(walk, LAGTRAP_STACK_END_UNSUPPORTED);
+        cfa += (__s64)rule.cfa_offset;
+        if (kind == LAGTRAP_UNWIND_DEREFERENCE) {
+            if (read_user(context, &cfa, 8, cfa, sleeping)) return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+            cfa += rule.register_and_add / 16 * 8;
+        }
+    }
+    if (cfa <= walk->sp) return end_walk(walk, LAGTRAP_STACK_END_NO_PROGRESS);
+    __u64 pair[2]; /* the caller's frame pointer where it is pushed first, the return address */
+    if (read_user(context, pair, sizeof(pair), cfa - 16, sleeping))
+        return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+    __u64 bp = walk->bp;
+    __u32 rbp_place = rule.kind_and_rbp / 16;
+    if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA && rule.rbp_offset == -16) {
+        bp = pair[0];
+    } else if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA || rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP) {
+        __u64 from = (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA ? cfa : walk->bp) + (__s64)rule.rbp_offset;
+        if (read_user(context, &bp, 8, from, sleeping)) return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+    }
+    return go_to_caller(walk, cfa, pair[1], bp);
+}
+
+/* Notes the frame where the walk is, and goes on to its caller. */
+static __always_inline long walk_frame(struct walk_context* context, bool sleeping) {
+    struct user_walk* walk = context->walk;
+    __u32 place = walk->frame_count;
+    if (place >= LAGTRAP_MAX_FRAMES) return end_walk(walk, LAGTRAP_STACK_END_TOO_DEEP);
+    context->frames[place] = walk->pc;
+    walk->frame_count = place + 1;
+    __u64 pc = walk->pc - walk->pc_is_return_address;
+    if (pc - walk->mapping.start >= walk->mapping.length && !find_mapping(walk, pc))
+        return end_walk(walk, LAGTRAP_STACK_END_NO_MAPPING);
+    switch (walk->table.state) {
+        case LAGTRAP_UNWIND_TABLE_READY: break;
+        case LAGTRAP_UNWIND_TABLE_FRAME_POINTERS: return step_by_guess(context, LAGTRAP_STACK_END_GAP, false, sleeping);
+        case LAGTRAP_UNWIND_TABLE_NO_ROOM: return end_walk(walk, LAGTRAP_STACK_END_OUT_OF_BUDGET);
+        default: return end_walk(walk, LAGTRAP_STACK_END_NO_TABLE);
+    }
+    struct lagtrap_unwind_rule rule = find_rule(walk, pc);
+    __u32 kind = rule.kind_and_rbp % 16;
+    switch (kind) {
+        case LAGTRAP_UNWIND_END: return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
+        case LAGTRAP_UNWIND_SIGNAL: return step_over_signal(context, sleeping);
+        case LAGTRAP_UNWIND_UNSUPPORTED: return end_walk(walk, LAGTRAP_STACK_END_UNSUPPORTED);
+        case LAGTRAP_UNWIND_GAP: return step_by_guess(context, LAGTRAP_STACK_END_GAP, true, sleeping);
+        default: return step_by_rule(context, rule, kind, sleeping);
+    }
+}
+
+static long walk_current_frame(__u32 step, struct walk_context* context) { return walk_frame(context, false); }
+static long walk_sleeping_frame(__u32 step, struct walk_context* context) { return walk_frame(context, true); }
+
+/* Where the walk begins: the registers with which the thread left user space. False where there is no user stack. */
+static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task) {
+    walk->frame_count = 0;
+    walk->end = 0;
+    walk->mapping.length = 0;
+    walk->pc_is_return_address = 0;
+    walk->registers_in_user_memory = 0;
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
+    if (!registers) return false;
+    walk->pc = registers->ip;
+    walk->sp = registers->sp;
+    walk->bp = registers->bp;
+    walk->registers = (__u64)registers;
+    if (walk->pc == 0) return false; /* a worker of the kernel in a user process */
+    struct uprobe_task* probes = task->utask;
+    struct return_instance* instance = probes ? BPF_CORE_READ(probes, return_instances) : 0;
+    walk->return_instance = (__u64)instance;
+    walk->return_slot = instance ? BPF_CORE_READ(instance, stack) : 0;
+    __u32 process = task->tgid;
+    struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &process);
+    __u8 refused = 0;
+    if (registers->cs == USER_CODE_32_BIT) refused = LAGTRAP_STACK_END_32_BIT;
+    if (!space) refused = LAGTRAP_STACK_END_NO_PROCESS;
+    if (space) walk->space = *space;
+    walk->end = refused;
+    return true;
+}
+
+/* The stack of the current thread, from any context. */
+static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames) {
+    struct walk_context context = {.walk = walk, .frames = frames};
+    if (!begin_walk(walk, bpf_get_current_task_btf())) return;
+    frames[0] = walk->pc;
+    walk->frame_count = walk->end != 0;
+    if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_current_frame, &context, 0);
 }
 
 /* The stack of a thread that sleeps; from a sleepable program only, as its memory may have to be fetched. */
-static __always_inline struct user_walk walk_sleeping_user_stack(struct task_struct* task, __u64* frames) {
-    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    struct user_walk walk = {};
-    if (!registers) return walk;
-    frames[0] = BPF_CORE_READ(registers, ip);
-    struct sleeping_walk_state state = {
-        .task = task, .frames = frames, .frame_pointer = BPF_CORE_READ(registers, bp), .frame_count = 1};
-    if (frames[0] == 0) return walk;
-    bpf_loop(LAGTRAP_MAX_FRAMES, walk_sleeping_frame, &state, 0);
-    walk.frame_count = state.frame_count;
-    walk.end = state.end;
-    return walk;
+static __always_inline void walk_sleeping_user_stack(struct user_walk* walk, struct task_struct* task, __u64* frames) {
+    struct walk_context context = {.walk = walk, .frames = frames, .task = task};
+    if (!begin_walk(walk, task)) return;
+    frames[0] = walk->pc;
+    walk->frame_count = walk->end != 0;
+    if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_sleeping_frame, &context, 0);
 }
 
 #endif

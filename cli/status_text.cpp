@@ -151,6 +151,37 @@ std::string cost_line(const object& answer) {
            " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
 }
 
+// Shown where there is something to say: the tables of a daemon that unwinds by them.
+std::string unwinding_lines(const object& answer, const Paint& paint) {
+    const object& unwinder = part(answer, "unwinder");
+    if (unwinder.empty()) return {};
+    std::string lines = "  unwinding   " + counted(number(unwinder, "tables"), "table", "tables") + " for " +
+                        counted(number(unwinder, "processes"), "process", "processes") + ", " +
+                        format_byte_size(number(unwinder, "used_bytes")) + " of " +
+                        format_byte_size(number(unwinder, "budget_bytes"));
+    if (const std::uint64_t waiting = number(unwinder, "tables_waiting"); waiting > 0)
+        lines += ", " + with_commas(waiting) + " to be made";
+    lines += "\n";
+    const auto warn = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(unwinder, key); count > 0)
+            lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+    };
+    warn("tables_without_room", "tables found no room: stacks end in these files (<unwinding memory>)");
+    warn("processes_left_out", "processes beyond the limit: their stacks are not walked");
+    warn("spaces_without_room", "times no room for the mappings of a process (<unwinding memory>)");
+    warn("mappings_left_out", "mappings beyond the limit of 512 per process");
+    warn("lost", "events of processes lost: all were read again");
+    const auto* largest = unwinder.if_contains("largest");
+    if (largest == nullptr || !largest->is_array()) return lines;
+    std::size_t shown = 0;
+    for (const auto& entry : largest->as_array()) {
+        if (!entry.is_object() || ++shown > 3) break;
+        lines += "              " + pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
+                 text(entry.as_object(), "path") + "\n";
+    }
+    return lines;
+}
+
 }  // namespace
 
 std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram, double share) {
@@ -187,7 +218,8 @@ std::string status_text(const object& answer, const Paint& paint) {
     if (!bundle.empty()) {
         shown += "  last        " + text(bundle, "event") + ": " + text(bundle, "path") + "\n";
     }
-    shown += "  own cost    " + cost_line(answer) + "\n\n";
+    shown += "  own cost    " + cost_line(answer) + "\n";
+    shown += unwinding_lines(answer, paint) + "\n";
     return shown + event_table(answer, paint);
 }
 

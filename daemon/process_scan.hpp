@@ -28,6 +28,7 @@ class RecordBuffer {
         }
     }
     [[nodiscard]] bool empty() const { return words_.empty(); }
+    [[nodiscard]] std::size_t size_bytes() const { return words_.size() * sizeof(std::uint64_t); }
 
   private:
     std::vector<std::uint64_t> words_;

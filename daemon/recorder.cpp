@@ -20,7 +20,6 @@
 #include "core/unique_fd.hpp"
 #include "daemon/libbpf_support.hpp"
 #include "daemon/process_scan.hpp"
-#include "daemon/task_events.hpp"
 #include "trace/log.hpp"
 
 namespace lagtrap::daemon {
@@ -69,6 +68,7 @@ Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
 
 struct Recorder::State {
     settings::Recording settings;
+    Unwinder* unwinder = nullptr;
     collector_bpf* programs = nullptr;
     std::vector<int> sampler_fds;  // owned by their links
     std::vector<Link> sampler_links;
@@ -85,6 +85,7 @@ struct Recorder::State {
     void enable_samplers(bool on) const {
         for (const int fd : sampler_fds) ::ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
     }
+    [[nodiscard]] Status load(long cpus);
     [[nodiscard]] lagtrap_capture_counters counters() const;
     [[nodiscard]] std::vector<int> program_fds() const {
         return {bpf_program__fd(programs->progs.on_sample), bpf_program__fd(programs->progs.on_switch),
@@ -112,7 +113,7 @@ lagtrap_capture_counters Recorder::State::counters() const {
 struct Recorder::Capture {
     Listener* listener = nullptr;
     std::optional<trace::LogWriter> user_log, kernel_log, rundown_log;
-    std::optional<TaskEvents> task_events;
+    Unwinder* unwinder = nullptr;
     ring_buffer* rings = nullptr;
     Link switch_link, waking_link;
     UniqueFd run_time_statistics;
@@ -128,6 +129,7 @@ struct Recorder::Capture {
     std::uint64_t bpf_run_time_before_ns = 0;
     std::uint64_t own_cpu_before_ns = 0;
     std::uint64_t runs_lost_before = 0;
+    std::uint64_t events_lost_before = 0;
     std::uint64_t started_ns = 0;
     std::uint64_t trigger_begin_ns = 0;
 
@@ -137,8 +139,8 @@ struct Recorder::Capture {
     }
 
     void write(const lagtrap_record* record);
-    void write_rundown() {
-        processes.records().for_each([this](const lagtrap_record* record) { write(record); });
+    void write(const RecordBuffer& records) {
+        records.for_each([this](const lagtrap_record* record) { write(record); });
     }
     [[nodiscard]] bool is_of_earlier_capture(const lagtrap_run& run) const;
     Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
@@ -203,19 +205,32 @@ Recorder::~Recorder() {
     state_->enable_samplers(false);
     __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
     capture_->listener->record_runs(false);
+    state_->unwinder->end_capture();
 }
 
-Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Recording& settings) {
+Status Recorder::State::load(long cpus) {
+    programs = collector_bpf__open();
+    if (!programs) return libbpf_error("open the recorder's BPF programs", -errno);
+    bpf_map__set_max_entries(programs->maps.records, ring_bytes_for(cpus));
+    const UnwindStore& store = unwinder->store();
+    for (const auto& [map, fd] : {std::pair(programs->maps.unwind_regions, store.regions_fd()),
+                                  std::pair(programs->maps.unwind_tables, store.tables_fd()),
+                                  std::pair(programs->maps.unwind_processes, store.processes_fd())})
+        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
+            return libbpf_error("give the recorder the unwind tables", failed);
+    if (const int failed = collector_bpf__load(programs); failed != 0)
+        return libbpf_error("load the recorder's BPF programs", failed);
+    (void)take_libbpf_messages();
+    return success();
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Recording& settings, Unwinder& unwinder) {
     keep_libbpf_messages();
     auto state = std::make_unique<State>();
     state->settings = settings;
-    state->programs = collector_bpf__open();
-    if (!state->programs) return libbpf_error("open the recorder's BPF programs", -errno);
+    state->unwinder = &unwinder;
     const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
-    bpf_map__set_max_entries(state->programs->maps.records, ring_bytes_for(cpus));
-    if (const int failed = collector_bpf__load(state->programs); failed != 0)
-        return libbpf_error("load the recorder's BPF programs", failed);
-    (void)take_libbpf_messages();
+    TRY(state->load(cpus));
     for (int cpu = 0; cpu < cpus; ++cpu) {
         auto sampler = open_sampler(cpu, settings.sample_interval);
         if (!sampler && sampler.error().system_errno == ENODEV) continue;  // this CPU is offline
@@ -239,6 +254,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
     state_->enable_samplers(true);
     listener.record_runs(true);
+    state_->unwinder->begin_capture();
     session.started_ns = monotonic_ns();
     capture->started_ns = session.started_ns;
     capture->trigger_begin_ns = session.trigger.begin_ns;
@@ -251,14 +267,14 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     capture_->own_cpu_before_ns = own_cpu_ns();
     capture_->counters_before = state_->counters();
     capture_->runs_lost_before = capture_->runs_lost();
+    capture_->unwinder = state_->unwinder;
+    capture_->events_lost_before = capture_->unwinder->events_lost();
     if (state_->settings.scheduling) {
         capture_->switch_link.reset(bpf_program__attach_trace(state_->programs->progs.on_switch));
         if (!capture_->switch_link) return libbpf_error("attach to sched_switch", -errno);
         capture_->waking_link.reset(bpf_program__attach_trace(state_->programs->progs.on_waking));
         if (!capture_->waking_link) return libbpf_error("attach to sched_waking", -errno);
     }
-    TRY_ASSIGN(TaskEvents task_events, TaskEvents::open());
-    capture_->task_events.emplace(std::move(task_events));
     TRY(capture_->open_logs(directory, session));
     const auto on_record = [](void* self, void* data, std::size_t) {
         static_cast<Capture*>(self)->write(static_cast<const lagtrap_record*>(data));
@@ -277,10 +293,10 @@ Status Recorder::drain() {
     if (!capture_->rings) return success();
     if (const int failed = ring_buffer__consume(capture_->rings); failed < 0)
         return libbpf_error("read the ring of records", failed);
-    capture_->task_events->drain([this](const lagtrap_record* record) { capture_->write(record); });
+    capture_->write(capture_->unwinder->take_events());
     if (capture_->rundown.joinable() && capture_->rundown_done.load(std::memory_order_acquire)) {
         capture_->rundown.join();
-        capture_->write_rundown();
+        capture_->write(capture_->processes.records());
     }
     return capture_->first_failure;
 }
@@ -304,16 +320,17 @@ Status Recorder::stop(trace::Session& session) {
     __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
     state_->enable_samplers(false);
     capture->listener->record_runs(false);
+    state_->unwinder->end_capture();
     session.ended_ns = monotonic_ns();
     capture->switch_link.reset();
     capture->waking_link.reset();
     if (!capture->user_log || !capture->rings) return make_error(ErrorKind::System, "the capture had not begun");
     if (capture->rundown.joinable()) {
         capture->rundown.join();
-        capture->write_rundown();
+        capture->write(capture->processes.records());
     }
     ring_buffer__consume(capture->rings);
-    capture->task_events->drain([&](const lagtrap_record* record) { capture->write(record); });
+    capture->write(capture->unwinder->take_events());
     for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
 
     std::vector<int> programs = state_->program_fds();
@@ -327,7 +344,8 @@ Status Recorder::stop(trace::Session& session) {
     quality.wakings_lost = after.wakings_lost - before.wakings_lost;
     quality.stacks_lost = after.stacks_lost - before.stacks_lost;
     quality.runs_lost = capture->runs_lost() - capture->runs_lost_before;
-    quality.task_changes_lost = capture->task_events->lost() + (after.threads_lost - before.threads_lost);
+    quality.task_changes_lost =
+        (capture->unwinder->events_lost() - capture->events_lost_before) + (after.threads_lost - before.threads_lost);
     quality.bpf_run_time_ns = run_time_ns_of(programs) - capture->bpf_run_time_before_ns;
     quality.daemon_cpu_ns = own_cpu_ns() - capture->own_cpu_before_ns;
     TRY(capture->user_log->flush());

@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "daemon/listener.hpp"
+#include "daemon/unwinder.hpp"
 #include "settings/settings.hpp"
 #include "trace/session.hpp"
 
@@ -17,8 +18,10 @@ namespace lagtrap::daemon {
 // Used by the collector's thread alone.
 class Recorder {
   public:
-    // Loads the programs and opens a disabled sampler on every CPU. Errors: BPF or perf events are refused.
-    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Recording& settings);
+    // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the recorder. Errors: BPF or
+    // perf events are refused.
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Recording& settings,
+                                                                  Unwinder& unwinder);
     ~Recorder();
 
     // Switches recording on (first thing: the sampler), then opens the logs in `directory`, which exists.

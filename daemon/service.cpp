@@ -40,6 +40,10 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     (void)::setpriority(PRIO_PROCESS, 0, -20);
     std::unique_ptr<Service> self(new Service(std::move(options)));
     TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path));
+    TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
+                                                  settings.unwinding.cache_limit_bytes}));
+    if (!self->unwinder_->cache_problem().empty())
+        self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool),
         Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
@@ -60,7 +64,7 @@ Status Service::arm(const settings::Settings& settings) {
     };
     const auto carried = first ? std::map<std::string, EventCounters>{} : collector_->listener().all_counters();
     TRY_ASSIGN(auto listener, Listener::create(settings.events, carried, on_breach));
-    TRY_ASSIGN(auto recorder, Recorder::create(settings.recording));
+    TRY_ASSIGN(auto recorder, Recorder::create(settings.recording, *unwinder_));
     for (const EventStatus& event : listener->status()) {
         if (event.armed) continue;
         options_.warn("event " + event.name + " is not armed: " + event.problem);
@@ -99,6 +103,11 @@ void Service::apply_when_idle(const settings::Settings& settings) {
 void Service::apply(const settings::Settings& settings) {
     if (settings.spool.path != settings_.spool.path || settings.control.socket != settings_.control.socket)
         options_.warn("spool path and control socket stay as they are until the daemon is restarted");
+    const settings::Unwinding& unwinding = settings.unwinding;
+    if (unwinding.memory_bytes != settings_.unwinding.memory_bytes ||
+        unwinding.cache_path != settings_.unwinding.cache_path ||
+        unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
+        options_.warn("<unwinding> stays as it is until the daemon is restarted");
     if (const auto armed = arm(settings); !armed) {
         facts_.reload_error = armed.error().message;
         options_.warn("the new settings could not be applied, the old ones stay in force: " + armed.error().message);
@@ -148,7 +157,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
-    if (command == "status") return status_report(*collector_, facts_, settings_);
+    if (command == "status") return status_report(*collector_, *unwinder_, facts_, settings_);
     if (command == "approve") return outcome(collector_->approve());
     if (command == "decline") return outcome(collector_->decline());
     if (command == "trigger") {

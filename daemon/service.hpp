@@ -51,6 +51,7 @@ class Service {
     boost::asio::steady_timer watch_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;
+    std::unique_ptr<Unwinder> unwinder_;  // outlives the recorder in the collector
     std::unique_ptr<Collector> collector_;
     std::unique_ptr<ControlServer> control_;
 };

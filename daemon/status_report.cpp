@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -82,9 +83,33 @@ boost::json::object cost_report(const Collector& collector) {
             {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
 }
 
+boost::json::object unwinder_report(const UnwinderStatus& status) {
+    boost::json::array largest;
+    for (const auto& [path, bytes] : status.largest) largest.push_back({{"path", printable(path)}, {"bytes", bytes}});
+    return {{"processes", status.spaces.processes},
+            {"spaces", status.spaces.spaces},
+            {"processes_left_out", status.spaces.processes_left_out},
+            {"mappings_left_out", status.spaces.mappings_left_out},
+            {"spaces_without_room", status.spaces.spaces_without_room},
+            {"tables", status.tables},
+            {"tables_waiting", status.tables_waiting},
+            {"tables_without_room", status.tables_without_room},
+            {"tables_failed", status.modules.failed},
+            {"table_bytes", status.table_bytes},
+            {"used_bytes", status.used_bytes},
+            {"taken_bytes", status.taken_bytes},
+            {"budget_bytes", status.budget_bytes},
+            {"made", status.modules.made},
+            {"make_cpu_ns", status.modules.make_cpu_ns},
+            {"cached", status.modules.from_cache},
+            {"from_cache_cpu_ns", status.modules.from_cache_cpu_ns},
+            {"lost", status.events_lost},
+            {"largest", std::move(largest)}};
+}
+
 }  // namespace
 
-boost::json::object status_report(const Collector& collector, const ServiceFacts& facts,
+boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const ServiceFacts& facts,
                                   const settings::Settings& settings) {
     const double seconds_left =
         std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
@@ -124,6 +149,7 @@ boost::json::object status_report(const Collector& collector, const ServiceFacts
               {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
             {"last_bundle", last},
             {"events", std::move(events)},
+            {"unwinder", unwinder_report(unwinder.status())},
             {"cost", cost_report(collector)}};
 }
 

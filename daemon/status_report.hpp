@@ -18,7 +18,7 @@ struct ServiceFacts {
     std::string reload_error;  // of the last reload that was refused; empty after a good one
 };
 
-[[nodiscard]] boost::json::object status_report(const Collector& collector, const ServiceFacts& facts,
-                                                const settings::Settings& settings);
+[[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
+                                                const ServiceFacts& facts, const settings::Settings& settings);
 
 }  // namespace lagtrap::daemon

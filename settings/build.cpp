@@ -25,6 +25,11 @@ Recording build_recording(const Element& element) {
     return recording;
 }
 
+Unwinding build_unwinding(const Element& element) {
+    return Unwinding{element.number_of("memory"), std::string(element.text_of("cache")),
+                     element.number_of("cache-limit")};
+}
+
 Spool build_spool(const Element& element) {
     return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
                  duration_of(element, "age-limit")};
@@ -73,6 +78,7 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     Built built;
     Settings& settings = built.settings;
     if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
+    if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
     if (const Element* element = root.child("spool")) settings.spool = build_spool(*element);
     if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);

@@ -103,6 +103,14 @@ constexpr std::array spool_attributes{
                   "The oldest bundles go when the folder grows larger."},
     AttributeSpec{"age-limit", Duration, Optional, "30d", "", hour, 3650 * day, "Older bundles go."}};
 
+constexpr std::array unwinding_attributes{
+    AttributeSpec{"memory", ByteSize, Optional, "64MiB", "", 8 * mebibyte, 4096 * mebibyte,
+                  "For the tables by which stacks are walked, of all programs of the machine together."},
+    AttributeSpec{"cache", Path, Optional, "/var/cache/lagtrap/unwind", "", 0, 0,
+                  "Folder where these tables are kept, so that they need not be made again."},
+    AttributeSpec{"cache-limit", ByteSize, Optional, "512MiB", "", 16 * mebibyte, 65536 * mebibyte,
+                  "The tables not used for longest go when the folder grows larger."}};
+
 constexpr std::array upload_attributes{
     AttributeSpec{"url", Url, Required, "", "", 0, 0, "Address of lagtrap-server."},
     AttributeSpec{"token-file", Path, Optional, "", "", 0, 0, "File that holds the token for the server."},
@@ -147,15 +155,18 @@ constexpr ElementSpec event_element{"event",
                                     "An operation to watch. Holds <begin> and <end>, or <function>, or <library>.",
                                     event_attributes, event_children};
 constexpr ElementSpec recording_element{"recording", "How captures are made, and how many.", recording_attributes, {}};
+constexpr ElementSpec unwinding_element{
+    "unwinding", "What it may cost to walk the stacks of programs without frame pointers.", unwinding_attributes, {}};
 constexpr ElementSpec confirm_element{
     "confirm", "If present, a breach is announced and `lagtrap approve` or `decline` answers.", confirm_attributes, {}};
 constexpr ElementSpec spool_element{"spool", "Where captures and bundles are kept.", spool_attributes, {}};
 constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
 constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
 
-constexpr std::array root_children{ChildSpec{&recording_element, 1}, ChildSpec{&confirm_element, 1},
-                                   ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
-                                   ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}};
+constexpr std::array root_children{ChildSpec{&recording_element, 1},       ChildSpec{&unwinding_element, 1},
+                                   ChildSpec{&confirm_element, 1},         ChildSpec{&spool_element, 1},
+                                   ChildSpec{&upload_element, 1},          ChildSpec{&control_element, 1},
+                                   ChildSpec{&event_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The outermost element.", root_attributes, root_children};
 
 // The largest unit that leaves a whole number: "1h", "100us".

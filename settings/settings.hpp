@@ -82,6 +82,13 @@ struct Recording {
     bool scheduling = true;  // context switches, wakings and off-CPU stacks
 };
 
+// What it may cost to walk the stacks of programs that keep no frame pointers.
+struct Unwinding {
+    std::uint64_t memory_bytes = 64ULL << 20;  // tables of all programs together
+    std::string cache_path = "/var/cache/lagtrap/unwind";
+    std::uint64_t cache_limit_bytes = 512ULL << 20;
+};
+
 // The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
 struct Confirm {
     std::chrono::nanoseconds wait{10'000'000'000};
@@ -109,6 +116,7 @@ struct Control {
 struct Settings {
     std::vector<Event> events;
     Recording recording;
+    Unwinding unwinding;
     std::optional<Confirm> confirm;
     Spool spool;
     std::optional<Upload> upload;

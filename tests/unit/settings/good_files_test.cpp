@@ -102,7 +102,7 @@ TEST(GoodFiles, TheSmallestFileHasTheDefaults) {
 // An element that is there without attributes has the defaults of the table; they are those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><recording/><confirm/><spool/><upload url='https://a'/><control/></lagtrap>",
+        "<lagtrap version='1'><recording/><unwinding/><confirm/><spool/><upload url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Settings& settings = outcome.settings;
@@ -114,6 +114,9 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.recording.scheduling, recording.scheduling);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, Confirm{}.wait);
+    EXPECT_EQ(settings.unwinding.memory_bytes, Unwinding{}.memory_bytes);
+    EXPECT_EQ(settings.unwinding.cache_path, Unwinding{}.cache_path);
+    EXPECT_EQ(settings.unwinding.cache_limit_bytes, Unwinding{}.cache_limit_bytes);
     EXPECT_EQ(settings.spool.path, Spool{}.path);
     EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
     EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
@@ -132,6 +135,9 @@ TEST(Everything, RecordingSpoolUploadControl) {
     EXPECT_FALSE(settings.recording.scheduling);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, 90s);
+    EXPECT_EQ(settings.unwinding.memory_bytes, 16ULL << 20);
+    EXPECT_EQ(settings.unwinding.cache_path, "/srv/unwind");
+    EXPECT_EQ(settings.unwinding.cache_limit_bytes, 1ULL << 30);
     EXPECT_EQ(settings.spool.path, "/srv/lagtrap & more");
     EXPECT_EQ(settings.spool.size_limit_bytes, 64'000'000);
     EXPECT_EQ(settings.spool.age_limit, 12h);

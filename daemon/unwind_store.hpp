@@ -1,0 +1,75 @@
+// The maps in which the kernel side finds unwind tables and address spaces (bpf/unwind.h), written here. They are
+// made once and outlive the programs that read them, which are loaded anew with new settings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "binaries/unwind_table.hpp"
+#include "bpf/unwind.h"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+#include "daemon/block_allocator.hpp"
+
+namespace lagtrap::daemon {
+
+// Not for several threads at once.
+class UnwindStore {
+  public:
+    // What is given up is not overwritten before this: a walk takes microseconds, but one of a sleeping thread may wait
+    // for a page of memory between two looks.
+    static constexpr std::chrono::seconds rest{1};
+
+    // `budget_bytes` bounds tables and spaces together; memory is taken in regions of 4 MiB as it is needed.
+    [[nodiscard]] static Result<std::unique_ptr<UnwindStore>> create(std::uint64_t budget_bytes);
+    ~UnwindStore();
+
+    // For the programs that walk: these maps take the place of the ones that they declare.
+    [[nodiscard]] int regions_fd() const { return regions_.get(); }
+    [[nodiscard]] int tables_fd() const { return tables_.get(); }
+    [[nodiscard]] int processes_fd() const { return processes_.get(); }
+
+    // A number for a table that is still missing; nullopt: all are taken.
+    [[nodiscard]] std::optional<std::uint32_t> new_table();
+    void set_state(std::uint32_t table, lagtrap_unwind_table_state state);
+    // Copies the table in and makes it ready. False: there is no room (its state stays as it was).
+    [[nodiscard]] bool fill(std::uint32_t table, const binaries::UnwindTable& content);
+    void drop_table(std::uint32_t table);
+
+    // nullopt: no room. At most LAGTRAP_UNWIND_MAX_MAPPINGS mappings, by address.
+    [[nodiscard]] std::optional<lagtrap_unwind_space> add_space(std::span<const lagtrap_unwind_mapping> mappings);
+    void drop_space(lagtrap_unwind_space space);
+
+    // False: more processes than LAGTRAP_UNWIND_MAX_PROCESSES.
+    [[nodiscard]] bool set_process(std::uint32_t pid, lagtrap_unwind_space space);
+    void drop_process(std::uint32_t pid);
+
+    [[nodiscard]] std::uint64_t used_bytes() const {
+        return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
+    }
+    [[nodiscard]] std::uint64_t taken_bytes() const {  // from the kernel
+        return std::uint64_t{blocks_.size()} * LAGTRAP_UNWIND_BLOCK_BYTES;
+    }
+    [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }
+
+  private:
+    explicit UnwindStore(std::uint64_t budget_bytes);
+    [[nodiscard]] Status make_maps();
+    [[nodiscard]] bool add_region();
+    [[nodiscard]] std::optional<std::uint32_t> take_blocks(std::uint32_t blocks, std::uint32_t alignment);
+    // Copies `bytes` to the block; they may go on into the next regions.
+    void write(std::uint32_t first_block, const void* from, std::size_t bytes);
+
+    std::uint64_t budget_bytes_;
+    UniqueFd regions_, tables_, processes_;
+    lagtrap_unwind_table* table_entries_ = nullptr;
+    std::vector<char*> region_memory_;
+    BlockAllocator blocks_;
+    std::vector<std::uint32_t> free_tables_;
+    std::uint32_t next_table_ = LAGTRAP_UNWIND_FIRST_FILE;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,231 @@
+#include "daemon/unwinder.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/clock.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto idle_interval = 1s;
+constexpr auto capture_interval = 5ms;
+constexpr auto status_interval = 100ms;
+constexpr auto publish_interval = 20ms;  // while tables are being made
+constexpr std::size_t largest_limit = 10;
+constexpr std::size_t kept_events_limit_bytes = 64 << 20;
+
+// Threads of the machine's own work go first.
+void step_back() {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    constexpr int who_process = 1;
+    constexpr int class_idle = 3;
+    constexpr int class_shift = 13;
+    (void)::syscall(SYS_ioprio_set, who_process, 0, class_idle << class_shift);
+}
+
+}  // namespace
+
+Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache)
+    : store_(std::move(store)),
+      cache_(std::move(cache)),
+      events_(std::move(events)),
+      modules_(*store_, "/proc"),
+      spaces_(*store_, modules_) {}
+
+Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options) {
+    TRY_ASSIGN(auto store, UnwindStore::create(options.memory_bytes));
+    TRY_ASSIGN(TaskEvents events, TaskEvents::open());
+    std::optional<binaries::UnwindCache> cache;
+    std::string cache_problem;
+    if (!options.cache_folder.empty()) {
+        auto opened = binaries::UnwindCache::open(options.cache_folder, options.cache_limit_bytes);
+        if (opened) cache.emplace(std::move(opened).value());
+        if (!opened) cache_problem = opened.error().message;
+    }
+    std::unique_ptr<Unwinder> self(new Unwinder(std::move(store), std::move(events), std::move(cache)));
+    self->cache_problem_ = std::move(cache_problem);
+    self->follower_ = std::thread([unwinder = self.get()] { unwinder->follow(); });
+    self->maker_ = std::thread([unwinder = self.get()] { unwinder->make_tables(); });
+    return self;
+}
+
+Unwinder::~Unwinder() {
+    stopping_.store(true);
+    { const std::scoped_lock lock(events_mutex_, state_mutex_); }
+    to_follower_.notify_all();
+    to_maker_.notify_all();
+    if (follower_.joinable()) follower_.join();
+    if (maker_.joinable()) maker_.join();
+}
+
+void Unwinder::follow() {
+    start_over();
+    auto last_sweep = std::chrono::steady_clock::now();
+    auto last_status = last_sweep - status_interval;
+    while (!stopping_) {
+        bool some_lost = false;
+        const RecordBuffer events = take_ordered(some_lost);
+        if (some_lost) start_over();
+        {
+            const std::scoped_lock lock(state_mutex_);
+            events.for_each([this](const lagtrap_record* record) { spaces_.take(record); });
+            spaces_.publish();
+            if (modules_.waiting() > 0) to_maker_.notify_one();
+            const auto now = std::chrono::steady_clock::now();
+            if (now - last_sweep >= idle_interval) {
+                modules_.sweep(now);
+                last_sweep = now;
+            }
+        }
+        if (const auto now = std::chrono::steady_clock::now(); now - last_status >= status_interval) {
+            note_status();
+            last_status = now;
+        }
+        std::unique_lock lock(events_mutex_);
+        to_follower_.wait_for(lock, capturing_ ? std::chrono::milliseconds(capture_interval) : idle_interval,
+                              [this] { return stopping_ || look_now_; });
+        look_now_ = false;
+    }
+}
+
+// Everything anew, from /proc: at the start, and after events were lost.
+void Unwinder::start_over() {
+    ProcessScan scan;
+    scan.add_others();
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.start_over(scan.records());
+}
+
+void Unwinder::drain_rings() {
+    events_.drain([this](const lagtrap_record* record) {
+        unordered_.append(record, record->size_bytes, {});
+        if (capturing_ && for_capture_.size_bytes() < kept_events_limit_bytes)
+            for_capture_.append(record, record->size_bytes, {});
+    });
+}
+
+// The rings of the CPUs are read one after the other, but a process moves from one CPU to another: only what
+// happened before the reading began is sure to be there; the rest waits for the next time.
+RecordBuffer Unwinder::take_ordered(bool& some_lost) {
+    const std::scoped_lock lock(events_mutex_);
+    const std::uint64_t complete_until_ns = monotonic_ns();
+    drain_rings();
+    const RecordBuffer read = std::exchange(unordered_, RecordBuffer());
+    some_lost = std::exchange(lost_before_, events_.lost()) != events_.lost();
+    RecordBuffer ordered;
+    if (some_lost) return ordered;
+    std::vector<const lagtrap_record*> records;
+    read.for_each([&](const lagtrap_record* record) {
+        if (record->at_ns < complete_until_ns) {
+            records.push_back(record);
+        } else {
+            unordered_.append(record, record->size_bytes, {});
+        }
+    });
+    std::stable_sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
+    for (const lagtrap_record* record : records) ordered.append(record, record->size_bytes, {});
+    return ordered;
+}
+
+void Unwinder::make_tables() {
+    step_back();
+    std::unique_lock lock(state_mutex_);
+    auto last_publish = std::chrono::steady_clock::now();
+    while (!stopping_) {
+        auto job = modules_.next_job();
+        if (!job) {
+            to_maker_.wait(lock);
+            continue;
+        }
+        lock.unlock();
+        MadeTable made = make_table(std::move(*job), cache_ ? &*cache_ : nullptr);
+        lock.lock();
+        modules_.take(std::move(made));
+        const auto now = std::chrono::steady_clock::now();
+        if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
+        last_publish = now;
+        lock.unlock();
+        {
+            const std::scoped_lock events_lock(events_mutex_);
+            look_now_ = true;
+        }
+        to_follower_.notify_one();
+        lock.lock();
+    }
+}
+
+void Unwinder::begin_capture() {
+    {
+        const std::scoped_lock lock(events_mutex_);
+        for_capture_ = RecordBuffer();
+        capturing_ = true;
+        look_now_ = true;
+    }
+    to_follower_.notify_one();
+}
+
+RecordBuffer Unwinder::take_events() {
+    const std::scoped_lock lock(events_mutex_);
+    return std::exchange(for_capture_, RecordBuffer());
+}
+
+void Unwinder::end_capture() {
+    const std::scoped_lock lock(events_mutex_);
+    drain_rings();
+    capturing_ = false;
+}
+
+std::uint64_t Unwinder::events_lost() const {
+    const std::scoped_lock lock(events_mutex_);
+    return events_.lost();
+}
+
+std::vector<std::uint32_t> Unwinder::processes_with_runtime_code() const {
+    const std::scoped_lock lock(events_mutex_);
+    return with_runtime_code_;
+}
+
+UnwinderStatus Unwinder::status() const {
+    const std::scoped_lock lock(events_mutex_);
+    UnwinderStatus status = status_;
+    status.events_lost = events_.lost();
+    return status;
+}
+
+void Unwinder::note_status() {
+    UnwinderStatus status;
+    std::vector<std::uint32_t> with_runtime_code;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        status.spaces = spaces_.totals();
+        with_runtime_code = spaces_.with_runtime_code();
+        status.modules = modules_.totals();
+        status.used_bytes = store_->used_bytes();
+        status.taken_bytes = store_->taken_bytes();
+        status.budget_bytes = store_->budget_bytes();
+        modules_.for_each([&](const CodeModule& module) {
+            if (module.state == ModuleState::Waiting) ++status.tables_waiting;
+            if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
+            if (module.state != ModuleState::Ready) return;
+            ++status.tables;
+            status.table_bytes += module.table_bytes;
+            status.largest.push_back({module.path, module.table_bytes});
+        });
+    }
+    std::sort(status.largest.begin(), status.largest.end(),
+              [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    status.largest.resize(std::min(status.largest.size(), largest_limit));
+    const std::scoped_lock lock(events_mutex_);
+    status_ = std::move(status);
+    with_runtime_code_ = std::move(with_runtime_code);
+}
+
+}  // namespace lagtrap::daemon
