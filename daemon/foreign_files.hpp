@@ -1,0 +1,49 @@
+// Opens files that lie in a watched process's own view of the file system, which its owner may shape at will: other
+// mounts, links, pipes, files of others, file systems that never answer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::daemon {
+
+// What /proc/PID tells that is needed after the process is gone.
+struct ProcessFacts {
+    std::uint32_t inner_pid = 0;  // its number in its own pid namespace, by which it names its files
+    std::uint32_t effective_uid = 0;
+    std::int64_t started_realtime_ns = 0;  // to some 10 ms
+};
+
+[[nodiscard]] Result<ProcessFacts> read_process_facts(const std::filesystem::path& process);
+
+// The mounts of a process's namespace whose file systems live on this machine: those of networks, and those that are a
+// program (FUSE), may answer never, and then nobody can end the one who waits.
+class LocalMounts {
+  public:
+    [[nodiscard]] static Result<LocalMounts> of(const std::filesystem::path& process);
+
+    // Whether what `fd` is open on (O_PATH will do) lies in one of them. Asks no file system.
+    [[nodiscard]] bool hold(int fd) const;
+
+  private:
+    std::set<std::uint64_t> mount_ids_;
+};
+
+// The process's own /tmp, O_PATH: a name in it can be opened when the process is gone, and its mounts with it.
+// Errors: gone, no such folder or a link, or not on a local file system.
+[[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, const LocalMounts& mounts);
+
+// The plain file `name` in `directory`, for reading without ever waiting: no link, not on another mount, not linked
+// elsewhere too. ErrorKind::NotFound: there is none; Denied: there is something else.
+[[nodiscard]] Result<UniqueFd> open_plain_file(int directory, const std::string& name);
+
+// The file mapped at `range` ("START-END" as map_files has it), with the same demands.
+[[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
+                                                const LocalMounts& mounts);
+
+}  // namespace lagtrap::daemon
