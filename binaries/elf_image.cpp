@@ -28,17 +28,6 @@ Status read_exactly(int fd, char* into, std::uint64_t size, std::uint64_t offset
     return success();
 }
 
-std::string hexadecimal(std::string_view bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += kDigits[byte >> 4];
-        text += kDigits[byte & 15];
-    }
-    return text;
-}
-
 // Why these first bytes are not those of a file that can be read here; empty where they are.
 std::string refusal(std::string_view head) {
     if (head.starts_with("#!"))
@@ -54,6 +43,17 @@ std::string refusal(std::string_view head) {
 }
 
 }  // namespace
+
+std::string hexadecimal(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
+}
 
 std::string_view text_at(std::string_view table, std::uint64_t offset) {
     if (offset >= table.size()) return {};

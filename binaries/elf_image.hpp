@@ -72,6 +72,7 @@ class ElfImage {
     // Lower-case hexadecimal of the GNU build id; empty where there is none.
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
   private:
     [[nodiscard]] static Result<ElfImage> parse(ElfImage image);
@@ -91,6 +92,9 @@ class ElfImage {
 
 // The GNU build id among these notes, in hexadecimal; empty where there is none.
 [[nodiscard]] std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment);
+
+// Lower-case hexadecimal digits, two a byte.
+[[nodiscard]] std::string hexadecimal(std::string_view bytes);
 
 // A little-endian number at `offset` of `bytes`, which must have that many.
 template <typename Number>

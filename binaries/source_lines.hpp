@@ -12,7 +12,9 @@
 namespace lagtrap::binaries {
 
 struct SourceFrame {
-    std::string function;    // demangled, with its parameters where the name has them; empty: not known
+    // Demangled, with its parameters; where the debug information has no linkage name (C, static functions of GCC):
+    // with its namespaces and classes alone. Empty: not known; the symbol table may know the outermost frame's.
+    std::string function;
     std::string file;        // as the compiler was given it, with its directory; empty: not known
     std::uint32_t line = 0;  // 0: not known
 };

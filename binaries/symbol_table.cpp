@@ -16,11 +16,11 @@
 namespace lagtrap::binaries {
 
 struct SymbolTable::Candidate {
-    std::string name;
+    Name name;
+    SymbolBinding binding = SymbolBinding::Local;
     std::uint64_t start = 0;
     std::uint64_t end = 0;    // 0: not known
     std::uint64_t limit = 0;  // where it ends at the latest: its segment's end
-    SymbolBinding binding = SymbolBinding::Local;
 };
 
 namespace {
@@ -28,7 +28,6 @@ namespace {
 constexpr std::uint64_t kMaxKallsymsBytes = 128ULL << 20;
 // A kernel symbol without a follower nearby (the last of a module) covers no more than this.
 constexpr std::uint64_t kMaxKernelFunctionBytes = 1ULL << 20;
-constexpr std::uint64_t kMaxNamesBytes = std::numeric_limits<std::uint32_t>::max();
 
 std::size_t leading_underscores(std::string_view name) {
     if (name.starts_with("_Z") || name.starts_with("_R")) return 0;
@@ -45,16 +44,37 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> code_offset(const ElfImag
     return std::nullopt;
 }
 
-// Symbols of the separate debug file; none where there is no file that fits.
-std::vector<FunctionSymbol> separate_symbols(const std::string& build_id, const std::filesystem::path& root) {
-    if (build_id.size() < 4) return {};
-    const auto path = root / ".build-id" / build_id.substr(0, 2) / (build_id.substr(2) + ".debug");
-    auto fd = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!fd) return {};
-    const auto image = ElfImage::from_file(std::move(fd).value(), path.string());
-    if (!image || image->build_id() != build_id) return {};
-    auto symbols = function_symbols(*image);
-    return symbols ? std::move(symbols).value() : std::vector<FunctionSymbol>{};
+// The same for a debug file, whose segments have their addresses and sizes in memory, but no content.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const ElfImage& image, std::uint64_t address,
+                                                                         std::uint64_t load_bias) {
+    for (const auto& segment : image.segments()) {
+        if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
+        if (address < segment.address || address - segment.address >= segment.memory_bytes) continue;
+        // The bias may be negative: arithmetic modulo 2^64.
+        const std::uint64_t offset = address - load_bias;
+        const std::uint64_t rest = segment.memory_bytes - (address - segment.address);
+        if (rest > std::numeric_limits<std::uint64_t>::max() - offset) continue;
+        return std::pair{offset, offset + rest};
+    }
+    return std::nullopt;
+}
+
+Result<ElfImage> open_image(const std::filesystem::path& path) {
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    return ElfImage::from_file(std::move(fd), path.string());
+}
+
+// Tables of the separate debug file; none where there is no file that fits.
+Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image, const std::filesystem::path& path,
+                                                   const DebugFileSearch& search, ByteBudget& budget) {
+    if (image.find_section(".symtab") != nullptr) return std::vector<FunctionTable>{};
+    const auto found = find_debug_file(path, search);
+    if (!found || *found == path) return std::vector<FunctionTable>{};
+    const auto debug_image = open_image(*found);
+    if (!debug_image) return std::vector<FunctionTable>{};
+    auto tables = read_function_tables(*debug_image, budget);
+    if (tables || tables.error().kind == ErrorKind::TooLarge) return tables;
+    return std::vector<FunctionTable>{};
 }
 
 // Takes the text up to `separator` off the front of `rest`.
@@ -90,27 +110,71 @@ bool is_code(char type) { return type == 't' || type == 'T' || type == 'w' || ty
 
 }  // namespace
 
-Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, const std::filesystem::path& debug_root) {
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(fd), path.string()));
-    TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(image));
-    auto separate = separate_symbols(image.build_id(), debug_root);
-    std::move(separate.begin(), separate.end(), std::back_inserter(symbols));
+// Gathers the functions of several tables.
+struct SymbolTable::Builder {
+    SymbolTable table;
     std::vector<Candidate> candidates;
-    candidates.reserve(symbols.size());
-    for (auto& symbol : symbols) {
-        // A debug file's own program headers say nothing about offsets in the program.
-        const auto offset = code_offset(image, symbol.address);
-        if (!offset) continue;
-        const auto [start, limit] = *offset;
-        const std::uint64_t end = symbol.size == 0 ? 0 : start + std::min(symbol.size, limit - start);
-        candidates.push_back(Candidate{std::move(symbol.name), start, end, limit, symbol.binding});
+
+    // `place_of(address)` gives the offset of a function and that at which its code ends at the latest, or nullopt.
+    template <typename PlaceOf>
+    Status add(std::vector<FunctionTable> tables, ByteBudget& budget, PlaceOf&& place_of) {
+        for (FunctionTable& source : tables) {
+            // The table's entries come on top: each function makes one or two.
+            constexpr std::uint64_t kBytesOfFunction = sizeof(Candidate) + 2 * sizeof(Entry);
+            if (!budget.take(source.functions.size() * kBytesOfFunction))
+                return make_error(ErrorKind::TooLarge, "its symbols take more memory than they may");
+            const auto number = static_cast<std::uint32_t>(table.names_.size());
+            candidates.reserve(candidates.size() + source.functions.size());
+            for (const FunctionTable::Function& function : source.functions) {
+                const auto place = place_of(function.address);
+                if (!place) continue;
+                const auto [start, limit] = *place;
+                const std::uint64_t end = function.size == 0 ? 0 : start + std::min(function.size, limit - start);
+                candidates.push_back(Candidate{Name{number, function.name_offset, function.name_bytes},
+                                               function.binding, start, end, limit});
+            }
+            table.names_.push_back(std::move(source.names));
+        }
+        return success();
     }
-    return build(std::move(candidates));
+
+    SymbolTable finish() {
+        table.build(std::move(candidates));
+        return std::move(table);
+    }
+};
+
+Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, const DebugFileSearch& search,
+                                         std::uint64_t limit_bytes) {
+    TRY_ASSIGN(const ElfImage image, open_image(path));
+    ByteBudget budget(limit_bytes);
+    TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
+    TRY_ASSIGN(std::vector<FunctionTable> separate, separate_tables(image, path, search, budget));
+    // A debug file's own program headers say nothing about offsets in the program.
+    std::move(separate.begin(), separate.end(), std::back_inserter(tables));
+    Builder builder;
+    const auto added =
+        builder.add(std::move(tables), budget, [&](std::uint64_t address) { return code_offset(image, address); });
+    if (!added) return added.error().within(path.string());
+    return builder.finish();
+}
+
+Result<SymbolTable> SymbolTable::of_debug_file(const std::filesystem::path& debug_file, std::uint64_t load_bias,
+                                               std::uint64_t limit_bytes) {
+    TRY_ASSIGN(const ElfImage image, open_image(debug_file));
+    ByteBudget budget(limit_bytes);
+    TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
+    Builder builder;
+    const auto added = builder.add(std::move(tables), budget,
+                                   [&](std::uint64_t address) { return debug_file_offset(image, address, load_bias); });
+    if (!added) return added.error().within(debug_file.string());
+    return builder.finish();
 }
 
 Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms) {
     TRY_ASSIGN(const std::string text, read_file(kallsyms, kMaxKallsymsBytes));
+    SymbolTable table;
+    std::string& names = table.names_.emplace_back();
     std::vector<Candidate> candidates;
     std::vector<std::uint64_t> boundaries;  // data symbols end the code before them
     for (std::string_view rest = text; !rest.empty();) {
@@ -121,7 +185,9 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
         const SymbolBinding binding = symbol->type == 'T'   ? SymbolBinding::Global
                                       : symbol->type == 't' ? SymbolBinding::Local
                                                             : SymbolBinding::Weak;
-        candidates.push_back(Candidate{std::move(symbol->name), symbol->address, 0, 0, binding});
+        const Name name{0, static_cast<std::uint32_t>(names.size()), static_cast<std::uint32_t>(symbol->name.size())};
+        names += symbol->name;
+        candidates.push_back(Candidate{name, binding, symbol->address, 0, 0});
     }
     std::sort(boundaries.begin(), boundaries.end());
     for (auto& candidate : candidates) {
@@ -130,48 +196,46 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
             candidate.start + std::min(kMaxKernelFunctionBytes, ~std::uint64_t{0} - candidate.start);
         candidate.limit = next == boundaries.end() ? longest : std::min(*next, longest);
     }
-    return build(std::move(candidates));
+    table.build(std::move(candidates));
+    return table;
 }
 
-void SymbolTable::add_piece(const Candidate& candidate, std::uint64_t start, std::uint64_t end,
-                            std::uint32_t name_offset) {
+void SymbolTable::add_piece(const Candidate& candidate, std::uint64_t start, std::uint64_t end) {
     if (start >= end) return;
-    entries_.push_back(
-        Entry{start, end, candidate.start, name_offset, static_cast<std::uint32_t>(candidate.name.size())});
+    entries_.push_back(Entry{start, end, candidate.start, candidate.name});
 }
 
-SymbolTable SymbolTable::build(std::vector<Candidate> candidates) {
-    const auto order = [](const Candidate& candidate) {
-        return std::tuple(candidate.start, candidate.end == 0, leading_underscores(candidate.name),
-                          -static_cast<int>(candidate.binding), candidate.name.size(),
-                          std::string_view(candidate.name));
+void SymbolTable::build(std::vector<Candidate> candidates) {
+    const auto order = [this](const Candidate& candidate) {
+        const std::string_view name = text_of(candidate.name);
+        return std::tuple(candidate.start, candidate.end == 0, leading_underscores(name),
+                          -static_cast<int>(candidate.binding), name.size(), name);
     };
-    std::sort(candidates.begin(), candidates.end(),
-              [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
+    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+        return a.start != b.start ? a.start < b.start : order(a) < order(b);
+    });
     candidates.erase(std::unique(candidates.begin(), candidates.end(),
                                  [](const Candidate& a, const Candidate& b) { return a.start == b.start; }),
                      candidates.end());
-    SymbolTable table;
     struct OpenFunction {
         const Candidate* candidate;
         std::uint64_t end;
-        std::uint32_t name_offset;
     };
     std::vector<OpenFunction> open;  // each inside the one before it
     std::uint64_t position = 0;      // up to here pieces are made
     const auto close_until = [&](std::uint64_t next) {
         while (!open.empty() && open.back().end <= next) {
             const OpenFunction& inner = open.back();
-            table.add_piece(*inner.candidate, position, inner.end, inner.name_offset);
+            add_piece(*inner.candidate, position, inner.end);
             position = std::max(position, inner.end);
             open.pop_back();
         }
     };
+    entries_.reserve(candidates.size());
     for (std::size_t index = 0; index < candidates.size(); ++index) {
         const Candidate& candidate = candidates[index];
-        if (table.names_.size() + candidate.name.size() > kMaxNamesBytes) break;
         close_until(candidate.start);
-        if (!open.empty()) table.add_piece(*open.back().candidate, position, candidate.start, open.back().name_offset);
+        if (!open.empty()) add_piece(*open.back().candidate, position, candidate.start);
         std::uint64_t end = candidate.end;
         if (end == 0) {
             end = candidate.limit;
@@ -179,18 +243,26 @@ SymbolTable SymbolTable::build(std::vector<Candidate> candidates) {
             if (!open.empty()) end = std::min(end, open.back().end);
         }
         position = candidate.start;
-        open.push_back(OpenFunction{&candidate, end, static_cast<std::uint32_t>(table.names_.size())});
-        table.names_ += candidate.name;
+        open.push_back(OpenFunction{&candidate, end});
     }
     close_until(std::numeric_limits<std::uint64_t>::max());
-    return table;
+}
+
+std::string_view SymbolTable::text_of(const Name& name) const {
+    return std::string_view(names_[name.table]).substr(name.offset, name.bytes);
+}
+
+std::uint64_t SymbolTable::memory_bytes() const {
+    std::uint64_t bytes = entries_.capacity() * sizeof(Entry);
+    for (const std::string& names : names_) bytes += names.capacity();
+    return bytes;
 }
 
 std::string_view SymbolTable::demangled(const Entry& entry) const {
-    const std::string_view name = std::string_view(names_).substr(entry.name_offset, entry.name_bytes);
+    const std::string_view name = text_of(entry.name);
     if (!name.starts_with("_Z") && !name.starts_with("_R") && !name.starts_with("_D")) return name;
     const std::lock_guard lock(demangled_->mutex);
-    auto& slot = demangled_->by_offset[entry.name_offset];
+    auto& slot = demangled_->by_place[std::uint64_t{entry.name.table} << 32 | entry.name.offset];
     if (slot.empty()) slot = demangle(name);
     return slot;
 }

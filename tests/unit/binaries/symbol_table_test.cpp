@@ -57,14 +57,16 @@ TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
     const auto id = ProgramFile::open(stripped)->build_id();
     const auto place = folder.path() / ".build-id" / id.substr(0, 2);
     std::filesystem::create_directories(place);
-    EXPECT_FALSE(SymbolTable::of_file(stripped, folder.path())->find(hidden));
+    DebugFileSearch search;
+    search.folders = {folder.path()};
+    EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden));
 
     std::filesystem::copy_file(kRedis, place / (id.substr(2) + ".debug"));
-    EXPECT_FALSE(SymbolTable::of_file(stripped, folder.path())->find(hidden)) << "another program's debug file";
+    EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden)) << "another program's debug file";
 
     std::filesystem::copy_file(kStoreFolder / "libstore.debug", place / (id.substr(2) + ".debug"),
                                std::filesystem::copy_options::overwrite_existing);
-    auto table = SymbolTable::of_file(stripped, folder.path());
+    auto table = SymbolTable::of_file(stripped, search);
     ASSERT_TRUE(table);
     ASSERT_TRUE(table->find(hidden));
     EXPECT_EQ(table->find(hidden)->name, "hidden_helper(int)");
