@@ -14,6 +14,9 @@ namespace lagtrap::daemon {
 class BlockAllocator {
   public:
     using Clock = std::chrono::steady_clock;
+    // A walk of a stack takes microseconds, but one of a sleeping thread may wait for a page of memory between two looks.
+    static constexpr std::chrono::seconds usual_rest{1};
+
     explicit BlockAllocator(Clock::duration rest) : rest_(rest) {}
 
     // More blocks at the end.

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "binaries/program_file.hpp"
+#include "daemon/block_allocator.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -191,7 +192,7 @@ void CodeModules::take(MadeTable made) {
     // What nobody maps gives way; its room is free when it has rested.
     module.state = ModuleState::NoRoom;
     store_.set_state(module.table, LAGTRAP_UNWIND_TABLE_NO_ROOM);
-    module.next_try = std::chrono::steady_clock::now() + UnwindStore::rest;
+    module.next_try = std::chrono::steady_clock::now() + BlockAllocator::usual_rest;
     while (give_up_one(std::chrono::steady_clock::now())) {
     }
 }

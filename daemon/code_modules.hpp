@@ -15,7 +15,7 @@
 #include "binaries/unwind_table.hpp"
 #include "bpf/records.h"
 #include "core/unique_fd.hpp"
-#include "daemon/unwind_store.hpp"
+#include "daemon/unwind_memory.hpp"
 
 namespace lagtrap::daemon {
 
@@ -73,7 +73,7 @@ struct ModuleTotals {
 // Not for several threads at once.
 class CodeModules {
   public:
-    CodeModules(UnwindStore& store, std::string proc_root) : store_(store), proc_root_(std::move(proc_root)) {}
+    CodeModules(UnwindMemory& store, std::string proc_root) : store_(store), proc_root_(std::move(proc_root)) {}
 
     // The module of a mapping of a file or of the vDSO. A new one is queued for its table if its file can be opened
     // through the process, now. nullptr: nothing tells what file it is, or there are too many.
@@ -99,7 +99,7 @@ class CodeModules {
     [[nodiscard]] UniqueFd open_mapped(const lagtrap_mapping& mapping, const std::string& path) const;
     [[nodiscard]] bool give_up_one(std::chrono::steady_clock::time_point unused_since);
 
-    UnwindStore& store_;
+    UnwindMemory& store_;
     std::string proc_root_;
     std::map<std::string, std::shared_ptr<CodeModule>> by_key_;
     std::deque<TableJob> jobs_;

@@ -19,6 +19,7 @@ class RecordBuffer {
   public:
     // `size` bytes of a record followed by `text`; size_bytes of the copy is set to both.
     void append(const void* record, std::size_t size, std::string_view text);
+    void append(const RecordBuffer& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
     template <typename Visit>
     void for_each(Visit visit) const {
         for (std::size_t at = 0; at < words_.size();) {
@@ -46,6 +47,7 @@ class ProcessScan {
     void add_others();
 
     [[nodiscard]] const RecordBuffer& records() const { return records_; }
+    [[nodiscard]] RecordBuffer take_records() { return std::exchange(records_, RecordBuffer()); }
 
   private:
     std::filesystem::path proc_root_;

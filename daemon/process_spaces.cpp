@@ -176,7 +176,7 @@ void ProcessSpaces::write(Space& space) {
     const auto place = store_.add_space(mappings);
     if (!place) {
         ++totals_.spaces_without_room;
-        space.changed = true;
+        space.changed = changed_ = true;  // to be tried again
         return;
     }
     if (space.place) store_.drop_space(*space.place);

@@ -13,7 +13,7 @@
 #include "bpf/records.h"
 #include "daemon/code_modules.hpp"
 #include "daemon/process_scan.hpp"
-#include "daemon/unwind_store.hpp"
+#include "daemon/unwind_memory.hpp"
 
 namespace lagtrap::daemon {
 
@@ -28,7 +28,7 @@ struct SpaceTotals {
 // Not for several threads at once.
 class ProcessSpaces {
   public:
-    ProcessSpaces(UnwindStore& store, CodeModules& modules) : store_(store), modules_(modules) {}
+    ProcessSpaces(UnwindMemory& store, CodeModules& modules) : store_(store), modules_(modules) {}
 
     // lagtrap_mapping, lagtrap_task_change and lagtrap_name records, in order of time; others are passed over.
     // Changes are noted; publish() writes them, and opens files that are new: a process that came and went in
@@ -54,12 +54,12 @@ class ProcessSpaces {
         std::shared_ptr<const std::string> unresolved;  // the lagtrap_mapping and its path, until then
     };
     struct Space {
-        explicit Space(UnwindStore& in_store) : store(in_store) {}
+        explicit Space(UnwindMemory& in_store) : store(in_store) {}
         ~Space();
         Space(const Space&) = delete;
         Space& operator=(const Space&) = delete;
 
-        UnwindStore& store;
+        UnwindMemory& store;
         std::map<std::uint64_t, Piece> pieces;  // by start; none overlaps another
         bool changed = true;
         std::uint64_t generation = 0;  // of the modules, when it was written
@@ -82,7 +82,7 @@ class ProcessSpaces {
     [[nodiscard]] std::vector<lagtrap_unwind_mapping> mappings_of(const Space& space);
     void write(Space& space);
 
-    UnwindStore& store_;
+    UnwindMemory& store_;
     CodeModules& modules_;
     std::unordered_map<std::uint32_t, Process> processes_;
     bool changed_ = false;

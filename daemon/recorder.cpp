@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "bpf/collector.h"
@@ -19,7 +17,7 @@
 #include "core/clock.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/libbpf_support.hpp"
-#include "daemon/process_scan.hpp"
+#include "daemon/rundown.hpp"
 #include "trace/log.hpp"
 
 namespace lagtrap::daemon {
@@ -119,11 +117,7 @@ struct Recorder::Capture {
     UniqueFd run_time_statistics;
     Status first_failure = success();
 
-    // The rundown of what was there at the start: read by a thread of its own, as a machine may have thousands
-    // of processes and reading a thread's memory may block.
-    std::thread rundown;
-    std::atomic<bool> rundown_done{false};
-    ProcessScan processes;
+    std::optional<Rundown> rundown;
 
     lagtrap_capture_counters counters_before{};
     std::uint64_t bpf_run_time_before_ns = 0;
@@ -134,7 +128,7 @@ struct Recorder::Capture {
     std::uint64_t trigger_begin_ns = 0;
 
     ~Capture() {
-        if (rundown.joinable()) rundown.join();
+        rundown.reset();
         ring_buffer__free(rings);
     }
 
@@ -144,7 +138,7 @@ struct Recorder::Capture {
     }
     [[nodiscard]] bool is_of_earlier_capture(const lagtrap_run& run) const;
     Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
-    void begin_rundown(bpf_program* iterator, std::uint32_t first_pid);
+    void take_events();
     [[nodiscard]] std::uint64_t runs_lost() const;
 };
 
@@ -176,21 +170,11 @@ Status Recorder::Capture::open_logs(const std::filesystem::path& directory, cons
     return open_log(rundown_log, trace::LogKind::Rundown);
 }
 
-// The process of the slow run is read first: it may end any moment.
-void Recorder::Capture::begin_rundown(bpf_program* iterator, std::uint32_t first_pid) {
-    rundown = std::thread([this, iterator, first_pid] {
-        ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
-        if (first_pid != 0) processes.add(first_pid);
-        const Link link(bpf_program__attach_iter(iterator, nullptr));
-        if (link) {
-            const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
-            char nothing = 0;
-            while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
-            }
-        }
-        processes.add_others();
-        rundown_done.store(true, std::memory_order_release);
-    });
+void Recorder::Capture::take_events() {
+    const RecordBuffer events = unwinder->take_events();
+    write(events);
+    rundown->add(events);
+    write(rundown->take_records());
 }
 
 std::uint64_t Recorder::Capture::runs_lost() const {
@@ -285,19 +269,15 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get());
         failed != 0)
         return libbpf_error("map the ring of runs", failed);
-    capture_->begin_rundown(state_->programs->progs.on_thread, session.trigger.pid);
+    capture_->rundown.emplace(state_->programs->progs.on_thread, session.trigger.pid, directory);
     return success();
 }
 
 Status Recorder::drain() {
-    if (!capture_->rings) return success();
+    if (!capture_->rundown) return success();
     if (const int failed = ring_buffer__consume(capture_->rings); failed < 0)
         return libbpf_error("read the ring of records", failed);
-    capture_->write(capture_->unwinder->take_events());
-    if (capture_->rundown.joinable() && capture_->rundown_done.load(std::memory_order_acquire)) {
-        capture_->rundown.join();
-        capture_->write(capture_->processes.records());
-    }
+    capture_->take_events();
     return capture_->first_failure;
 }
 
@@ -324,13 +304,11 @@ Status Recorder::stop(trace::Session& session) {
     session.ended_ns = monotonic_ns();
     capture->switch_link.reset();
     capture->waking_link.reset();
-    if (!capture->user_log || !capture->rings) return make_error(ErrorKind::System, "the capture had not begun");
-    if (capture->rundown.joinable()) {
-        capture->rundown.join();
-        capture->write(capture->processes.records());
-    }
+    if (!capture->user_log || !capture->rundown) return make_error(ErrorKind::System, "the capture had not begun");
+    capture->take_events();
+    capture->rundown->finish();
+    capture->write(capture->rundown->take_records());
     ring_buffer__consume(capture->rings);
-    capture->write(capture->unwinder->take_events());
     for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
 
     std::vector<int> programs = state_->program_fds();
@@ -346,6 +324,7 @@ Status Recorder::stop(trace::Session& session) {
     quality.runs_lost = capture->runs_lost() - capture->runs_lost_before;
     quality.task_changes_lost =
         (capture->unwinder->events_lost() - capture->events_lost_before) + (after.threads_lost - before.threads_lost);
+    quality.code_files_lost = capture->rundown->counts().lost();
     quality.bpf_run_time_ns = run_time_ns_of(programs) - capture->bpf_run_time_before_ns;
     quality.daemon_cpu_ns = own_cpu_ns() - capture->own_cpu_before_ns;
     TRY(capture->user_log->flush());

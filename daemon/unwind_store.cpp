@@ -34,7 +34,8 @@ std::uint32_t blocks_of_space(std::uint32_t mappings) {
 
 }  // namespace
 
-UnwindStore::UnwindStore(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes), blocks_(rest) {}
+UnwindStore::UnwindStore(std::uint64_t budget_bytes)
+    : budget_bytes_(budget_bytes), blocks_(BlockAllocator::usual_rest) {}
 
 UnwindStore::~UnwindStore() {
     for (char* memory : region_memory_) ::munmap(memory, region_bytes);

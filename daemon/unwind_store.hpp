@@ -13,47 +13,38 @@
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/block_allocator.hpp"
+#include "daemon/unwind_memory.hpp"
 
 namespace lagtrap::daemon {
 
 // Not for several threads at once.
-class UnwindStore {
+class UnwindStore : public UnwindMemory {
   public:
-    // What is given up is not overwritten before this: a walk takes microseconds, but one of a sleeping thread may wait
-    // for a page of memory between two looks.
-    static constexpr std::chrono::seconds rest{1};
-
     // `budget_bytes` bounds tables and spaces together; memory is taken in regions of 4 MiB as it is needed.
     [[nodiscard]] static Result<std::unique_ptr<UnwindStore>> create(std::uint64_t budget_bytes);
-    ~UnwindStore();
+    ~UnwindStore() override;
 
     // For the programs that walk: these maps take the place of the ones that they declare.
     [[nodiscard]] int regions_fd() const { return regions_.get(); }
     [[nodiscard]] int tables_fd() const { return tables_.get(); }
     [[nodiscard]] int processes_fd() const { return processes_.get(); }
 
-    // A number for a table that is still missing; nullopt: all are taken.
-    [[nodiscard]] std::optional<std::uint32_t> new_table();
-    void set_state(std::uint32_t table, lagtrap_unwind_table_state state);
-    // Copies the table in and makes it ready. False: there is no room (its state stays as it was).
-    [[nodiscard]] bool fill(std::uint32_t table, const binaries::UnwindTable& content);
-    void drop_table(std::uint32_t table);
-
-    // nullopt: no room. At most LAGTRAP_UNWIND_MAX_MAPPINGS mappings, by address.
-    [[nodiscard]] std::optional<lagtrap_unwind_space> add_space(std::span<const lagtrap_unwind_mapping> mappings);
-    void drop_space(lagtrap_unwind_space space);
-
-    // False: more processes than LAGTRAP_UNWIND_MAX_PROCESSES.
-    [[nodiscard]] bool set_process(std::uint32_t pid, lagtrap_unwind_space space);
-    void drop_process(std::uint32_t pid);
-
-    [[nodiscard]] std::uint64_t used_bytes() const {
+    [[nodiscard]] std::optional<std::uint32_t> new_table() override;
+    void set_state(std::uint32_t table, lagtrap_unwind_table_state state) override;
+    [[nodiscard]] bool fill(std::uint32_t table, const binaries::UnwindTable& content) override;
+    void drop_table(std::uint32_t table) override;
+    [[nodiscard]] std::optional<lagtrap_unwind_space> add_space(
+        std::span<const lagtrap_unwind_mapping> mappings) override;
+    void drop_space(lagtrap_unwind_space space) override;
+    [[nodiscard]] bool set_process(std::uint32_t pid, lagtrap_unwind_space space) override;
+    void drop_process(std::uint32_t pid) override;
+    [[nodiscard]] std::uint64_t used_bytes() const override {
         return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
+    [[nodiscard]] std::uint64_t budget_bytes() const override { return budget_bytes_; }
     [[nodiscard]] std::uint64_t taken_bytes() const {  // from the kernel
         return std::uint64_t{blocks_.size()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
-    [[nodiscard]] std::uint64_t budget_bytes() const { return budget_bytes_; }
 
   private:
     explicit UnwindStore(std::uint64_t budget_bytes);

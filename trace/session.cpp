@@ -70,6 +70,7 @@ json::object to_json(const SessionQuality& quality) {
             {"stacks_lost", quality.stacks_lost},
             {"runs_lost", quality.runs_lost},
             {"task_changes_lost", quality.task_changes_lost},
+            {"code_files_lost", quality.code_files_lost},
             {"bpf_run_time_ns", quality.bpf_run_time_ns},
             {"daemon_cpu_ns", quality.daemon_cpu_ns},
             {"truncated_by_size", quality.truncated_by_size}};
@@ -201,6 +202,7 @@ void read_quality(Fields fields, SessionQuality& quality) {
     fields.number("stacks_lost", quality.stacks_lost);
     fields.number("runs_lost", quality.runs_lost);
     fields.number("task_changes_lost", quality.task_changes_lost);
+    fields.number("code_files_lost", quality.code_files_lost);
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);

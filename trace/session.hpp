@@ -45,6 +45,7 @@ struct SessionQuality {
     std::uint64_t stacks_lost = 0;
     std::uint64_t runs_lost = 0;
     std::uint64_t task_changes_lost = 0;  // exec, mmap, exit records the kernel dropped
+    std::uint64_t code_files_lost = 0;    // what programs tell of code made at run time: refused, cut or unreadable
     std::uint64_t bpf_run_time_ns = 0;    // 0 where the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;

@@ -1,0 +1,47 @@
+// The rundown of one capture: what was there when it began, and what programs tell of the code they made. On a thread
+// of its own, as a machine may have thousands of processes and reading their memory and files may block.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "daemon/code_rundown.hpp"
+#include "daemon/process_scan.hpp"
+
+struct bpf_program;
+
+namespace lagtrap::daemon {
+
+class Rundown {
+  public:
+    // Begins at once. `threads` is the program that goes over all threads of the machine; the process `first_pid`, whose
+    // run was slow, is read first, as it may end any moment (0: none).
+    Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory);
+    ~Rundown();
+    Rundown(const Rundown&) = delete;
+    Rundown& operator=(const Rundown&) = delete;
+
+    // What happened since: exec, mmap, exit.
+    void add(const RecordBuffer& events);
+    // The records of all processes, once they are complete; nothing before, and afterwards.
+    [[nodiscard]] RecordBuffer take_records();
+    // Ends it: afterwards take_records() has what is left, and counts() holds.
+    void finish();
+    [[nodiscard]] const CodeRundownCounts& counts() const { return code_.counts(); }
+
+  private:
+    void work(bpf_program* threads, std::uint32_t first_pid);
+
+    CodeRundown code_;
+    std::mutex mutex_;  // over what follows
+    std::condition_variable more_;
+    RecordBuffer events_;
+    RecordBuffer records_;
+    bool ending_ = false;
+    std::thread thread_;
+};
+
+}  // namespace lagtrap::daemon
