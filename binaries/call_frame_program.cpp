@@ -106,11 +106,16 @@ class Machine {
 
     bool define_cfa(std::uint64_t number, std::int64_t offset) {
         state_.cfa = CfaRule{CfaRule::Form::Register, false, number, offset, 0};
+        state_.sum_offset = offset;
         return true;
     }
-    // An offset or a register alone has a meaning only for a CFA that is the sum of both.
-    [[nodiscard]] bool cfa_is_sum() const {
-        return state_.cfa.form == CfaRule::Form::Register && !state_.cfa.by_expression;
+    // Hand-written code (libgcrypt's) names a register alone after an expression, and means the offset before that;
+    // the unwinder of GCC understands it so. An offset alone then waits for its register.
+    bool define_cfa_register(std::uint64_t number) { return define_cfa(number, state_.sum_offset); }
+    bool define_cfa_offset(std::int64_t offset) {
+        state_.sum_offset = offset;
+        if (!state_.cfa.by_expression) state_.cfa.offset = offset;
+        return true;
     }
 
     void add_row() {
@@ -168,11 +173,11 @@ bool Machine::step_cfa(std::uint8_t instruction) {
         return instruction == kDefineCfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
                                          : define_cfa(number, factored_signed(cursor_.signed_leb128()));
     }
-    if (!cfa_is_sum()) return false;
+    if (state_.cfa.form == CfaRule::Form::Unset) return false;
     switch (instruction) {
-        case kDefineCfaRegister: state_.cfa.register_number = cursor_.unsigned_leb128(); return true;
-        case kDefineCfaOffset: state_.cfa.offset = static_cast<std::int64_t>(cursor_.unsigned_leb128()); return true;
-        case kDefineCfaOffsetSigned: state_.cfa.offset = factored_signed(cursor_.signed_leb128()); return true;
+        case kDefineCfaRegister: return define_cfa_register(cursor_.unsigned_leb128());
+        case kDefineCfaOffset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
+        case kDefineCfaOffsetSigned: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
         default: return false;
     }
 }

@@ -24,7 +24,7 @@ struct CfaRule {
         Unclear,      // an expression of another kind
     };
     Form form = Form::Unset;
-    bool by_expression = false;  // whatever its form: then instructions that change one part of a sum do not apply
+    bool by_expression = false;  // whatever its form
     std::uint64_t register_number = 0;
     std::int64_t offset = 0;
     std::int64_t addend = 0;
@@ -48,6 +48,7 @@ struct SavedRegister {
 
 struct CallFrameState {
     CfaRule cfa;
+    std::int64_t sum_offset = 0;  // of the last CFA that was given as register + offset
     SavedRegister rbp;
     SavedRegister rsp;
     SavedRegister return_address;

@@ -32,16 +32,15 @@ TEST(DamagedUnwindInformation, LeavesOutTheFunctionAndKeepsTheOthers) {
     std::string deep;
     for (int depth = 0; depth < 65; ++depth) deep += '\x0a';
     const std::vector<std::string> damaged{
-        "\x0b",                                                              // restore_state without remember_state
-        Bytes().u8(0x1d),                                                    // no such instruction
-        Bytes().u8(0x2d),                                                    // of another machine
-        Bytes().u8(0x0e),                                                    // an operand is missing
-        Bytes().u8(0x04).u16(1),                                             // half an operand
-        Bytes().u8(0x0f).uleb(200).u8(0x77),                                 // an expression that goes beyond the end
-        Bytes().u8(0x10).uleb(6).uleb(1ULL << 62),                           //
-        Bytes().u8(0x0e).raw(std::string(11, '\x80')),                       // a number without end
-        Bytes().u8(0x0f).block(Bytes().u8(0x77).sleb(8)).u8(0x0e).uleb(16),  // an offset without a sum
-        Bytes().u8(0x01).u32(0 - 0x100000U),                                 // a place before the function
+        "\x0b",                                         // restore_state without remember_state
+        Bytes().u8(0x1d),                               // no such instruction
+        Bytes().u8(0x2d),                               // of another machine
+        Bytes().u8(0x0e),                               // an operand is missing
+        Bytes().u8(0x04).u16(1),                        // half an operand
+        Bytes().u8(0x0f).uleb(200).u8(0x77),            // an expression that goes beyond the end
+        Bytes().u8(0x10).uleb(6).uleb(1ULL << 62),      //
+        Bytes().u8(0x0e).raw(std::string(11, '\x80')),  // a number without end
+        Bytes().u8(0x01).u32(0 - 0x100000U),            // a place before the function
         deep,
     };
     for (std::size_t index = 0; index < damaged.size(); ++index) {
@@ -119,6 +118,19 @@ TEST(DamagedUnwindInformation, WithADamagedCieAllItsFunctionsAreGaps) {
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
+}
+
+TEST(DamagedUnwindInformation, NeedsACfaBeforePartsOfItChange) {
+    Frames frames;
+    const auto cie = frames.cie("zR", Bytes().u8(0x1b), Bytes().u8(0x80 | 16).uleb(1));
+    frames.function(cie, kGood, 64, Bytes().u8(0x0c).uleb(7).uleb(8));
+    frames.function(cie, kBad, 64, Bytes().u8(0x0e).uleb(8));
+    frames.function(cie, kLast, 64, "");
+    const auto table = table_of(frames);
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_UNSUPPORTED);
 }
 
 // Were the instructions of a CIE run for each of its functions, or those of a function around others again after each of

@@ -213,6 +213,18 @@ TEST(UnwindTable, UnderstandsTheExpressionsThatOccur) {
         EXPECT_THAT(last_rule_of(expression(cases[index].first)), IsRule(cases[index].second)) << "case " << index;
 }
 
+// As the unwinder of GCC does, and as libgcrypt's assembly needs it.
+TEST(UnwindTable, ARegisterAloneAfterAnExpressionTakesTheOffsetBeforeIt) {
+    const std::string before = Bytes().u8(kDefineCfaOffset).uleb(56);
+    const std::string expressed = before + expression(breg(7, 536) + '\x06' + std::string("\x23\x38", 2));
+    EXPECT_EQ(kind_of(last_rule_of(expressed)), LAGTRAP_UNWIND_DEREFERENCE);
+    EXPECT_THAT(last_rule_of(expressed + Bytes().u8(kDefineCfaRegister).uleb(7).text()), IsRule(at_rsp(56)));
+    const std::string offset = Bytes().u8(kDefineCfaOffset).uleb(48);
+    EXPECT_EQ(kind_of(last_rule_of(expressed + offset)), LAGTRAP_UNWIND_DEREFERENCE);
+    EXPECT_THAT(last_rule_of(expressed + offset + Bytes().u8(kDefineCfaRegister).uleb(7).text()), IsRule(at_rsp(48)));
+    EXPECT_THAT(last_rule_of(before + expression(breg(6, 16)) + offset), IsRule(rule(LAGTRAP_UNWIND_REGISTER, 6, 16)));
+}
+
 TEST(UnwindTable, FindsRbpByExpressions) {
     const auto rbp_by = [](const std::string& operations) {
         return Bytes().u8(kExpression).uleb(6).block(operations).text();

@@ -55,7 +55,11 @@ class Witness {
         elf_ = elf_begin(fd_.get(), ELF_C_READ_MMAP, nullptr);
         start();
     }
-    explicit Witness(std::string bytes) : bytes_(std::move(bytes)) {
+    // A text would be taken for either of the two.
+    struct Image {
+        std::string bytes;
+    };
+    explicit Witness(Image image) : bytes_(std::move(image.bytes)) {
         elf_version(EV_CURRENT);
         elf_ = elf_memory(bytes_.data(), bytes_.size());
         start();

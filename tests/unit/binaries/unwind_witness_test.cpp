@@ -197,7 +197,7 @@ TEST(UnwindWitness, AgreesOnTheVdso) {
     ASSERT_TRUE(image) << image.error().message;
     const auto table = make_unwind_table(*image);
     ASSERT_TRUE(table) << table.error().message;
-    const Witness witness(bytes);
+    const Witness witness(Witness::Image{bytes});
     const auto comparison = compare(*table, witness, witness.indexed_functions());
     EXPECT_EQ(comparison.differences, 0U) << comparison.first_difference;
     EXPECT_GT(comparison.places, 20U);
