@@ -111,11 +111,14 @@ TEST(DamagedUnwindInformation, ReadsEntriesWithExtendedLengths) {
 TEST(DamagedUnwindInformation, WithADamagedCieAllItsFunctionsAreGaps) {
     Frames frames;
     const auto damaged = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).u8(0x0b));
+    const auto other = frames.cie("zR", Bytes().u8(0x1b), usual_start(), 1, 15);  // returns through another register
     const auto cie = frames.usual_cie();
     frames.function(damaged, kBad, 64, "");
+    frames.function(other, kGood, 64, "");
     frames.function(cie, kLast, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
     EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
 }

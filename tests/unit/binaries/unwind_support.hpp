@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -152,12 +153,12 @@ class Frames {
 
     // Returns its offset, for function(). `data` is what the augmentation says; its length is put before it.
     std::size_t cie(const std::string& augmentation, const std::string& data, const std::string& instructions,
-                    unsigned version = 1) {
+                    unsigned version = 1, unsigned return_register = 16) {
         Bytes content;
         content.u8(version).raw(augmentation).u8(0);
         if (augmentation == "eh") content.u64(0x1234);
         if (version >= 4) content.u8(8).u8(0);
-        content.uleb(1).sleb(-8).u8(16);
+        content.uleb(1).sleb(-8).u8(return_register);
         if (!augmentation.empty() && augmentation[0] == 'z') content.block(data);
         return entry(debug_frame_ ? 0xffffffff : 0, content.raw(instructions));
     }
@@ -198,15 +199,15 @@ struct TestFile {
     std::vector<TestSection> sections;
     std::uint16_t machine = EM_X86_64;
     bool section_headers = true;
-    std::string eh_frame_hdr;       // at address kFrames - 0x1000, with PT_GNU_EH_FRAME
-    std::uint64_t second_code = 0;  // address of another segment with code
+    std::string eh_frame_hdr;                  // at address kFrames - 0x1000, with PT_GNU_EH_FRAME
+    std::optional<std::uint64_t> second_code;  // address of another segment with code
     std::uint64_t code_flags = PF_R | PF_X;
 
     // An ELF file with code from kCode on and these sections; each with an address has a segment of its own.
     [[nodiscard]] std::string bytes() const {
         std::string file(kCodeOffset + kCodeBytes, '\0');
         std::vector<Elf64_Phdr> segments{segment(PT_LOAD, code_flags, kCodeOffset, kCode, kCodeBytes)};
-        if (second_code != 0) segments.push_back(segment(PT_LOAD, code_flags, 0, second_code, kCodeBytes));
+        if (second_code) segments.push_back(segment(PT_LOAD, code_flags, 0, *second_code, kCodeBytes));
         const auto append = [&file](const std::string& content) {
             const std::uint64_t offset = file.size();
             file += content;

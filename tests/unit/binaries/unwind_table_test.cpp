@@ -137,9 +137,15 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         {Bytes().u8(kDefineCfa).uleb(33).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(kDefineCfaOffset).uleb(1ULL << 31), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(0x0a).u8(0x07).uleb(16).u8(0x0b), reg(7, 8)},  // remembered and restored
+        {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b), reg(7, 8)},  // one in another
     };
     for (std::size_t index = 0; index < cases.size(); ++index)
         EXPECT_THAT(last_rule_of(cases[index].first), IsRule(cases[index].second)) << "case " << index;
+}
+
+TEST(UnwindTable, EndsWithItsFunction) {
+    // What comes after it is not looked at, be it damaged.
+    EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(kDefineCfaOffset).uleb(64).u8(0x1d)), IsRule(at_rsp(8)));
 }
 
 TEST(UnwindTable, AdvancesByEveryWidth) {
@@ -247,9 +253,9 @@ TEST(UnwindTable, FindsRbpByExpressions) {
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 8, LAGTRAP_UNWIND_RBP_UNDEFINED)));
 }
 
-std::string kernel_frame(std::int64_t rip_offset) {
+std::string kernel_frame(std::int64_t rip_offset, const std::string& added = "") {
     return Bytes()
-        .raw(expression(breg(7, 160) + '\x06'))
+        .raw(expression(breg(7, 160) + '\x06' + added))
         .u8(kExpression)
         .uleb(6)
         .block(breg(7, 120))
@@ -273,6 +279,7 @@ TEST(UnwindTable, KnowsTheKernelsSignalFrame) {
     EXPECT_EQ(kind("zRS", kernel_frame(168)), LAGTRAP_UNWIND_SIGNAL);
     // Marked, yet with another layout; the layout, yet not marked.
     EXPECT_EQ(kind("zRS", kernel_frame(176)), LAGTRAP_UNWIND_UNSUPPORTED);
+    EXPECT_EQ(kind("zRS", kernel_frame(168, "\x23\x08")), LAGTRAP_UNWIND_UNSUPPORTED);
     EXPECT_EQ(kind("zRS", ""), LAGTRAP_UNWIND_UNSUPPORTED);
     EXPECT_EQ(kind("zR", kernel_frame(168)), LAGTRAP_UNWIND_UNSUPPORTED);
 }
@@ -421,6 +428,8 @@ TEST(UnwindTable, OfFunctionsThatOverlapTheLastToBeginHolds) {
     frames.function(cie, kCode + 90, 40, with_offset(48));  // beyond the end of the first
     frames.function(cie, kCode + 90, 4, with_offset(56));   // the same begin, shorter
     frames.function(cie, kCode + 120, 0, with_offset(64));  // nothing
+    frames.function(cie, kCode + 200, 4, with_offset(72));  // the same begin, longer
+    frames.function(cie, kCode + 200, 40, with_offset(80));
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     const auto own = rows_of(*table);
@@ -428,7 +437,9 @@ TEST(UnwindTable, OfFunctionsThatOverlapTheLastToBeginHolds) {
     EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{kCode, at_rsp(16)}, TableRow{kCode + 20, at_rsp(32)},
                                                  TableRow{kCode + 30, at_rsp(40)}, TableRow{kCode + 40, at_rsp(32)},
                                                  TableRow{kCode + 60, at_rsp(24)}, TableRow{kCode + 90, at_rsp(56)},
-                                                 TableRow{kCode + 94, at_rsp(48)}, TableRow{kCode + 130, {}}));
+                                                 TableRow{kCode + 94, at_rsp(48)}, TableRow{kCode + 130, {}},
+                                                 TableRow{kCode + 200, at_rsp(72)}, TableRow{kCode + 204, at_rsp(80)},
+                                                 TableRow{kCode + 240, {}}));
 }
 
 TEST(UnwindTable, TakesWhatLiesInCodeAlone) {
@@ -449,7 +460,9 @@ TEST(UnwindTable, TakesWhatLiesInCodeAlone) {
 TEST(UnwindTable, FindsTheSectionByItsSegmentWhereHeadersAreStripped) {
     Frames frames;
     frames.function(frames.usual_cie(), kCode, 64, "");
-    frames.bytes().u32(0).raw("behind the end lies something else");
+    // Behind the end lies something else.
+    frames.bytes().u32(0);
+    frames.function(0, kCode + 256, 64, "");
     TestFile file;
     file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
     file.section_headers = false;
@@ -459,6 +472,7 @@ TEST(UnwindTable, FindsTheSectionByItsSegmentWhereHeadersAreStripped) {
     const auto table = table_of(file);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + 63)), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + 256)), LAGTRAP_UNWIND_GAP);
     file.eh_frame_hdr = Bytes().u8(1).u8(0x1b).u8(0xff).u8(0xff).u32(0x10000000);
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::Invalid);
     file.eh_frame_hdr = Bytes().u8(2).u8(0x1b).u8(0xff).u8(0xff).u32(0x1000 - 4);
@@ -484,9 +498,11 @@ TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     // Dropped by the linker.
     frames.function_with(28, Bytes().u64(0).u64(64), "");
     TestFile file;
+    file.second_code = 0;  // as in a library that was linked without a segment for its headers
     file.sections.push_back({".debug_frame", frames.text(), 0, 0});
     const auto plain = table_of(file);
     ASSERT_TRUE(plain) << plain.error().message;
+    EXPECT_EQ(kind_of(find_unwind_rule(*plain, 0)), LAGTRAP_UNWIND_GAP);
     EXPECT_THAT(find_unwind_rule(*plain, kCode + 63), IsRule(at_rsp(24)));
     const auto section = file.sections[0];
     file.sections[0] = packed(section, frames.size());
@@ -559,7 +575,7 @@ TEST(UnwindTable, RefusesATableThatWouldBeTooLarge) {
     file.second_code = kCode + (9ULL << 30);
     frames.function(cie, kCode, 64, "");
     const auto wide = frames.cie("zR", Bytes().u8(0x00), usual_start());
-    frames.function_with(wide, Bytes().u64(file.second_code).u64(64).uleb(0), "");
+    frames.function_with(wide, Bytes().u64(*file.second_code).u64(64).uleb(0), "");
     file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::TooLarge);
     EXPECT_THAT(table_of(file).error().message, HasSubstr("more than 64 MiB"));
