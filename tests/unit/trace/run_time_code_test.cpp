@@ -138,7 +138,7 @@ TEST(RunTimeMemory, IsWhatNoFileStandsBehind) {
          {"", "//anon", "[anon:v8]", "[anon_shmem:jit]", "[heap]", "[stack]", "/memfd:doublemapper (deleted)",
           "/dev/zero (deleted)", "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)"})
         EXPECT_TRUE(is_run_time_memory(path, "")) << path;
-    for (const char* path : {"/usr/bin/node", "[vdso]", "[vsyscall]", "[uprobes]", "/home/dev/zero"})
+    for (const char* path : {"/usr/bin/node", "[vdso]", "[vsyscall]", "[uprobes]", "/opt/dev/zero"})
         EXPECT_FALSE(is_run_time_memory(path, "")) << path;
     EXPECT_FALSE(is_run_time_memory("/memfd:runc (deleted)", "\x01"));
 }
