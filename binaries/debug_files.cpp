@@ -23,10 +23,10 @@ constexpr std::size_t kMaxIndexedFiles = 20'000;
 constexpr int kMaxIndexedDepth = 8;
 
 // What may be compared with a program: a regular file, opened so that no pipe holds anybody up.
-std::optional<ElfImage> open_image(const std::filesystem::path& path) {
+std::optional<ElfImage> open_image(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs) {
     auto fd = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd) return std::nullopt;
-    auto image = ElfImage::from_file(std::move(fd).value(), path.string());
+    auto image = ElfImage::from_file(std::move(fd).value(), path.string(), kinds);
     if (!image) return std::nullopt;
     return std::move(image).value();
 }
@@ -37,8 +37,8 @@ bool is_build_id(std::string_view text) {
            });
 }
 
-bool has_build_id(const std::filesystem::path& path, const std::string& build_id) {
-    const auto image = open_image(path);
+bool has_build_id(const std::filesystem::path& path, const std::string& build_id, ElfKinds kinds = ElfKinds::Programs) {
+    const auto image = open_image(path, kinds);
     return image && image->build_id() == build_id;
 }
 
@@ -270,7 +270,7 @@ std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::
     }
     places.push_back(build_id_path("/usr/lib/debug", link->build_id));
     for (const auto& place : places)
-        if (has_build_id(place, link->build_id)) return place;
+        if (has_build_id(place, link->build_id, ElfKinds::AlsoObjects)) return place;
     return std::nullopt;
 }
 

@@ -37,9 +37,12 @@ Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limit
     const std::uint64_t max_units = memory_left / kAbbreviationsShare / kBytesOfUnit;
     file.units_ = read_dwarf_units(file.section(kInfo), file.section(".debug_abbrev"), max_units,
                                    memory_left / kAbbreviationsShare / kBytesOfAbbreviationByte);
-    if (file.units().size() >= max_units)
-        return make_error(ErrorKind::TooLarge, path.string() + ": has more than " + std::to_string(max_units) +
-                                                   " units of debug information");
+    if (file.units().empty() || file.units().size() == max_units) {
+        if (file.units_.beyond_limits)
+            return make_error(ErrorKind::TooLarge, path.string() +
+                                                       ": its debug information takes more memory than the limit of " +
+                                                       std::to_string(limits.memory_bytes) + " bytes lets it");
+    }
     if (file.units().empty())
         return make_error(ErrorKind::Invalid,
                           path.string() + ": its debug information is damaged, or of a kind that is not known");

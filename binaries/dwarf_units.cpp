@@ -78,7 +78,11 @@ DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_
     DwarfUnits result;
     std::vector<std::uint64_t> tables;  // where they start, of each unit
     std::uint64_t passed = 0;
-    while (result.checked_bytes < debug_info.size() && result.units.size() < max_units) {
+    while (result.checked_bytes < debug_info.size()) {
+        if (result.units.size() == max_units) {
+            result.beyond_limits = true;
+            break;
+        }
         const auto header = read_header(debug_info, result.checked_bytes);
         if (!header || header->abbreviations > debug_abbrev.size()) break;
         if (header->first_code != 0) {
@@ -101,6 +105,7 @@ DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_
         if (result.units[index].abbreviations_bytes <= max_abbreviations_bytes) continue;
         result.checked_bytes = result.units[index].start;
         result.units.resize(index);
+        result.beyond_limits = true;
         break;
     }
     return result;

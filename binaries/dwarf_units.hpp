@@ -16,6 +16,7 @@ struct DwarfUnit {
 
 struct DwarfUnits {
     std::vector<DwarfUnit> units;     // ascending, one after the other from 0
+    bool beyond_limits = false;       // there are more, too many or too large ones
     std::uint64_t checked_bytes = 0;  // of .debug_info, from its start
 };
 

@@ -29,13 +29,14 @@ Status read_exactly(int fd, char* into, std::uint64_t size, std::uint64_t offset
 }
 
 // Why these first bytes are not those of a file that can be read here; empty where they are.
-std::string refusal(std::string_view head) {
+std::string refusal(std::string_view head, ElfKinds kinds) {
     if (head.starts_with("#!"))
         return "is a script; name the program that interprets it, or mark the event with the library's markers";
     if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG)) return "is not a program or library (ELF)";
     if (head[EI_CLASS] != ELFCLASS64) return "is a 32-bit program; only 64-bit programs can be watched";
     if (head[EI_DATA] != ELFDATA2LSB) return "is a big-endian program; only little-endian programs can be watched";
     const auto type = number_at<Elf64_Ehdr>(head, 0).e_type;
+    if (type == ET_REL && kinds == ElfKinds::AlsoObjects) return {};
     if (type == ET_REL) return "is an object file; name the program or library that it was linked into";
     if (type == ET_CORE) return "is a core dump; name the program that wrote it";
     if (type != ET_EXEC && type != ET_DYN) return "is an ELF file of unknown type " + std::to_string(type);
@@ -76,7 +77,7 @@ Error ElfImage::damaged(std::string_view what) const {
     return make_error(ErrorKind::Invalid, name_ + ": damaged ELF file: " + std::string(what));
 }
 
-Result<ElfImage> ElfImage::from_file(UniqueFd fd, std::string name) {
+Result<ElfImage> ElfImage::from_file(UniqueFd fd, std::string name, ElfKinds kinds) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(name);
     if (S_ISDIR(facts.st_mode)) return make_error(ErrorKind::Invalid, name + ": is a folder, not a program");
@@ -85,7 +86,7 @@ Result<ElfImage> ElfImage::from_file(UniqueFd fd, std::string name) {
     image.fd_ = std::move(fd);
     image.name_ = std::move(name);
     image.size_bytes_ = static_cast<std::uint64_t>(facts.st_size);
-    return parse(std::move(image));
+    return parse(std::move(image), kinds);
 }
 
 Result<ElfImage> ElfImage::from_bytes(std::string bytes, std::string name) {
@@ -93,20 +94,21 @@ Result<ElfImage> ElfImage::from_bytes(std::string bytes, std::string name) {
     image.name_ = std::move(name);
     image.size_bytes_ = bytes.size();
     image.bytes_ = std::move(bytes);
-    return parse(std::move(image));
+    return parse(std::move(image), ElfKinds::Programs);
 }
 
-Result<ElfImage> ElfImage::parse(ElfImage image) {
+Result<ElfImage> ElfImage::parse(ElfImage image, ElfKinds kinds) {
     if (image.size_bytes_ > kMaxFileBytes)
         return make_error(ErrorKind::TooLarge, image.name_ + ": has " + std::to_string(image.size_bytes_) +
                                                    " bytes; at most 4 GiB are read");
-    TRY(image.parse_header());
+    TRY(image.parse_header(kinds));
     return image;
 }
 
-Status ElfImage::parse_header() {
+Status ElfImage::parse_header(ElfKinds kinds) {
     TRY_ASSIGN(const std::string head, read(0, std::min<std::uint64_t>(sizeof(Elf64_Ehdr), size_bytes_), 64));
-    if (const std::string why = refusal(head); !why.empty()) return make_error(ErrorKind::Invalid, name_ + ": " + why);
+    if (const std::string why = refusal(head, kinds); !why.empty())
+        return make_error(ErrorKind::Invalid, name_ + ": " + why);
     const auto header = number_at<Elf64_Ehdr>(head, 0);
     machine_ = header.e_machine;
     std::uint64_t section_count = header.e_shnum;

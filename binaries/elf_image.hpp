@@ -51,12 +51,15 @@ struct ElfNote {
 template <typename Visit>
 bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit);
 
+// Object files (ET_REL) are what dwz's common debug files look like.
+enum class ElfKinds { Programs, AlsoObjects };
+
 // A 64-bit little-endian program, library or separate debug file. Reads with pread, never by mapping: a file
 // that shrinks meanwhile gives an error, not SIGBUS. Not for several threads at once.
 class ElfImage {
   public:
     // Takes the file. `name` is used in errors. ErrorKind::Invalid, TooLarge, System.
-    [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name);
+    [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name, ElfKinds kinds = ElfKinds::Programs);
     // The same of bytes in memory (an ELF file inside another).
     [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
 
@@ -75,8 +78,8 @@ class ElfImage {
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
   private:
-    [[nodiscard]] static Result<ElfImage> parse(ElfImage image);
-    [[nodiscard]] Status parse_header();
+    [[nodiscard]] static Result<ElfImage> parse(ElfImage image, ElfKinds kinds);
+    [[nodiscard]] Status parse_header(ElfKinds kinds);
     [[nodiscard]] Status parse_segments(std::uint64_t offset, std::uint64_t count);
     [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
     [[nodiscard]] Error damaged(std::string_view what) const;

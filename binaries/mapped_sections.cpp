@@ -72,7 +72,7 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
     TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
     UniqueFd second(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!second.valid()) return system_error(path.string());
-    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(second), path.string()));
+    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(second), path.string(), ElfKinds::AlsoObjects));
     const auto file_bytes = static_cast<std::uint64_t>(std::max<off_t>(::lseek(fd.get(), 0, SEEK_END), 0));
     if (file_bytes > limits.file_bytes)
         return make_error(ErrorKind::TooLarge, path.string() + ": has " + megabytes(file_bytes) + "; at most " +

@@ -221,9 +221,9 @@ std::vector<SourceFrame> SourceLines::State::frames_in(Unit& unit, std::uint64_t
         unit.scanned = function;
     }
     std::vector<SourceFrame> frames;
-    const auto place = unit.lines.find(address).value_or(LineTable::Place{});
-    std::string file = place.line == 0 ? std::string{} : unit.lines.file_name(place.file);
-    std::uint32_t line = place.line;
+    const auto place = unit.lines.find(address);
+    std::string file = place ? unit.lines.file_name(place->file) : std::string{};
+    std::uint32_t line = place ? place->line : 0;
     for (const std::uint64_t call : unit.inlined.find(address)) {
         auto entry = entry_at(call);
         if (!entry) return frames;

@@ -16,7 +16,7 @@ struct SourceFrame {
     // with its namespaces and classes alone. Empty: not known; the symbol table may know the outermost frame's.
     std::string function;
     std::string file;        // as the compiler was given it, with its directory; empty: not known
-    std::uint32_t line = 0;  // 0: not known
+    std::uint32_t line = 0;  // 0: not known, or code that the compiler made by itself
 };
 
 // What a look at debug information may cost. What is beyond it stays unnamed, and that is counted by the caller.
