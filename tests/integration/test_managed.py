@@ -98,7 +98,8 @@ def check_planted(stacks, inner, outer):
 
 
 def js(name):
-    return rf"\w+:[*^~]{name} .*busy\.js:\d+:\d+"
+    # Node 18: "LazyCompile:*name /busy.js:4", node 20: "JS:*name /busy.js:4:22".
+    return rf"\w+:[*^~]{name} .*busy\.js(?::\d+)+"
 
 
 def check_node(stacks):
