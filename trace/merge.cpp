@@ -113,7 +113,7 @@ Status Merger::load() {
     TRY(load_kernel_log());
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
-    name_run_time_code(stacks_, directory_, session_.started_ns);
+    file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
     symbolize(stacks_, modules_, options_.symbols);
     stacks_.finish();
     return success();
