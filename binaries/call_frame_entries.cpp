@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint32_t kExtendedLength = 0xffffffff;
 constexpr std::uint8_t kPointerOmitted = 0xff;
 constexpr std::uint8_t kPointerFormMask = 0x0f;
+// Linkers merge equal ones: large programs have dozens. Beyond this they would only fill memory.
+constexpr std::size_t kMaxCies = 65'536;
 
 // The frame of an entry: where it lies, and whether it is a CIE.
 struct EntryHeader {
@@ -27,10 +29,15 @@ class SectionReader {
 
     void read() {
         // CIEs first: in .debug_frame they may come after the functions that refer to them.
-        for_each_entry([this](const EntryHeader& header) {
-            if (!header.is_cie) return;
-            if (!add_cie(header)) entries_.damaged = true;
+        std::size_t functions = 0;
+        for_each_entry([&](const EntryHeader& header) {
+            if (!header.is_cie) {
+                ++functions;
+            } else if (!add_cie(header)) {
+                entries_.damaged = true;
+            }
         });
+        entries_.functions.reserve(entries_.functions.size() + functions);
         for_each_entry([this](const EntryHeader& header) {
             if (header.is_cie) return;
             if (!add_function(header)) entries_.damaged = true;
@@ -122,6 +129,7 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
 }
 
 bool SectionReader::add_cie(const EntryHeader& header) {
+    if (entries_.cies.size() - first_cie_ >= kMaxCies) return false;
     ByteCursor cursor = cursor_of(header);
     CallFrameCie cie;
     cie.offset = header.offset;
