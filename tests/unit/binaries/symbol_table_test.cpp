@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "binaries/program_file.hpp"
-#include "tests/unit/binaries/support.hpp"
+#include "tests/unit/binaries/debug_support.hpp"
 
 namespace lagtrap::binaries::test {
 namespace {
@@ -70,6 +70,69 @@ TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
     ASSERT_TRUE(table);
     ASSERT_TRUE(table->find(hidden));
     EXPECT_EQ(table->find(hidden)->name, "hidden_helper(int)");
+}
+
+TEST(SymbolTable, UsesTheDebugFileOfADebugLink) {
+    const TemporaryFolder folder;
+    const SplitProgram split(kStoreFolder / "libstore.so", folder.path(), true);
+    const auto hidden = offset_of(kStoreFolder / "libstore.so", "_ZL13hidden_helperi");
+    auto table = SymbolTable::of_file(split.program);
+    ASSERT_TRUE(table) << table.error().message;
+    ASSERT_TRUE(table->find(hidden));
+    EXPECT_EQ(table->find(hidden)->name, "hidden_helper(int)");
+    std::filesystem::remove(split.debug_file);
+    EXPECT_FALSE(SymbolTable::of_file(split.program)->find(hidden));
+}
+
+TEST(SymbolTable, OfADebugFileAloneHasTheSameNamesAtTheSameOffsets) {
+    const TemporaryFolder folder;
+    for (const char* name : {"gcc_dwarf5", "gcc_no_pie"}) {
+        const SplitProgram split(inlines(name), folder.path(), false);
+        const auto file = ProgramFile::open(inlines(name));
+        const auto whole = SymbolTable::of_file(inlines(name));
+        ASSERT_TRUE(whole);
+        const auto addresses = planted_addresses(inlines(name));
+        ASSERT_FALSE(addresses.empty());
+        const std::uint64_t bias = addresses.front() - file->file_offset_of(addresses.front()).value_or(0);
+        const auto alone = SymbolTable::of_debug_file(split.debug_file, bias);
+        ASSERT_TRUE(alone) << alone.error().message;
+        for (const auto address : addresses) {
+            const auto hit = alone->find(address - bias);
+            ASSERT_TRUE(hit);
+            EXPECT_EQ(hit->name, whole->find(address - bias)->name);
+            EXPECT_EQ(hit->offset, whole->find(address - bias)->offset);
+        }
+        EXPECT_FALSE(alone->find(0));
+    }
+}
+
+TEST(SymbolTable, RefusesTablesBeyondTheLimitWhileItReads) {
+    const auto path = kStoreFolder / "libstore.so";
+    const auto table = SymbolTable::of_file(path);
+    ASSERT_TRUE(table);
+    EXPECT_GT(table->memory_bytes(), 100U);
+    std::uint64_t enough = 0;
+    for (std::uint64_t limit : {0, 100, 1'000, 100'000}) {
+        const auto limited = SymbolTable::of_file(path, {}, limit);
+        if (limited) {
+            enough = enough == 0 ? limit : enough;
+            EXPECT_LE(limited->memory_bytes(), limit);
+        } else {
+            EXPECT_EQ(enough, 0U);
+            EXPECT_EQ(limited.error().kind, ErrorKind::TooLarge);
+            EXPECT_THAT(limited.error().message, HasSubstr("libstore.so"));
+        }
+    }
+    EXPECT_EQ(enough, 100'000U);
+    // In .gnu_debugdata, and in a debug file, as well.
+    const TemporaryFolder folder;
+    const SplitProgram split(path, folder.path(), true);
+    const auto stripped_needs = SymbolTable::of_file(kStoreFolder / "libstore.stripped.so")->memory_bytes();
+    for (const auto& program : {kStoreFolder / "libstore.mini.so", split.program}) {
+        const auto limited = SymbolTable::of_file(program, {}, 4 * stripped_needs);
+        ASSERT_FALSE(limited) << program;
+        EXPECT_EQ(limited.error().kind, ErrorKind::TooLarge) << limited.error().message;
+    }
 }
 
 TEST(SymbolTable, ReadsKernelSymbols) {
