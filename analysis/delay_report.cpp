@@ -154,6 +154,53 @@ MachineReport report_machine(const Recording& recording) {
     return machine;
 }
 
+namespace {
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+    return ratio(static_cast<double>(part), static_cast<double>(whole));
+}
+
+std::optional<double> complete_of(const trace::StackWalks& walks) {
+    if (walks.stacks == 0) return std::nullopt;
+    return ratio(walks.complete, walks.stacks);
+}
+
+void add_stacks(const trace::StackQuality& stacks, QualityReport& quality) {
+    quality.stacks_complete = ratio(stacks.user_stacks_complete, stacks.user_stacks);
+    quality.on_cpu_complete = complete_of(stacks.on_cpu);
+    quality.off_cpu_complete = complete_of(stacks.off_cpu);
+    quality.by_frame_pointers = ratio(stacks.on_cpu.by_frame_pointers, stacks.user_stacks_complete) +
+                                ratio(stacks.off_cpu.by_frame_pointers, stacks.user_stacks_complete);
+    for (const trace::StackStop& stop : stacks.stops)
+        quality.stops.push_back({stop.module, stop.reason, ratio(stop.count(), stacks.user_stacks)});
+    keep_first(quality.stops, 20);
+    quality.other_stops = ratio(stacks.other_stops.count(), stacks.user_stacks);
+    quality.frames_named = ratio(stacks.frames_named, stacks.frames);
+    quality.frames_located = ratio(stacks.frames_located, stacks.frames);
+    quality.naming = stacks.naming;
+}
+
+}  // namespace
+
+std::string stop_reason_in_words(const std::string& reason) {
+    static const std::map<std::string, std::string> words{{"unknown", "reason not known"},
+                                                          {"too-deep", "too deep"},
+                                                          {"bad-address", "unreadable memory"},
+                                                          {"no-process", "new process"},
+                                                          {"no-mapping", "no mapping"},
+                                                          {"no-table", "no unwind table yet"},
+                                                          {"out-of-budget", "no room for its unwind table"},
+                                                          {"gap", "no unwind information"},
+                                                          {"unsupported", "unwind information not understood"},
+                                                          {"no-progress", "damaged frames"},
+                                                          {"32-bit", "32-bit code"},
+                                                          {"lost", "stack lost"}};
+    const auto found = words.find(reason);
+    return found != words.end() ? found->second : reason;
+}
+
 QualityReport report_quality(const Recording& recording) {
     const trace::SessionQuality& counts = recording.system.quality;
     const trace::StackQuality& stacks = recording.system.stacks;
@@ -170,11 +217,9 @@ QualityReport report_quality(const Recording& recording) {
     add_loss("stacks", counts.stacks_lost);
     add_loss("runs", counts.runs_lost);
     add_loss("process changes", counts.task_changes_lost);
+    add_loss("files of run-time code", counts.code_files_lost);
     add_loss("unreadable records", recording.unreadable);
-    const auto ratio = [](double part, double whole) { return whole > 0 ? part / whole : 0.0; };
-    quality.stacks_complete =
-        ratio(static_cast<double>(stacks.user_stacks_complete), static_cast<double>(stacks.user_stacks));
-    quality.frames_named = ratio(static_cast<double>(stacks.frames_named), static_cast<double>(stacks.frames));
+    add_stacks(stacks, quality);
     quality.own_cost = ratio(static_cast<double>(counts.bpf_run_time_ns) + static_cast<double>(counts.daemon_cpu_ns),
                              static_cast<double>(recording.end_ns - recording.begin_ns) * recording.cpu_count);
     return quality;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,15 +80,33 @@ struct LossCount {
     std::uint64_t count = 0;
 };
 
+// A reason for which stacks are not complete, and whose code it was in.
+struct StopReport {
+    std::string module;  // path; empty where no module is to blame
+    std::string reason;  // as the system file has it
+    double share = 0;    // of all user stacks, 0 to 1
+};
+
 struct QualityReport {
     std::uint64_t samples = 0;
     std::vector<LossCount> lost;  // only what was
     bool partial = false;
     bool truncated_by_size = false;
-    double stacks_complete = 0;  // share of user stacks known to reach the thread's first frame, 0 to 1
-    double frames_named = 0;     // share, 0 to 1
-    double own_cost = 0;         // daemon and BPF programs, as share of all CPUs
+    // Shares, 0 to 1, of user stacks that are known to reach the thread's first frame. Each use of a stack counts.
+    double stacks_complete = 0;
+    std::optional<double> on_cpu_complete;   // of samples; nothing where there were none, or where it is not known
+    std::optional<double> off_cpu_complete;  // of waits
+    double by_frame_pointers = 0;            // share of the complete ones that needed frame pointers
+    std::vector<StopReport> stops;           // most frequent first; at most 20
+    double other_stops = 0;                  // share of the rest
+    double frames_named = 0;                 // share of all frames, 0 to 1
+    double frames_located = 0;               // with a source line
+    trace::NamingQuality naming;
+    double own_cost = 0;  // daemon and BPF programs, as share of all CPUs
 };
+
+// "no unwind table" for "no-table": what ended a walk, in words. What is not known stays as it is.
+[[nodiscard]] std::string stop_reason_in_words(const std::string& reason);
 
 [[nodiscard]] QualityReport report_quality(const Recording& recording);
 

@@ -4,6 +4,7 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/module_symbols.hpp"
 #include "analysis/trace_fields.hpp"
 #include "core/text.hpp"
 
@@ -12,16 +13,9 @@ namespace lagtrap::analysis {
 namespace {
 
 constexpr std::string_view kernel_path = "[kernel.kallsyms]";
-constexpr std::size_t name_length_limit = 16 * 1024;  // a C++ name of a template can be long; more is no name
 constexpr std::uint32_t stack_depth_limit = 4096;
 
 std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
-
-std::string module_label(std::string_view path) {
-    if (path.empty() || path == "[unknown]") return "[unknown]";
-    if (path.front() == '[') return std::string(path);
-    return "[" + std::string(path.substr(path.rfind('/') + 1)) + "]";
-}
 
 }  // namespace
 
@@ -44,6 +38,8 @@ void Interning::add(protozero::data_view interned_data, RawTrace& trace) {
             case fields::interned::annotation_strings: add_name(reader.get_view(), annotation_strings_, trace); break;
             case fields::interned::function_names: add_name(reader.get_view(), functions_, trace); break;
             case fields::interned::mapping_paths: add_name(reader.get_view(), paths_, trace); break;
+            case fields::interned::source_paths: add_name(reader.get_view(), sources_, trace); break;
+            case fields::interned::build_ids: add_build_id(reader.get_view(), trace); break;
             case fields::interned::mappings: mappings.push_back(reader.get_view()); break;
             case fields::interned::frames: frames.push_back(reader.get_view()); break;
             case fields::interned::callstacks: stacks.push_back(reader.get_view()); break;
@@ -69,8 +65,24 @@ void Interning::add_name(protozero::data_view message, Ids& ids, RawTrace& trace
     ids[id] = trace.intern(printable(text.substr(0, name_length_limit)));
 }
 
+void Interning::add_build_id(protozero::data_view message, RawTrace& trace) {
+    std::uint64_t id = 0;
+    std::string_view bytes;
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::interned_string::iid: id = reader.get_uint64(); break;
+            case fields::interned_string::text: bytes = view_of(reader.get_view()); break;
+            default: reader.skip();
+        }
+    }
+    build_ids_[id] = trace.intern(build_id_text(bytes));
+}
+
 void Interning::add_mapping(protozero::data_view message, RawTrace& trace) {
     std::uint64_t id = 0;
+    std::uint64_t build_id = 0;
+    std::uint64_t load_bias = 0;
     std::string path;
     const auto add_part = [&](std::uint64_t path_id) {
         const auto part = find(paths_, path_id);
@@ -85,6 +97,8 @@ void Interning::add_mapping(protozero::data_view message, RawTrace& trace) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case fields::mapping::iid: id = reader.get_uint64(); break;
+            case fields::mapping::build_id: build_id = reader.get_uint64(); break;
+            case fields::mapping::load_bias: load_bias = reader.get_uint64(); break;
             case fields::mapping::path_ids: add_part(reader.get_uint64()); break;
             case fields::mapping::path_ids_packed:
                 for (const std::uint64_t part : reader.get_packed_uint64()) add_part(part);
@@ -92,13 +106,14 @@ void Interning::add_mapping(protozero::data_view message, RawTrace& trace) {
             default: reader.skip();
         }
     }
-    mappings_[id] = trace.intern(path);
+    mappings_[id] = {trace.intern(path), find(build_ids_, build_id).value_or(0), load_bias};
 }
 
 void Interning::add_frame(protozero::data_view message, RawTrace& trace) {
     std::uint64_t id = 0;
     std::uint64_t function = 0;
     std::uint64_t mapping = 0;
+    std::uint64_t source = 0;
     Frame frame;
     protozero::pbf_reader reader(message);
     while (reader.next()) {
@@ -107,10 +122,18 @@ void Interning::add_frame(protozero::data_view message, RawTrace& trace) {
             case fields::frame::function_name_id: function = reader.get_uint64(); break;
             case fields::frame::mapping_id: mapping = reader.get_uint64(); break;
             case fields::frame::offset: frame.offset = reader.get_uint64(); break;
+            case fields::frame::source_path_id: source = reader.get_uint64(); break;
+            case fields::frame::line: frame.line = reader.get_uint32(); break;
             default: reader.skip();
         }
     }
-    frame.module = find(mappings_, mapping).value_or(0);
+    if (const auto known = mappings_.find(mapping); known != mappings_.end()) {
+        frame.module = known->second.path;
+        frame.build_id = known->second.build_id;
+        frame.load_bias = known->second.load_bias;
+    }
+    frame.source = find(sources_, source).value_or(0);
+    if (frame.source == 0) frame.line = 0;
     frame.label = find(functions_, function).value_or(0);
     frame.named = frame.label != 0;
     frame.kernel = trace.names[frame.module] == kernel_path;

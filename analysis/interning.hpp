@@ -34,12 +34,19 @@ class Interning {
     using Ids = std::unordered_map<std::uint64_t, std::uint32_t>;
     static std::optional<std::uint32_t> find(const Ids& ids, std::uint64_t id);
     void add_name(protozero::data_view message, Ids& ids, RawTrace& trace);
+    void add_build_id(protozero::data_view message, RawTrace& trace);
     void add_mapping(protozero::data_view message, RawTrace& trace);
     void add_frame(protozero::data_view message, RawTrace& trace);
     void add_stack(protozero::data_view message, RawTrace& trace);
 
     Ids categories_, event_names_, annotation_names_, annotation_strings_;
-    Ids functions_, paths_, mappings_, frames_, stacks_;
+    Ids functions_, paths_, sources_, build_ids_, frames_, stacks_;
+    struct Mapping {
+        NameId path = 0;
+        NameId build_id = 0;
+        std::uint64_t load_bias = 0;
+    };
+    std::unordered_map<std::uint64_t, Mapping> mappings_;
 };
 
 }  // namespace lagtrap::analysis

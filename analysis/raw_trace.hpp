@@ -1,6 +1,7 @@
 // What the decoder makes of a merged trace before it is sorted by thread. Used inside analysis/ alone.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -48,6 +49,21 @@ struct RawThread {
     std::uint64_t first_seen_ns = UINT64_MAX;
 };
 
+// A place as ModuleSymbols packets name it.
+struct CodePlace {
+    NameId module = 0;
+    NameId build_id = 0;
+    std::uint64_t offset = 0;
+    auto operator<=>(const CodePlace&) const = default;
+};
+
+// Names for a place that were found after the recording, innermost function first.
+struct LaterSymbol {
+    NameId function = 0;
+    NameId source = 0;
+    std::uint32_t line = 0;
+};
+
 struct RawTrace {
     // The parts that the recording takes over as they are.
     std::vector<std::string> names{""};
@@ -62,6 +78,7 @@ struct RawTrace {
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid
+    std::map<CodePlace, std::vector<LaterSymbol>> later_symbols;
     std::uint64_t unreadable = 0;
     std::uint64_t records = 0;
     std::uint64_t name_bytes = 0;

@@ -84,6 +84,10 @@ void make_printable(trace::SystemFile& system) {
                               &system.trigger_reason, &system.trigger_event}) {
         *text = printable(*text);
     }
+    for (trace::StackStop& stop : system.stacks.stops) {
+        stop.module = printable(stop.module);
+        stop.reason = printable(stop.reason);
+    }
     for (trace::Delay& delay : system.delays) {
         for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
                                   &delay.program_version}) {

@@ -18,11 +18,16 @@ namespace lagtrap::analysis {
 using NameId = std::uint32_t;   // index into Recording::names; 0 is the empty name
 using StackId = std::uint32_t;  // index into Recording::stacks; 0 is the empty stack
 
-// A place in a program. `label` is its function's name or, where that is unknown, "[FILE]" after its module.
+// A function at a place in a program; functions inlined there are frames of their own. `label` is its name or, where that
+// is unknown, "[FILE]" after its module.
 struct Frame {
     NameId label = 0;
-    NameId module = 0;         // path of the file
-    std::uint64_t offset = 0;  // of the place within the module
+    NameId module = 0;            // path of the file
+    NameId build_id = 0;          // of the file, hexadecimal
+    NameId source = 0;            // path of the source file; 0: not known
+    std::uint32_t line = 0;       // in it; 0: not known
+    std::uint64_t offset = 0;     // of the place within the module, as linked
+    std::uint64_t load_bias = 0;  // `offset` minus this is the offset within the file
     bool kernel = false;
     bool named = false;
 };

@@ -31,7 +31,8 @@ struct FunctionSum {
     FunctionTime time;
     double depth_weight = 0;
     std::map<std::string, std::uint64_t> reasons;
-    StackId counted_for = 0;  // so that recursion counts once per stack
+    std::map<std::pair<NameId, std::uint32_t>, std::uint64_t> lines;  // source file and line
+    StackId counted_for = 0;                                          // so that recursion counts once per stack
 };
 
 // Where a thread was seen, and how long it had run until then.
@@ -62,7 +63,14 @@ struct Path {
     }
 };
 
-void finish(FunctionSum& sum) {
+void finish(const Recording& recording, FunctionSum& sum) {
+    std::uint64_t most_ns = 0;
+    for (const auto& [place, time_ns] : sum.lines) {
+        if (time_ns <= most_ns) continue;
+        most_ns = time_ns;
+        sum.time.source = recording.name(place.first);
+        sum.time.line = place.second;
+    }
     const std::uint64_t total = sum.time.total_ns();
     if (total > 0) sum.time.depth = sum.depth_weight / static_cast<double>(total);
     std::uint64_t longest = 0;
@@ -146,6 +154,7 @@ std::vector<FunctionTime> StackTimes::functions(const Recording& recording) cons
             sum.time.on_cpu_ns += time.on_cpu_ns;
             sum.time.blocked_ns += time.blocked_ns;
             sum.time.waiting_ns += time.waiting_ns;
+            if (frame.source != 0) sum.lines[{frame.source, frame.line}] += time.total_ns();
             sum.depth_weight += static_cast<double>(time.total_ns()) * static_cast<double>(depth);
             if (time.blocked_ns > 0) sum.reasons[reason] += time.blocked_ns;
         }
@@ -155,7 +164,7 @@ std::vector<FunctionTime> StackTimes::functions(const Recording& recording) cons
         sum.time.name = recording.name(label);
         const bool plumbing = sum.time.kernel ? is_kernel_plumbing(sum.time.name) : is_thread_start(sum.time.name);
         if (plumbing || sum.time.total_ns() == 0) continue;
-        finish(sum);
+        finish(recording, sum);
         functions.push_back(std::move(sum.time));
     }
     sort_functions(functions, whole_ns);

@@ -15,6 +15,8 @@ namespace lagtrap::analysis {
 struct FunctionTime {
     std::string name;  // or "[FILE]" for all unnamed places of a file
     std::string module;
+    std::string source;      // path of the source file where most of the time went; empty: not known
+    std::uint32_t line = 0;  // in it, of the function's own code or of the call in it; 0: not known
     bool kernel = false;
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t blocked_ns = 0;

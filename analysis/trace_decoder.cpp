@@ -4,6 +4,7 @@
 #include <protozero/pbf_reader.hpp>
 
 #include "analysis/interning.hpp"
+#include "analysis/module_symbols.hpp"
 #include "analysis/raw_trace.hpp"
 #include "analysis/run_decoder.hpp"
 #include "analysis/trace_fields.hpp"
@@ -80,6 +81,7 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::process_tree:
             case fields::packet::track_event:
             case fields::packet::track_descriptor:
+            case fields::packet::module_symbols:
             case fields::packet::perf_sample: {
                 const std::uint32_t field = reader.tag_and_type();
                 packet.parts.emplace_back(field, reader.get_view());
@@ -108,6 +110,7 @@ void TraceDecoder::take_packet(const Packet& packet) {
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
                 break;
             case fields::packet::track_descriptor: take_track(message, packet.at_ns); break;
+            case fields::packet::module_symbols: add_module_symbols(message, trace_); break;
             default: take_sample(message, packet.at_ns, sequence);
         }
     }
@@ -360,14 +363,16 @@ Result<RawTrace> TraceDecoder::decode(std::string_view trace) {
             }
             ++packets;
             take_packet(split_packet(reader.get_view()));
-            if (trace_.too_large()) {
-                return make_error(ErrorKind::TooLarge,
-                                  "the trace holds more than 128 M records or 1 GiB of names; nothing was kept of it");
-            }
+            if (trace_.too_large()) break;
         }
     } catch (const protozero::exception& problem) {
         return make_error(ErrorKind::Invalid,
                           "the trace is damaged in packet " + std::to_string(packets) + ": " + problem.what());
+    }
+    if (!trace_.too_large()) apply_module_symbols(trace_);
+    if (trace_.too_large()) {
+        return make_error(ErrorKind::TooLarge,
+                          "the trace holds more than 128 M records or 1 GiB of names; nothing was kept of it");
     }
     runs_.finish(trace_);
     return std::move(trace_);

@@ -30,6 +30,7 @@ constexpr std::uint32_t interned_data = bytes(12);
 constexpr std::uint32_t sequence_flags = varint(13);
 constexpr std::uint32_t defaults = bytes(59);
 constexpr std::uint32_t track_descriptor = bytes(60);
+constexpr std::uint32_t module_symbols = bytes(61);
 constexpr std::uint32_t perf_sample = bytes(66);
 constexpr std::uint64_t incremental_state_cleared = 1;  // a bit of sequence_flags
 }  // namespace packet
@@ -51,7 +52,9 @@ constexpr std::uint32_t annotation_names = bytes(3);
 constexpr std::uint32_t function_names = bytes(5);
 constexpr std::uint32_t frames = bytes(6);
 constexpr std::uint32_t callstacks = bytes(7);
+constexpr std::uint32_t build_ids = bytes(16);
 constexpr std::uint32_t mapping_paths = bytes(17);
+constexpr std::uint32_t source_paths = bytes(18);
 constexpr std::uint32_t mappings = bytes(19);
 constexpr std::uint32_t annotation_strings = bytes(29);
 }  // namespace interned
@@ -63,6 +66,8 @@ constexpr std::uint32_t text = bytes(2);
 
 namespace mapping {
 constexpr std::uint32_t iid = varint(1);
+constexpr std::uint32_t build_id = varint(2);
+constexpr std::uint32_t load_bias = varint(6);
 constexpr std::uint32_t path_ids = varint(7);
 constexpr std::uint32_t path_ids_packed = bytes(7);
 }  // namespace mapping
@@ -72,7 +77,24 @@ constexpr std::uint32_t iid = varint(1);
 constexpr std::uint32_t function_name_id = varint(2);
 constexpr std::uint32_t mapping_id = varint(3);
 constexpr std::uint32_t offset = varint(4);
+constexpr std::uint32_t source_path_id = varint(5);
+constexpr std::uint32_t line = varint(6);
 }  // namespace frame
+
+namespace module_symbols {
+constexpr std::uint32_t path = bytes(1);
+constexpr std::uint32_t build_id = bytes(2);
+constexpr std::uint32_t address_symbols = bytes(3);
+namespace of_address {
+constexpr std::uint32_t address = varint(1);
+constexpr std::uint32_t lines = bytes(2);
+}  // namespace of_address
+namespace of_line {
+constexpr std::uint32_t function = bytes(1);
+constexpr std::uint32_t source = bytes(2);
+constexpr std::uint32_t line = varint(3);
+}  // namespace of_line
+}  // namespace module_symbols
 
 namespace callstack {
 constexpr std::uint32_t iid = varint(1);

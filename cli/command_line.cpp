@@ -21,6 +21,7 @@ struct Choice {
     MarkerOptions markers;
     ReportOptions report;
     ExportOptions exports;
+    SymbolizeOptions symbolize;
     UploadOptions upload;
     std::optional<std::size_t> delay;
     std::string format = "folded";
@@ -71,6 +72,26 @@ void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool, 
     sub.add_option("--delay", delay, "Number of a delay, as the report counts them");
 }
 
+void add_symbolize(CLI::App& app, Choice& choice) {
+    CLI::App* sub = app.add_subcommand("symbolize", "Find names and source lines that a recording lacks");
+    SymbolizeOptions& options = choice.symbolize;
+    options.spool = default_spool;
+    sub->add_option("bundle", options.bundle,
+                    "A bundle, a merged trace, or the beginning of a session's id; default: the newest in the spool");
+    sub->add_option("--spool", options.spool, "Where bundles are looked up")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    sub->add_option("-o,--output", options.output, "Bundle to write, or a folder; default: the current folder");
+    sub->add_option("--debug-dir", options.debug_folders,
+                    "A folder of debug files or programs, searched before /usr/lib/debug; may be given several times")
+        ->allow_extra_args(false);
+    sub->add_flag("--debuginfod", options.debuginfod, "Ask the servers that DEBUGINFOD_URLS names, too");
+    sub->add_flag("--json", options.json, "Print JSON");
+    sub->callback([&choice] {
+        choice.run = [&choice](Console& console) { return symbolize_bundle(choice.symbolize, console); };
+    });
+}
+
 void add_recordings(CLI::App& app, Choice& choice) {
     CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording");
     add_bundle_options(*report, choice.report.bundle, choice.report.spool, choice.delay);
@@ -115,6 +136,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_control(app, choice);
     add_settings(app, choice);
     add_recordings(app, choice);
+    add_symbolize(app, choice);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {

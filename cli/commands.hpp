@@ -55,6 +55,17 @@ struct ExportOptions {
 };
 int export_recording(const ExportOptions& options, Console& console);
 
+struct SymbolizeOptions {
+    std::string bundle;
+    std::string spool;
+    std::string output;                      // a file or a folder; empty: the current folder
+    std::vector<std::string> debug_folders;  // searched before /usr/lib/debug
+    bool debuginfod = false;                 // ask the servers of $DEBUGINFOD_URLS
+    bool json = false;
+};
+// Writes a bundle with the names that this machine's files, the folders and the servers have for the recording.
+int symbolize_bundle(const SymbolizeOptions& options, Console& console);
+
 struct UploadOptions {
     std::vector<std::string> bundles;  // empty: all that wait in the spool
     std::string settings;

@@ -47,6 +47,8 @@ array functions_json(const std::vector<FunctionTime>& functions, std::uint64_t w
     for (const FunctionTime& function : functions) {
         list.push_back(object{{"name", function.name},
                               {"module", function.module},
+                              {"source", function.source},
+                              {"line", function.line},
                               {"share", ratio(function.total_ns(), whole_ns)},
                               {"share_of_delay", ratio(function.total_ns(), wall_ns)},
                               {"on_cpu_ns", function.on_cpu_ns},
@@ -156,12 +158,32 @@ object quality_json(const Recording& recording) {
     const analysis::QualityReport quality = analysis::report_quality(recording);
     object lost;
     for (const auto& loss : quality.lost) lost[loss.what] = loss.count;
+    array stops;
+    for (const auto& stop : quality.stops)
+        stops.push_back(object{{"module", stop.module}, {"reason", stop.reason}, {"share", stop.share}});
+    const auto share_or_null = [](const std::optional<double>& share) {
+        return share ? boost::json::value(*share) : boost::json::value(nullptr);
+    };
+    const trace::NamingQuality& naming = quality.naming;
+    object names{{"modules", naming.modules},
+                 {"modules_gone", naming.modules_gone},
+                 {"modules_damaged", naming.modules_damaged},
+                 {"modules_left_out", naming.modules_left_out},
+                 {"places_left_out", naming.places_left_out},
+                 {"lines_left_out", naming.lines_left_out}};
     return {{"samples", quality.samples},
             {"lost", std::move(lost)},
             {"partial", quality.partial},
             {"truncated_by_size", quality.truncated_by_size},
             {"stacks_complete", quality.stacks_complete},
+            {"on_cpu_stacks_complete", share_or_null(quality.on_cpu_complete)},
+            {"off_cpu_stacks_complete", share_or_null(quality.off_cpu_complete)},
+            {"complete_by_frame_pointers", quality.by_frame_pointers},
+            {"stops", std::move(stops)},
+            {"other_stops", quality.other_stops},
             {"frames_named", quality.frames_named},
+            {"frames_located", quality.frames_located},
+            {"names", std::move(names)},
             {"own_cost", quality.own_cost}};
 }
 

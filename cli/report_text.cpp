@@ -139,16 +139,36 @@ std::string parts_of(const FunctionTime& function, std::uint64_t whole_ns) {
     return text;
 }
 
+// "planner.c:311"; empty where it is not known.
+std::string short_source(const FunctionTime& function) {
+    if (function.source.empty()) return "";
+    const std::string file = function.source.substr(function.source.rfind('/') + 1);
+    return cut_middle(file, 18) + (function.line > 0 ? ":" + std::to_string(function.line) : "");
+}
+
+// A function's name and, at the right end, where its code is.
+std::string function_cell(const FunctionTime& function, std::size_t width, const Paint& paint) {
+    const std::string source = short_source(function);
+    const std::string name = short_function_name(function.name);
+    if (source.empty()) return pad_right(name, width);
+    return pad_right(name, width - width_of(source) - 1) + " " + paint(Colour::Dim, source);
+}
+
 std::string function_rows(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns, std::size_t count,
-                          std::size_t indent) {
-    std::string text;
-    std::size_t shown = 0;
+                          std::size_t indent, const Paint& paint) {
+    std::vector<const FunctionTime*> shown;
     for (const FunctionTime& function : functions) {
-        const double share = ratio(function.total_ns(), whole_ns);
-        if (share < 0.01 || shown++ == count) break;
-        text += std::string(indent, ' ') + pad_left(percent(share), 5) + "  ";
-        text += pad_right(short_function_name(function.name), 30) + "  ";
-        text += cut_end(parts_of(function, whole_ns), screen_width - 39 - indent) + "\n";
+        if (ratio(function.total_ns(), whole_ns) < 0.01 || shown.size() == count) break;
+        shown.push_back(&function);
+    }
+    const bool with_source =
+        std::any_of(shown.begin(), shown.end(), [](const FunctionTime* function) { return !function->source.empty(); });
+    const std::size_t width = with_source ? 40 : 30;
+    std::string text;
+    for (const FunctionTime* function : shown) {
+        text += std::string(indent, ' ') + pad_left(percent(ratio(function->total_ns(), whole_ns)), 5) + "  ";
+        text += function_cell(*function, width, paint) + "  ";
+        text += cut_end(parts_of(*function, whole_ns), screen_width - width - 9 - indent) + "\n";
     }
     return text;
 }
@@ -160,13 +180,13 @@ std::string functions_part(const DelayReport& report, const Paint& paint) {
     std::string text =
         title(paint, "Functions",
               "with what they call; shares of the " + (all ? std::string("delay") : duration(whole_ns) + " recorded"));
-    const std::string rows = function_rows(report.functions, whole_ns, 7, 2);
+    const std::string rows = function_rows(report.functions, whole_ns, 7, 2, paint);
     text += rows.empty() ? "  no stacks of programs\n" : rows;
     std::vector<FunctionTime> busy;  // what the kernel did itself; waits have their reason above
     for (const FunctionTime& function : report.kernel_functions) {
         if (function.on_cpu_ns * 20 >= whole_ns) busy.push_back(function);
     }
-    const std::string kernel = function_rows(busy, whole_ns, 3, 2);
+    const std::string kernel = function_rows(busy, whole_ns, 3, 2, paint);
     if (!kernel.empty()) text += paint(Colour::Dim, "  in the kernel") + "\n" + kernel;
     return text;
 }
@@ -222,7 +242,7 @@ std::string stacks_part(const DelayReport& report, const Paint& paint) {
     return text.empty() ? "" : title(paint, "Stacks", "innermost last") + text;
 }
 
-std::string waker_rows(const DelayReport& report, const WakerReport& waker) {
+std::string waker_rows(const DelayReport& report, const WakerReport& waker, const Paint& paint) {
     std::string text = "  " + pad_left(percent(report.share(waker.blocked_ns)), 5) + "  ";
     if (waker.interrupt) {
         return text + "a timer or device ended " + counted(waker.count, "wait", "waits") + ": " + waker.reason + "\n";
@@ -240,7 +260,7 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker) {
         if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
     }
     text += "         " + cut_end(meanwhile, 71) + "\n";
-    return text + function_rows(waker.functions, whole_ns, 3, 9);
+    return text + function_rows(waker.functions, whole_ns, 3, 9, paint);
 }
 
 std::string wakers_part(const DelayReport& report, const Paint& paint) {
@@ -248,7 +268,7 @@ std::string wakers_part(const DelayReport& report, const Paint& paint) {
     std::size_t shown = 0;
     for (const WakerReport& waker : report.wakers) {
         if (report.share(waker.blocked_ns) < 0.02 || shown++ == 2) break;
-        text += waker_rows(report, waker);
+        text += waker_rows(report, waker, paint);
     }
     return text.empty() ? "" : title(paint, "Who ended the waits") + text;
 }
@@ -271,6 +291,48 @@ std::string machine_part(const Recording& recording, const Paint& paint) {
     return text;
 }
 
+// "whole stacks 99 % on CPU, 94 % waiting, of which 3 % by frame pointers".
+std::string whole_stacks(const analysis::QualityReport& quality) {
+    std::string text;
+    const auto add = [&](const char* where, const std::optional<double>& share) {
+        if (share) text += (text.empty() ? "whole stacks " : ", ") + percent(*share) + " " + where;
+    };
+    add("on CPU", quality.on_cpu_complete);
+    add("waiting", quality.off_cpu_complete);
+    if (text.empty()) return "whole stacks " + percent(quality.stacks_complete);
+    if (quality.by_frame_pointers > 0) text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
+    return text;
+}
+
+// What stopped the stacks that are not whole.
+std::string stops_row(const analysis::QualityReport& quality) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const auto& stop : quality.stops) {
+        if (shown++ == 3 || stop.share < 0.005) break;
+        text += (text.empty() ? "  others: " : ", ") + percent(stop.share) + " ";
+        const std::string reason = analysis::stop_reason_in_words(stop.reason);
+        const std::string module = cut_middle(stop.module.substr(stop.module.rfind('/') + 1), 20);
+        text += module.empty() ? reason : module + " (" + reason + ")";
+    }
+    return text.empty() ? text : cut_end(text, screen_width) + "\n";
+}
+
+std::string names_rows(const analysis::QualityReport& quality) {
+    std::string text = "  named frames " + percent(quality.frames_named);
+    if (quality.frames_located > 0) text += ", with source lines " + percent(quality.frames_located);
+    text += "; recording cost " + percent(quality.own_cost) + " of the CPUs\n";
+    std::string missing;
+    const auto add = [&](std::uint64_t count, const char* what) {
+        if (count > 0)
+            missing += (missing.empty() ? "  without names: " : ", ") + counted(count, "file", "files") + " " + what;
+    };
+    add(quality.naming.modules_gone, "not found");
+    add(quality.naming.modules_damaged, "not readable");
+    add(quality.naming.modules_left_out, "beyond the limits");
+    return missing.empty() ? text : text + cut_end(missing, screen_width) + "\n";
+}
+
 std::string quality_part(const Recording& recording, const Paint& paint) {
     const auto quality = analysis::report_quality(recording);
     std::string losses;
@@ -280,8 +342,7 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     std::string text = title(paint, "The recording", "session " + recording.system.session_id);
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
-    text += "  whole stacks " + percent(quality.stacks_complete) + ", named frames " + percent(quality.frames_named) +
-            "; recording cost " + percent(quality.own_cost) + " of the CPUs\n";
+    text += "  " + whole_stacks(quality) + "\n" + stops_row(quality) + names_rows(quality);
     if (quality.partial)
         text += "  " + paint(Colour::Yellow, "It was cut short: what follows its end is missing.") + "\n";
     if (quality.truncated_by_size) text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";

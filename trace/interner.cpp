@@ -1,5 +1,7 @@
 #include "trace/interner.hpp"
 
+#include <algorithm>
+
 #include "core/text.hpp"
 #include "trace/perfetto_fields.hpp"
 
@@ -32,6 +34,7 @@ void CallstackInterner::clear() {
     frames_defined_.clear();
     mappings_defined_.clear();
     names_defined_.clear();
+    sources_defined_.clear();
 }
 
 void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& interned) {
@@ -52,25 +55,40 @@ void CallstackInterner::define_name(FunctionName name, protozero::pbf_writer& in
         add_string(interned, perfetto::interned_data::function_names, name, stacks_.name(name));
 }
 
+void CallstackInterner::define_source(FunctionName path, protozero::pbf_writer& interned) {
+    if (path != no_name && mark(sources_defined_, path))
+        add_string(interned, perfetto::interned_data::source_paths, path, stacks_.name(path));
+}
+
+void CallstackInterner::define_frame(FrameId id, protozero::pbf_writer& interned) {
+    if (!mark(frames_defined_, id)) return;
+    const CodeFrame& frame = stacks_.frames()[id];
+    define_mapping(frame.module, interned);
+    define_name(frame.name, interned);
+    define_source(frame.source, interned);
+    protozero::pbf_writer entry(interned, perfetto::interned_data::frames);
+    entry.add_uint64(perfetto::frame::iid, iid(id));
+    if (frame.name != no_name) entry.add_uint64(perfetto::frame::function_name_id, frame.name);
+    entry.add_uint64(perfetto::frame::mapping_id, iid(frame.module));
+    // The address as linked, which symbolizers take; minus the load bias it is the offset in the file.
+    entry.add_uint64(perfetto::frame::rel_pc, frame.offset + modules_.at(frame.module).load_bias);
+    if (frame.source == no_name) return;
+    entry.add_uint64(perfetto::frame::source_path_iid, frame.source);
+    if (frame.line != 0) entry.add_uint32(perfetto::frame::line_number, frame.line);
+}
+
+// Inlined functions are frames of their own, all of one place.
 void CallstackInterner::define_frames(const CallStack& stack, protozero::pbf_writer& interned) {
-    for (const FrameId id : stacks_.frames_of(stack)) {
-        if (!mark(frames_defined_, id)) continue;
-        const CodeFrame& frame = stacks_.frames()[id];
-        define_mapping(frame.module, interned);
-        define_name(frame.name, interned);
-        protozero::pbf_writer entry(interned, perfetto::interned_data::frames);
-        entry.add_uint64(perfetto::frame::iid, iid(id));
-        if (frame.name != no_name) entry.add_uint64(perfetto::frame::function_name_id, frame.name);
-        entry.add_uint64(perfetto::frame::mapping_id, iid(frame.module));
-        // The address as linked, which symbolizers take; minus the load bias it is the offset in the file.
-        entry.add_uint64(perfetto::frame::rel_pc, frame.offset + modules_.at(frame.module).load_bias);
-    }
+    for (const FrameId place : stacks_.frames_of(stack))
+        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into) define_frame(id, interned);
 }
 
 void CallstackInterner::append_outermost_first(const CallStack* stack, std::vector<std::uint64_t>& ids) const {
     if (stack == nullptr) return;
-    const auto frames = stacks_.frames_of(*stack);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) ids.push_back(iid(*frame));
+    const auto begin = static_cast<std::ptrdiff_t>(ids.size());
+    for (const FrameId place : stacks_.frames_of(*stack))
+        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into) ids.push_back(iid(id));
+    std::reverse(ids.begin() + begin, ids.end());
 }
 
 std::uint64_t CallstackInterner::intern(const CallStack* kernel, const CallStack* user, protozero::pbf_writer& packet) {

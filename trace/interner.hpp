@@ -29,8 +29,10 @@ class CallstackInterner {
 
   private:
     void define_frames(const CallStack& stack, protozero::pbf_writer& interned);
+    void define_frame(FrameId id, protozero::pbf_writer& interned);
     void define_mapping(ModuleId module, protozero::pbf_writer& interned);
     void define_name(FunctionName name, protozero::pbf_writer& interned);
+    void define_source(FunctionName path, protozero::pbf_writer& interned);
     void append_outermost_first(const CallStack* stack, std::vector<std::uint64_t>& ids) const;
 
     using Pair = std::pair<const CallStack*, const CallStack*>;
@@ -48,6 +50,7 @@ class CallstackInterner {
     std::vector<bool> frames_defined_;
     std::vector<bool> mappings_defined_;
     std::vector<bool> names_defined_;
+    std::vector<bool> sources_defined_;
 };
 
 }  // namespace lagtrap::trace

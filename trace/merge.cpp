@@ -74,8 +74,11 @@ Status Merger::load_kernel_log() {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
         if (record->type == LAGTRAP_RECORD_STACK) stacks_.add(*reinterpret_cast<const lagtrap_stack*>(record));
+        if (record->type == LAGTRAP_RECORD_SAMPLE)
+            stacks_.count_use(reinterpret_cast<const lagtrap_sample*>(record)->user_stack_id);
         if (record->type != LAGTRAP_RECORD_SWITCH) continue;
         const auto& change = *reinterpret_cast<const lagtrap_switch*>(record);
+        stacks_.count_use(change.user_stack_id);
         for (const std::uint32_t tid : {change.prev_tid, change.next_tid}) {
             const auto [known, added] = first_switch_ns_.try_emplace(tid, record->at_ns);
             if (!added) known->second = std::min<std::uint64_t>(known->second, record->at_ns);
@@ -111,10 +114,11 @@ Status Merger::load() {
     TRY(load_user_log());
     TRY(sorter_.finish());
     TRY(load_kernel_log());
+    for (const lagtrap_thread& thread : initial_threads_) stacks_.count_use(thread.user_stack_id);
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
-    symbolize(stacks_, modules_, options_.symbols);
+    naming_ = symbolize(stacks_, modules_, options_.symbols);
     stacks_.finish();
     return success();
 }
@@ -197,6 +201,8 @@ Status Merger::write_system() {
     if (trigger.event < session_.events.size()) file_.trigger_event = session_.events[trigger.event].name;
     file_.breach_boottime_ns = to_boottime(trigger.breach_ns);
     file_.partial = summary_.partial;
+    stack_quality_.finish(file_.stacks);
+    file_.stacks.naming = naming_;
     file_.quality.switches_lost = std::max(file_.quality.switches_lost, switch_gaps_);
     if (!session_.finished) file_.quality.samples_taken = summary_.samples;
     for (const SessionEvent& event : session_.events) file_.runs.try_emplace(event.name);

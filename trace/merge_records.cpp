@@ -123,23 +123,12 @@ void Merger::write_timebase(Sequence sequence, std::uint64_t at_ns) {
     });
 }
 
-void Merger::count_stacks(const CallStack* kernel, const CallStack* user) {
-    StackQuality& quality = file_.stacks;
-    for (const CallStack* stack : {kernel, user}) {
-        if (stack == nullptr) continue;
-        quality.frames += stack->frame_count;
-        quality.frames_named += stack->named_count;
-    }
-    if (user == nullptr) return;
-    ++quality.user_stacks;
-    if (user->complete) ++quality.user_stacks_complete;
-}
-
 void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample) {
     namespace field = perfetto::perf_sample;
     const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
     const CallStack* user = stacks_.find(sample.user_stack_id);
-    count_stacks(kernel, user);
+    stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu, sample.kernel_stack_id,
+                         sample.user_stack_id);
     if (interner.size() >= options_.callstacks_limit) {
         interner.clear();
         writer_->begin_anew(sequence);

@@ -12,6 +12,7 @@
 #include "trace/run_sorter.hpp"
 #include "trace/run_writer.hpp"
 #include "trace/session.hpp"
+#include "trace/stack_quality.hpp"
 #include "trace/stack_table.hpp"
 #include "trace/system_file.hpp"
 #include "trace/thread_table.hpp"
@@ -49,7 +50,6 @@ class Merger {
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
                        std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
     void write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample);
-    void count_stacks(const CallStack* kernel, const CallStack* user);
     std::string comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns);
     [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic) const { return monotonic + offset_ns_; }
 
@@ -63,6 +63,7 @@ class Merger {
     ModuleTable modules_;
     AddressSpaces spaces_{modules_};
     StackTable stacks_;
+    StackQualityCounter stack_quality_{stacks_, modules_};
     RunSorter sorter_;
     std::vector<lagtrap_thread> initial_threads_;
     std::unordered_map<std::uint32_t, std::uint64_t> first_switch_ns_;  // by tid
@@ -75,6 +76,7 @@ class Merger {
     std::uint64_t switch_gaps_ = 0;
     std::uint64_t last_ns_ = 0;  // when the packet written last was
     std::uint64_t next_run_ = 1;
+    NamingQuality naming_;
     SystemFile file_;
     MergeSummary summary_;
 };

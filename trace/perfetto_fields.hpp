@@ -24,6 +24,7 @@ inline constexpr Field sequence_flags = 13;
 inline constexpr Field system_info = 45;
 inline constexpr Field trace_packet_defaults = 59;
 inline constexpr Field track_descriptor = 60;
+inline constexpr Field module_symbols = 61;
 inline constexpr Field perf_sample = 66;
 inline constexpr Field trace_uuid = 89;
 inline constexpr Field trace_attributes = 126;
@@ -158,6 +159,7 @@ inline constexpr Field frames = 6;
 inline constexpr Field callstacks = 7;
 inline constexpr Field build_ids = 16;
 inline constexpr Field mapping_paths = 17;
+inline constexpr Field source_paths = 18;
 inline constexpr Field mappings = 19;
 }  // namespace interned_data
 
@@ -178,7 +180,26 @@ inline constexpr Field iid = 1;
 inline constexpr Field function_name_id = 2;
 inline constexpr Field mapping_id = 3;
 inline constexpr Field rel_pc = 4;
+inline constexpr Field source_path_iid = 5;
+inline constexpr Field line_number = 6;
 }  // namespace frame
+
+namespace module_symbols {  // ModuleSymbols
+inline constexpr Field path = 1;
+inline constexpr Field build_id = 2;
+inline constexpr Field address_symbols = 3;
+}  // namespace module_symbols
+
+namespace address_symbols {  // AddressSymbols
+inline constexpr Field address = 1;
+inline constexpr Field lines = 2;
+}  // namespace address_symbols
+
+namespace symbol_line {  // Line
+inline constexpr Field function_name = 1;
+inline constexpr Field source_file_name = 2;
+inline constexpr Field line_number = 3;
+}  // namespace symbol_line
 
 namespace callstack {  // Callstack
 inline constexpr Field iid = 1;

@@ -7,8 +7,8 @@ namespace lagtrap::trace {
 namespace {
 
 // Rough sizes of an entry with what its hash table adds.
-constexpr std::size_t stack_entry_bytes = 48;
-constexpr std::size_t frame_entry_bytes = 72;
+constexpr std::size_t stack_entry_bytes = 64;
+constexpr std::size_t frame_entry_bytes = 88;
 
 bool begins_threads(std::string_view function) {
     constexpr std::array<std::string_view, 7> known{"_start",  "start_thread", "clone",         "clone3",
@@ -21,7 +21,9 @@ bool begins_threads(std::string_view function) {
 FrameId StackTable::intern_frame(const CodePlace& place, std::uint64_t at_ns) {
     const auto [known, added] = frame_of_place_.try_emplace(place, static_cast<FrameId>(frames_.size()));
     if (added) {
-        frames_.push_back({place.module, no_name, place.offset});
+        CodeFrame& frame = frames_.emplace_back();
+        frame.module = place.module;
+        frame.offset = place.offset;
         used_bytes_ += frame_entry_bytes;
         if (place.pid != 0) {
             run_time_frames_.push_back({known->second, place.pid, at_ns});
@@ -40,7 +42,9 @@ void StackTable::add(const lagtrap_stack& stack) {
     CallStack known;
     known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
     known.frame_count = stack.frame_count;
-    known.complete = stack.end == LAGTRAP_STACK_END_COMPLETE;
+    known.end = stack.end & ~LAGTRAP_STACK_BY_FRAME_POINTER;
+    known.by_frame_pointers = (stack.end & LAGTRAP_STACK_BY_FRAME_POINTER) != 0;
+    known.complete = known.end == LAGTRAP_STACK_END_COMPLETE;
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
         // All but the innermost are return addresses: the call lies before them, perhaps at a function's very end.
         const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
@@ -58,10 +62,24 @@ const CallStack* StackTable::find(std::uint64_t stack_id) const {
     return found == stacks_.end() ? nullptr : &found->second;
 }
 
+void StackTable::count_use(std::uint64_t stack_id) {
+    if (const auto found = stacks_.find(stack_id); found != stacks_.end()) ++found->second.uses;
+}
+
+std::vector<std::uint64_t> StackTable::uses_of_frames() const {
+    std::vector<std::uint64_t> uses(frames_.size());
+    for (const auto& [id, stack] : stacks_)
+        for (const FrameId frame : frames_of(stack)) uses[frame] += stack.uses;
+    return uses;
+}
+
 FunctionName StackTable::intern_name(std::string_view name) {
     if (name.empty()) return no_name;
     const auto [known, added] = name_ids_.try_emplace(std::string(name), static_cast<FunctionName>(names_.size()));
-    if (added) names_.emplace_back(name);
+    if (added) {
+        names_.emplace_back(name);
+        name_bytes_ += 2 * (name.size() + sizeof(std::string));
+    }
     return known->second;
 }
 
@@ -81,17 +99,29 @@ void StackTable::drop_tracing_frames(CallStack& stack) const {
     }
 }
 
+// Counts the functions, and where the walk did not say how it ended, sees it by the outermost one.
+void StackTable::count_functions(CallStack& stack) const {
+    const CodeFrame* outermost = nullptr;
+    for (const FrameId place : frames_of(stack)) {
+        for (FrameId id = place; id != no_frame; id = frames_[id].inlined_into) {
+            outermost = &frames_[id];
+            ++stack.function_count;
+            if (outermost->name != no_name) ++stack.named_count;
+            if (outermost->source != no_name) ++stack.located_count;
+        }
+    }
+    if (stack.end == LAGTRAP_STACK_END_UNKNOWN && outermost->module != kernel_module &&
+        begins_threads(names_[outermost->name]))
+        stack.complete = true;
+}
+
 void StackTable::finish() {
     frame_of_place_.clear();
     name_ids_.clear();
     run_time_frames_ = {};
     for (auto& [id, stack] : stacks_) {
         drop_tracing_frames(stack);
-        const auto ids = frames_of(stack);
-        stack.named_count = static_cast<std::uint16_t>(
-            std::count_if(ids.begin(), ids.end(), [&](FrameId frame) { return frames_[frame].name != no_name; }));
-        const CodeFrame& outermost = frames_[ids.back()];
-        if (outermost.module != kernel_module && begins_threads(names_[outermost.name])) stack.complete = true;
+        count_functions(stack);
     }
 }
 

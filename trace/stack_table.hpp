@@ -17,11 +17,16 @@ namespace lagtrap::trace {
 using FrameId = std::uint32_t;
 using FunctionName = std::uint32_t;
 inline constexpr FunctionName no_name = 0;
+inline constexpr FrameId no_frame = ~FrameId{0};
 
+// A function at a place. Where others are inlined there, the place's frame is the innermost of them.
 struct CodeFrame {
     ModuleId module = unknown_module;
     FunctionName name = no_name;
-    std::uint64_t offset = 0;  // in the file; of the kernel and of unknown code the address
+    std::uint64_t offset = 0;       // in the file; of the kernel and of unknown code the address
+    FunctionName source = no_name;  // path of its source file
+    std::uint32_t line = 0;         // 0: not known
+    FrameId inlined_into = no_frame;
 };
 
 // A frame of code made at run time, or unknown, and when it was seen first.
@@ -32,10 +37,15 @@ struct RunTimeFrame {
 };
 
 struct CallStack {
-    std::uint32_t first_frame = 0;  // in the table's list of frames, innermost first
-    std::uint16_t frame_count = 0;
-    std::uint16_t named_count = 0;  // counted by finish()
-    bool complete = false;          // known to reach the thread's first frame
+    std::uint32_t first_frame = 0;     // in the table's list of frames, innermost first
+    std::uint16_t frame_count = 0;     // without inlined functions
+    std::uint8_t end = 0;              // enum lagtrap_stack_end
+    bool by_frame_pointers = false;    // in part
+    bool complete = false;             // known to reach the thread's first frame
+    std::uint32_t uses = 0;            // by count_use()
+    std::uint32_t function_count = 0;  // frames with inlined functions; this and the next two by finish()
+    std::uint32_t named_count = 0;
+    std::uint32_t located_count = 0;  // have a source file
 };
 
 class StackTable {
@@ -46,8 +56,14 @@ class StackTable {
     // Resolves a stack by the mappings at its time. The first of one id counts.
     void add(const lagtrap_stack& stack);
 
+    // Notes that a sample or switch has this stack; ids that are not (yet) known are passed over.
+    void count_use(std::uint64_t stack_id);
+    // How often each frame was in the stacks of these samples and switches.
+    [[nodiscard]] std::vector<std::uint64_t> uses_of_frames() const;
+
     // nullptr for ids that no log has, 0 among them.
     [[nodiscard]] const CallStack* find(std::uint64_t stack_id) const;
+    // Places, innermost first; `inlined_into` leads on from each.
     [[nodiscard]] std::span<const FrameId> frames_of(const CallStack& stack) const {
         return {frame_ids_.data() + stack.first_frame, stack.frame_count};
     }
@@ -56,6 +72,7 @@ class StackTable {
     [[nodiscard]] const std::vector<CodeFrame>& frames() const { return frames_; }
     [[nodiscard]] const std::string& name(FunctionName name) const { return names_[name]; }
     FunctionName intern_name(std::string_view name);
+    [[nodiscard]] std::size_t name_bytes() const { return name_bytes_; }
 
     // The frames of code that no file holds: their names are told by the process itself (trace/run_time_code.hpp).
     [[nodiscard]] const std::vector<RunTimeFrame>& run_time_frames() const { return run_time_frames_; }
@@ -79,6 +96,7 @@ class StackTable {
     };
     FrameId intern_frame(const CodePlace& place, std::uint64_t at_ns);
     void drop_tracing_frames(CallStack& stack) const;
+    void count_functions(CallStack& stack) const;
 
     const AddressSpaces& spaces_;
     std::size_t limit_bytes_;
@@ -89,6 +107,7 @@ class StackTable {
     std::vector<RunTimeFrame> run_time_frames_;
     std::unordered_map<CodePlace, FrameId, PlaceHash, SamePlace> frame_of_place_;
     std::vector<std::string> names_{""};
+    std::size_t name_bytes_ = 0;
     std::unordered_map<std::string, FunctionName> name_ids_;
     std::uint64_t dropped_ = 0;
 };

@@ -1,74 +1,218 @@
 #include "trace/symbolizer.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <malloc.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <vector>
 
 #include "binaries/program_file.hpp"
-#include "binaries/symbol_table.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "trace/file_symbols.hpp"
+#include "trace/module_files.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
-// What one symbol takes in a table, name included, roughly.
-constexpr std::size_t bytes_of_symbol = 100;
-constexpr std::string_view deleted_mark = " (deleted)";
+// Longer names of templates are cut: they say no more.
+constexpr std::size_t name_limit_bytes = 4096;
+// Tables above this are given back to the kernel at once: the peak is that of one file, not of all.
+constexpr std::size_t large_table_entries = 50'000;
 
-// Where the module's file may be found, surest first.
-std::vector<std::filesystem::path> candidates_for(const CodeModule& module, const std::filesystem::path& proc_root) {
-    std::vector<std::filesystem::path> candidates;
-    std::string path = module.path;
-    if (!path.starts_with('/')) return candidates;
-    const bool deleted = path.ends_with(deleted_mark);
-    if (deleted) path.resize(path.size() - deleted_mark.size());
-    for (const ModuleUser& user : module.users) {
-        const auto process = proc_root / std::to_string(user.pid);
-        char range[64];
-        std::snprintf(range, sizeof(range), "%llx-%llx", static_cast<unsigned long long>(user.start),
-                      static_cast<unsigned long long>(user.end));
-        candidates.push_back(process / "map_files" / range);
-        candidates.push_back(process / "root" / path.substr(1));
+// A module with frames in the stacks, and what became of it.
+struct Work {
+    ModuleId module = unknown_module;
+    std::uint64_t uses = 0;
+    std::vector<FrameId> places;  // most used first
+    bool gone = false;
+    bool damaged = false;
+    bool names_left_out = false;
+    bool lines_left_out = false;
+};
+
+class Symbolizer {
+  public:
+    Symbolizer(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options)
+        : stacks_(stacks), modules_(modules), options_(options), search_(options.debug_files), budget_(options.limits) {
+        search_.ask_servers = nullptr;
     }
-    candidates.emplace_back(path);
-    return candidates;
+    NamingQuality run();
+
+  private:
+    std::vector<Work> gather() const;
+    std::optional<ModuleFile> file_of(const CodeModule& module) const;
+    void name_kernel(const Work& work);
+    void name_module(Work& work);
+    void locate_module(Work& work);
+    void name_places(Work& work, const binaries::SymbolTable& table);
+    void set_functions(FrameId place, std::vector<binaries::SourceFrame> functions);
+    FunctionName intern(std::string_view name);
+    [[nodiscard]] NamingQuality count(const std::vector<Work>& works) const;
+
+    StackTable& stacks_;
+    ModuleTable& modules_;
+    const SymbolizerOptions& options_;
+    binaries::DebugFileSearch search_;
+    NamingBudget budget_;
+    std::uint64_t inlined_ = 0;
+};
+
+std::vector<Work> Symbolizer::gather() const {
+    const std::vector<std::uint64_t> uses = stacks_.uses_of_frames();
+    std::vector<Work> works(modules_.size());
+    for (FrameId id = 0; id < stacks_.frames().size(); ++id) {
+        Work& work = works[stacks_.frames()[id].module];
+        work.places.push_back(id);
+        work.uses += uses[id];
+    }
+    for (ModuleId id = 0; id < works.size(); ++id) works[id].module = id;
+    std::erase_if(works, [](const Work& work) {
+        return work.places.empty() || work.module == unknown_module || work.module == jit_module;
+    });
+    std::stable_sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.uses > b.uses; });
+    for (Work& work : works)
+        std::stable_sort(work.places.begin(), work.places.end(),
+                         [&](FrameId a, FrameId b) { return uses[a] > uses[b]; });
+    return works;
 }
 
-// Whether `path` is the file that was mapped: by build id, else by device and inode.
-bool is_file_of(const CodeModule& module, const std::filesystem::path& path) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat facts {};
-    if (!fd.valid() || ::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-    if (!module.build_id.empty()) return binaries::read_build_id(fd.get()) == to_hexadecimal(module.build_id);
-    const std::uint64_t device = std::uint64_t{major(facts.st_dev)} << 32 | minor(facts.st_dev);
-    return module.inode == facts.st_ino && module.device == device;
+std::optional<ModuleFile> Symbolizer::file_of(const CodeModule& module) const {
+    if (module.path != vdso_path) return find_module_file(module, options_.proc_root);
+    auto image = own_vdso();
+    const bool same = module.build_id.empty()
+                          ? options_.this_boot
+                          : image && binaries::read_build_id(image->fd.get()) == to_hexadecimal(module.build_id);
+    if (!same) return std::nullopt;
+    return image;
 }
 
-std::optional<std::filesystem::path> file_of(const CodeModule& module, const std::filesystem::path& proc_root) {
-    for (const auto& candidate : candidates_for(module, proc_root))
-        if (is_file_of(module, candidate)) return candidate;
-    return std::nullopt;
+FunctionName Symbolizer::intern(std::string_view name) {
+    if (stacks_.name_bytes() > budget_.limits().name_bytes) return no_name;
+    return stacks_.intern_name(printable(name.substr(0, name_limit_bytes)));
 }
 
-void name_frames(StackTable& stacks, const std::vector<FrameId>& ids, const binaries::SymbolTable& table) {
-    for (const FrameId id : ids) {
-        CodeFrame& frame = stacks.frames()[id];
-        if (const auto hit = table.find(frame.offset)) frame.name = stacks.intern_name(printable(hit->name));
+void Symbolizer::name_places(Work& work, const binaries::SymbolTable& table) {
+    for (const FrameId id : work.places) {
+        const auto hit = table.find(stacks_.frames()[id].offset);
+        if (!hit) continue;
+        const FunctionName name = intern(hit->name);
+        stacks_.frames()[id].name = name;
+        if (name == no_name) work.names_left_out = true;
     }
 }
 
-void find_load_bias(CodeModule& module, const std::filesystem::path& path, std::uint64_t offset) {
-    const auto file = binaries::ProgramFile::open(path);
+void Symbolizer::name_kernel(const Work& work) {
+    if (!options_.this_boot) return;
+    const auto table = binaries::SymbolTable::of_kernel(options_.proc_root / "kallsyms");
+    if (!table) return;
+    Work all = work;
+    name_places(all, *table);
+}
+
+void Symbolizer::name_module(Work& work) {
+    CodeModule& module = modules_.at(work.module);
+    const auto file = file_of(module);
+    work.gone = !file;
     if (!file) return;
-    if (const auto address = file->address_of(offset)) module.load_bias = *address - offset;
+    if (const auto program = binaries::ProgramFile::open(file->opened())) {
+        const std::uint64_t offset = stacks_.frames()[work.places.front()].offset;
+        if (const auto address = program->address_of(offset)) module.load_bias = *address - offset;
+    }
+    work.names_left_out = !budget_.time_left();
+    if (work.names_left_out) return;
+    const auto table = load_symbols(file->opened(), search_, budget_);
+    if (table) {
+        name_places(work, *table);
+        return;
+    }
+    work.names_left_out = table.error().kind == ErrorKind::TooLarge;
+    work.damaged = !work.names_left_out;
+}
+
+void Symbolizer::set_functions(FrameId place, std::vector<binaries::SourceFrame> functions) {
+    take_symbol(functions, stacks_.name(stacks_.frames()[place].name));
+    FrameId inner = no_frame;
+    for (const binaries::SourceFrame& function : functions) {
+        CodeFrame frame = stacks_.frames()[place];
+        frame.name = intern(function.function);
+        frame.source = intern(function.file);
+        frame.line = function.line;
+        frame.inlined_into = no_frame;
+        if (inner == no_frame) {
+            inner = place;
+            stacks_.frames()[place] = frame;
+            continue;
+        }
+        if (++inlined_ > budget_.limits().inlined_functions) return;
+        const auto outer = static_cast<FrameId>(stacks_.frames().size());
+        stacks_.frames().push_back(frame);
+        stacks_.frames()[inner].inlined_into = outer;
+        inner = outer;
+    }
+}
+
+void Symbolizer::locate_module(Work& work) {
+    const CodeModule& module = modules_.at(work.module);
+    if (work.gone || work.damaged || module.path == vdso_path) return;
+    const auto file = file_of(module);
+    const auto debug_file = file ? binaries::find_debug_file(file->path, search_) : std::nullopt;
+    if (!debug_file) return;
+    if (!budget_.time_left()) {
+        work.lines_left_out = true;
+        return;
+    }
+    auto lines = load_lines(file->opened(), *debug_file, options_.debug_info, budget_);
+    if (!lines) {
+        work.lines_left_out = lines.error().kind == ErrorKind::TooLarge;
+        return;
+    }
+    for (const FrameId place : work.places) {
+        if (!budget_.time_left() || inlined_ > budget_.limits().inlined_functions) {
+            work.lines_left_out = true;
+            return;
+        }
+        auto functions = lines->frames_at(stacks_.frames()[place].offset);
+        if (!functions.empty()) set_functions(place, std::move(functions));
+    }
+}
+
+NamingQuality Symbolizer::count(const std::vector<Work>& works) const {
+    NamingQuality quality;
+    const auto count_places = [&](const Work& work, auto lacks) {
+        return static_cast<std::uint64_t>(std::count_if(work.places.begin(), work.places.end(),
+                                                        [&](FrameId place) { return lacks(stacks_.frames()[place]); }));
+    };
+    for (const Work& work : works) {
+        if (work.module == kernel_module) continue;
+        ++quality.modules;
+        if (work.gone) ++quality.modules_gone;
+        if (work.damaged) ++quality.modules_damaged;
+        if (work.names_left_out) {
+            const auto places = count_places(work, [](const CodeFrame& frame) { return frame.name == no_name; });
+            quality.places_left_out += places;
+            if (places > 0) ++quality.modules_left_out;
+        }
+        if (work.lines_left_out)
+            quality.lines_left_out +=
+                count_places(work, [](const CodeFrame& frame) { return frame.source == no_name; });
+    }
+    return quality;
+}
+
+NamingQuality Symbolizer::run() {
+    std::vector<Work> works = gather();
+    for (Work& work : works) {
+        if (work.module == kernel_module)
+            name_kernel(work);
+        else
+            name_module(work);
+    }
+    for (Work& work : works)
+        if (work.module != kernel_module) locate_module(work);
+    return count(works);
 }
 
 constexpr std::size_t padded_note(std::size_t size) { return (size + 3) / 4 * 4; }
@@ -94,24 +238,8 @@ std::string read_kernel_build_id(const std::filesystem::path& notes) {
     return {};
 }
 
-void symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options) {
-    std::vector<std::vector<FrameId>> frames_of_module(modules.size());
-    for (FrameId id = 0; id < stacks.frames().size(); ++id) frames_of_module[stacks.frames()[id].module].push_back(id);
-    for (ModuleId id = 0; id < modules.size(); ++id) {
-        const auto& ids = frames_of_module[id];
-        if (ids.empty() || id == unknown_module) continue;
-        if (id == kernel_module) {
-            const auto table = binaries::SymbolTable::of_kernel(options.proc_root / "kallsyms");
-            if (table) name_frames(stacks, ids, *table);
-            continue;
-        }
-        CodeModule& module = modules.at(id);
-        const auto path = file_of(module, options.proc_root);
-        if (!path) continue;
-        find_load_bias(module, *path, stacks.frames()[ids.front()].offset);
-        const auto table = binaries::SymbolTable::of_file(*path);
-        if (table && table->size() * bytes_of_symbol <= options.table_limit_bytes) name_frames(stacks, ids, *table);
-    }
+NamingQuality symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options) {
+    return Symbolizer(stacks, modules, options).run();
 }
 
 }  // namespace lagtrap::trace

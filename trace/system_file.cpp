@@ -11,8 +11,17 @@
 namespace lagtrap::trace {
 namespace {
 
+// What the reader takes of one text; a path of the kernel may be longer once its bytes are made printable.
+constexpr std::size_t text_limit_bytes = 4096;
+
 void set_text(pugi::xml_node node, const char* name, const std::string& value) {
-    node.append_attribute(name) = printable(value).c_str();
+    std::string text = printable(value);
+    if (text.size() > text_limit_bytes) {
+        std::size_t length = text_limit_bytes;
+        while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) --length;
+        text.resize(length);
+    }
+    node.append_attribute(name) = text.c_str();
 }
 
 void set_number(pugi::xml_node node, const char* name, std::uint64_t value) {
@@ -43,6 +52,7 @@ void write_quality(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "stacks-lost", quality.stacks_lost);
     set_number(node, "runs-lost", quality.runs_lost);
     set_number(node, "task-changes-lost", quality.task_changes_lost);
+    set_number(node, "code-files-lost", quality.code_files_lost);
     set_number(node, "bpf-run-time-ns", quality.bpf_run_time_ns);
     set_number(node, "daemon-cpu-ns", quality.daemon_cpu_ns);
     set_flag(node, "truncated-by-size", quality.truncated_by_size);
@@ -50,6 +60,40 @@ void write_quality(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "user-stacks-complete", file.stacks.user_stacks_complete);
     set_number(node, "frames", file.stacks.frames);
     set_number(node, "frames-named", file.stacks.frames_named);
+}
+
+void write_walks(pugi::xml_node node, const std::string& use, const StackWalks& walks) {
+    set_number(node, use.c_str(), walks.stacks);
+    set_number(node, (use + "-complete").c_str(), walks.complete);
+    set_number(node, (use + "-by-frame-pointers").c_str(), walks.by_frame_pointers);
+}
+
+void write_stacks(pugi::xml_node parent, const StackQuality& quality) {
+    pugi::xml_node node = parent.append_child("stacks");
+    write_walks(node, "on-cpu", quality.on_cpu);
+    write_walks(node, "off-cpu", quality.off_cpu);
+    for (const StackStop& stop : quality.stops) {
+        pugi::xml_node child = node.append_child("stop");
+        set_text(child, "module", stop.module);
+        set_text(child, "reason", stop.reason);
+        set_number(child, "on-cpu", stop.on_cpu);
+        set_number(child, "off-cpu", stop.off_cpu);
+    }
+    pugi::xml_node others = node.append_child("other-stops");
+    set_number(others, "on-cpu", quality.other_stops.on_cpu);
+    set_number(others, "off-cpu", quality.other_stops.off_cpu);
+}
+
+void write_names(pugi::xml_node parent, const StackQuality& quality) {
+    pugi::xml_node node = parent.append_child("names");
+    const NamingQuality& naming = quality.naming;
+    set_number(node, "frames-located", quality.frames_located);
+    set_number(node, "modules", naming.modules);
+    set_number(node, "modules-gone", naming.modules_gone);
+    set_number(node, "modules-damaged", naming.modules_damaged);
+    set_number(node, "modules-left-out", naming.modules_left_out);
+    set_number(node, "places-left-out", naming.places_left_out);
+    set_number(node, "lines-left-out", naming.lines_left_out);
 }
 
 void write_recording(pugi::xml_node parent, const SystemFile& file) {
@@ -66,6 +110,8 @@ void write_recording(pugi::xml_node parent, const SystemFile& file) {
     set_text(trigger, "event", file.trigger_event);
     set_number(trigger, "breach-boottime-ns", file.breach_boottime_ns);
     write_quality(node, file);
+    write_stacks(node, file.stacks);
+    write_names(node, file.stacks);
 }
 
 void write_delay(pugi::xml_node parent, const Delay& delay) {

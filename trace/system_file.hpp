@@ -48,12 +48,44 @@ struct Module {
     std::string build_id;  // hexadecimal; empty where the file has none or was gone
 };
 
-// What became of the user stacks and the frames.
+// User stacks, each counted as often as a sample or a switch has it.
+struct StackWalks {
+    std::uint64_t stacks = 0;
+    std::uint64_t complete = 0;           // known to reach the thread's first frame
+    std::uint64_t by_frame_pointers = 0;  // of these, those that needed frame pointers: likely, not certain
+};
+
+// What kept other stacks from being complete.
+struct StackStop {
+    std::string module;  // whose code the walk could not leave; empty where the stack itself was lost
+    std::string reason;  // stack_end_name() of stack_quality.hpp, or "lost"
+    std::uint64_t on_cpu = 0;
+    std::uint64_t off_cpu = 0;
+    [[nodiscard]] std::uint64_t count() const { return on_cpu + off_cpu; }
+};
+
+// What became of the naming of functions.
+struct NamingQuality {
+    std::uint64_t modules = 0;           // with frames in the recording's stacks
+    std::uint64_t modules_gone = 0;      // whose file could not be found again, or is another one now
+    std::uint64_t modules_damaged = 0;   // whose file could not be read
+    std::uint64_t modules_left_out = 0;  // that the budget left without names, wholly or in part
+    std::uint64_t places_left_out = 0;   // in their code
+    std::uint64_t lines_left_out = 0;    // places that the budget left without lines and inlined functions
+};
+
+// What became of the stacks and the frames. Frames count as often as their stacks.
 struct StackQuality {
-    std::uint64_t user_stacks = 0;
+    std::uint64_t user_stacks = 0;           // on CPU and off CPU
     std::uint64_t user_stacks_complete = 0;  // known to reach the thread's first frame
-    std::uint64_t frames = 0;
+    std::uint64_t frames = 0;                // user's and kernel's, inlined functions too
     std::uint64_t frames_named = 0;
+    std::uint64_t frames_located = 0;  // have a source file
+    StackWalks on_cpu;                 // of samples
+    StackWalks off_cpu;                // of switches
+    std::vector<StackStop> stops;      // most frequent first; at most 20
+    StackStop other_stops;             // the sum of the rest
+    NamingQuality naming;
 };
 
 struct RunCounts {

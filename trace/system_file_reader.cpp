@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t file_limit_bytes = 16 << 20;
 constexpr std::size_t element_limit = 1'000'000;  // what the parser may be made to hold in memory
 constexpr std::size_t list_limit = 100'000;
+constexpr std::size_t stops_limit = 1000;  // writers keep to 20
 constexpr std::size_t text_limit_bytes = 4096;
 
 // Takes attributes; the first thing wrong is kept and everything after it is skipped.
@@ -24,7 +25,8 @@ class Attributes {
     Attributes(pugi::xml_node node, std::optional<Error>& error) : node_(node), error_(error) {}
 
     template <typename Number>
-    void number(const char* name, Number& into) {
+    void number(const std::string& attribute, Number& into) {
+        const char* name = attribute.c_str();
         const char* value = find(name);
         if (value == nullptr) return;
         const char* end = value + std::char_traits<char>::length(value);
@@ -40,6 +42,8 @@ class Attributes {
         if (into.size() > text_limit_bytes)
             fail(name, into.substr(0, 40), "a text of at most " + std::to_string(text_limit_bytes) + " bytes");
     }
+
+    [[nodiscard]] bool has(const char* name) const { return !node_.attribute(name).empty(); }
 
     void flag(const char* name, bool& into) {
         const char* value = find(name);
@@ -95,6 +99,7 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("stacks-lost", quality.stacks_lost);
     node.number("runs-lost", quality.runs_lost);
     node.number("task-changes-lost", quality.task_changes_lost);
+    if (node.has("code-files-lost")) node.number("code-files-lost", quality.code_files_lost);  // younger than version 1
     node.number("bpf-run-time-ns", quality.bpf_run_time_ns);
     node.number("daemon-cpu-ns", quality.daemon_cpu_ns);
     node.flag("truncated-by-size", quality.truncated_by_size);
@@ -102,6 +107,55 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("user-stacks-complete", file.stacks.user_stacks_complete);
     node.number("frames", file.stacks.frames);
     node.number("frames-named", file.stacks.frames_named);
+}
+
+template <typename Each>
+void read_list(pugi::xml_node parent, const char* name, std::size_t limit, std::optional<Error>& error, Each each) {
+    std::size_t count = 0;
+    for (const pugi::xml_node node : parent.children(name)) {
+        if (error) return;
+        if (++count > limit) {
+            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") + std::to_string(limit) +
+                                                        " elements \"" + name + "\"");
+            return;
+        }
+        each(node);
+    }
+}
+
+void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
+    node.number(use, walks.stacks);
+    node.number(use + "-complete", walks.complete);
+    node.number(use + "-by-frame-pointers", walks.by_frame_pointers);
+}
+
+// Both elements are younger than version 1 of the file.
+void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<Error>& error) {
+    if (const pugi::xml_node node = recording.child("stacks")) {
+        read_walks(Attributes(node, error), "on-cpu", quality.on_cpu);
+        read_walks(Attributes(node, error), "off-cpu", quality.off_cpu);
+        read_list(node, "stop", stops_limit, error, [&](pugi::xml_node child) {
+            StackStop& stop = quality.stops.emplace_back();
+            Attributes attributes(child, error);
+            attributes.text("module", stop.module);
+            attributes.text("reason", stop.reason);
+            attributes.number("on-cpu", stop.on_cpu);
+            attributes.number("off-cpu", stop.off_cpu);
+        });
+        Attributes others(node.child("other-stops"), error);
+        others.number("on-cpu", quality.other_stops.on_cpu);
+        others.number("off-cpu", quality.other_stops.off_cpu);
+    }
+    if (const pugi::xml_node node = recording.child("names")) {
+        Attributes names(node, error);
+        names.number("frames-located", quality.frames_located);
+        names.number("modules", quality.naming.modules);
+        names.number("modules-gone", quality.naming.modules_gone);
+        names.number("modules-damaged", quality.naming.modules_damaged);
+        names.number("modules-left-out", quality.naming.modules_left_out);
+        names.number("places-left-out", quality.naming.places_left_out);
+        names.number("lines-left-out", quality.naming.lines_left_out);
+    }
 }
 
 void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>& error) {
@@ -119,6 +173,7 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     trigger.text("event", file.trigger_event);
     trigger.number("breach-boottime-ns", file.breach_boottime_ns);
     read_quality(Attributes(node.child("quality"), error), file);
+    read_stacks(node, file.stacks, error);
 }
 
 void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) {
@@ -157,22 +212,8 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     }
 }
 
-template <typename Each>
-void read_list(pugi::xml_node parent, const char* name, std::optional<Error>& error, Each each) {
-    std::size_t count = 0;
-    for (const pugi::xml_node node : parent.children(name)) {
-        if (error) return;
-        if (++count > list_limit) {
-            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") +
-                                                        std::to_string(list_limit) + " elements \"" + name + "\"");
-            return;
-        }
-        each(node);
-    }
-}
-
 void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& error) {
-    read_list(root.child("events"), "event", error, [&](pugi::xml_node node) {
+    read_list(root.child("events"), "event", list_limit, error, [&](pugi::xml_node node) {
         Attributes attributes(node, error);
         std::string name;
         RunCounts counts;
@@ -182,9 +223,9 @@ void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& err
         file.runs[name] = counts;
     });
     Attributes(root.child("delays"), error).number("left-out", file.delays_left_out);
-    read_list(root.child("delays"), "delay", error,
+    read_list(root.child("delays"), "delay", list_limit, error,
               [&](pugi::xml_node node) { read_delay(node, file.delays.emplace_back(), error); });
-    read_list(root.child("modules"), "module", error, [&](pugi::xml_node node) {
+    read_list(root.child("modules"), "module", list_limit, error, [&](pugi::xml_node node) {
         Module& module = file.modules.emplace_back();
         Attributes attributes(node, error);
         attributes.text("path", module.path);

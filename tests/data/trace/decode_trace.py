@@ -13,7 +13,7 @@ FIELDS = {
     "Packet": {1: ("ftrace", "m:Bundle"), 2: ("process_tree", "m:Tree"), 6: ("clock_snapshot", "m:Clocks"),
                8: ("timestamp", "v"), 10: ("sequence", "v"), 11: ("track_event", "m:Event"),
                12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
-               59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 66: ("sample", "m:Sample"),
+               59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
                89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes")},
     "Attributes": {1: ("attribute", "m:Attribute")},
     "Attribute": {1: ("key", "s"), 2: ("long", "v")},
@@ -41,11 +41,15 @@ FIELDS = {
     "Annotation": {1: ("name", "v"), 2: ("bool", "v"), 3: ("uint", "v"), 6: ("string", "s")},
     "Interned": {1: ("categories", "m:String"), 2: ("event_names", "m:String"), 3: ("annotation_names", "m:String"),
                  5: ("functions", "m:String"), 6: ("frames", "m:Frame"), 7: ("callstacks", "m:Callstack"),
-                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 19: ("mappings", "m:Mapping")},
+                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 18: ("sources", "m:String"), 19: ("mappings", "m:Mapping")},
     "String": {1: ("iid", "v"), 2: ("text", "s")},
     "Bytes": {1: ("iid", "v"), 2: ("text", "b")},
     "Mapping": {1: ("iid", "v"), 2: ("build_id", "v"), 6: ("load_bias", "v"), 7: ("paths", "v")},
-    "Frame": {1: ("iid", "v"), 2: ("function", "v"), 3: ("mapping", "v"), 4: ("rel_pc", "v")},
+    "Frame": {1: ("iid", "v"), 2: ("function", "v"), 3: ("mapping", "v"), 4: ("rel_pc", "v"),
+              5: ("source", "v"), 6: ("line", "v")},
+    "Symbols": {1: ("path", "s"), 2: ("build_id", "b"), 3: ("addresses", "m:Address")},
+    "Address": {1: ("address", "v"), 2: ("lines", "m:Line")},
+    "Line": {1: ("function", "s"), 2: ("source", "s"), 3: ("line", "v")},
     "Callstack": {1: ("iid", "v"), 2: ("frames", "v")},
     "Defaults": {12: ("perf", "m:PerfDefaults")},
     "PerfDefaults": {1: ("timebase", "m:Timebase")},
@@ -55,9 +59,10 @@ FIELDS = {
     "Sample": {1: ("cpu", "v"), 2: ("pid", "v"), 3: ("tid", "v"), 4: ("callstack", "v"), 5: ("mode", "v")},
 }
 REPEATED = {"clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
-            "annotation_names", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings"}
+            "annotation_names", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings", "sources", "addresses",
+            "lines"}
 CLEARED, NEEDS = 1, 2
-SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "track": 2, "track_event": 2}
+SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "symbols": 1, "track": 2, "track_event": 2}
 
 faults = []
 
@@ -151,6 +156,10 @@ class Sequence:
             self.get("mappings", frame["mapping"])
             if "function" in frame:
                 self.get("functions", frame["function"])
+            if "source" in frame:
+                self.get("sources", frame["source"])
+            elif "line" in frame:
+                fault("frame %d has a line without a source file" % frame["iid"])
         for stack in interned.get("callstacks", []):
             for frame in stack["frames"]:
                 self.get("frames", frame)
@@ -174,6 +183,9 @@ class Trace:
         self.stacks = collections.Counter()
         self.off_cpu_stacks = collections.Counter()
         self.modules = {}
+        self.places = {}
+        self.lines = {}
+        self.symbols = {}
         self.names_seen = set()
         self.last_ns = 0
         self.last_event_ns = collections.defaultdict(int)
@@ -221,6 +233,8 @@ class Trace:
             self.event(packet["track_event"], at_ns, sequence)
         if "sample" in packet:
             self.sample(packet["sample"], sequence, number)
+        if "symbols" in packet:
+            self.symbols_of(packet["symbols"])
         if "ftrace" in packet:
             self.ftrace(packet["ftrace"], number, at_ns)
 
@@ -289,7 +303,19 @@ class Trace:
             self.modules[path] = build_id
             place = "%s+0x%x" % (path, frame["rel_pc"] - mapping.get("load_bias", 0))
             names.append(sequence.get("functions", frame["function"])["text"] if "function" in frame else place)
+            self.places[path, build_id, frame["rel_pc"]] = True
+            if "source" in frame:
+                where = "%s:%d" % (sequence.get("sources", frame["source"])["text"], frame.get("line", 0))
+                self.lines.setdefault(names[-1], set()).add(where)
         return ";".join(names)
+
+    def symbols_of(self, symbols):
+        for address in symbols["addresses"]:
+            place = symbols["path"], symbols["build_id"], address["address"]
+            if place not in self.places:
+                fault("symbols for %s+0x%x, where no frame is" % (place[0], place[2]))
+            self.symbols["%s+0x%x" % (place[0], place[2])] = [
+                [line.get("function", ""), line.get("source", ""), line.get("line", 0)] for line in address["lines"]]
 
     def sample(self, sample, sequence, number):
         if number not in (3, 4) or sequence.timebase is None:
@@ -352,6 +378,8 @@ def main():
         summary["stacks"] = dict(trace.stacks.most_common(limit))
         summary["off_cpu_stacks"] = dict(trace.off_cpu_stacks.most_common(limit))
         summary["modules"] = trace.modules
+        summary["lines"] = {name: sorted(lines) for name, lines in trace.lines.items()}
+        summary["symbols"] = trace.symbols
     json.dump(summary, sys.stdout, sort_keys=True, indent=1)
     print()
     for line in faults:

@@ -7,6 +7,7 @@
 #include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/time_split.hpp"
+#include "analysis/trace_places.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis {
@@ -185,13 +186,16 @@ TEST(Recording, cut_traces_are_read_or_refused) {
 
 // Whatever the bytes are, reading and every question end; the sanitizers' builds look at how.
 TEST(Recording, changed_bytes_do_no_harm) {
-    const TraceBuilder builder = small_recording();
+    TraceBuilder builder = small_recording();
+    builder.samples(10 * ms, 12 * ms, 0, 10, 10, {"main@/src/a.c:3", "work@/src/a.c:9"});
+    builder.later_symbols("?:/lib/libz.so.1", {"copy@/src/copy.h:7", "inflate@/src/z.c:120"});
     const std::string whole = builder.trace();
     std::mt19937 random(20261121);
     std::size_t read = 0;
     for (int round = 0; round < 4000; ++round) {
         std::string bytes = whole;
         for (std::uint32_t i = 0; i <= random() % 8; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+        (void)read_places(bytes);
         const auto recording = decode_recording(bytes, builder.system);
         if (!recording) continue;
         ++read;

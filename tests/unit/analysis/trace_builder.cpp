@@ -6,6 +6,25 @@ namespace lagtrap::test {
 
 using protozero::pbf_writer;
 
+namespace {
+
+constexpr const char* build_id = "\xab\xcd";
+
+struct NameAndLine {
+    std::string name;
+    std::string file;
+    std::uint32_t line = 0;
+
+    explicit NameAndLine(const std::string& text) : name(text.substr(0, text.find('@'))) {
+        if (name.size() == text.size()) return;
+        const std::size_t colon = text.rfind(':');
+        file = text.substr(name.size() + 1, colon - name.size() - 1);
+        line = static_cast<std::uint32_t>(std::stoul(text.substr(colon + 1)));
+    }
+};
+
+}  // namespace
+
 TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
     system.session_id = "3f0c1c5e-7a61-4a0e-9a7a-0c8f8a3b9d11";
     system.lagtrap_version = "0.1.0";
@@ -22,7 +41,7 @@ TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
     system.sample_interval_ns = ms;
     system.stack_method = "frame-pointer";
     system.trigger_reason = "deadline";
-    system.stacks = {100, 97, 1000, 990};
+    system.stacks = {100, 97, 1000, 990, 0, {60, 59, 6}, {40, 38, 0}, {}, {}, {}};
     system.quality.samples_taken = 321;
     system.quality.daemon_cpu_ns = length_ns / 500;
 }
@@ -125,7 +144,9 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
     const std::string path = kernel ? "[kernel.kallsyms]" : unnamed ? frame.substr(2) : "/usr/bin/app";
     const std::uint64_t path_id = text(sequence.paths, 17, path);
     const auto [mapping, added] = sequence.mappings.emplace(path, sequence.mappings.size() + 1);
-    const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, kernel ? frame.substr(2) : frame);
+    const NameAndLine named(kernel ? frame.substr(2) : frame);
+    const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, named.name);
+    const std::uint64_t source = unnamed || named.file.empty() ? 0 : text(sequence.sources, 18, named.file);
     const std::uint64_t id = sequence.frames.size() + 1;
     {  // Frames before their mapping: the order of fields in a message means nothing.
         pbf_writer writer(data, 6);
@@ -133,10 +154,20 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
         if (function != 0) writer.add_uint64(2, function);
         writer.add_uint64(3, mapping->second);
         writer.add_uint64(4, 0x1000 + id);
+        if (source != 0) {
+            writer.add_uint64(5, source);
+            writer.add_uint32(6, named.line);
+        }
     }
     if (added) {
+        {
+            pbf_writer string(data, 16);
+            string.add_uint64(1, mapping->second);
+            string.add_bytes(2, build_id);
+        }
         pbf_writer writer(data, 19);
         writer.add_uint64(1, mapping->second);
+        writer.add_uint64(2, mapping->second);
         writer.add_uint64(7, path_id);
     }
     sequence.frames.emplace(frame, id);
@@ -199,6 +230,27 @@ TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::u
 
 TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack) {
     perf_sample(4, at, 0, pid, tid, stack);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::later_symbols(const std::string& frame, const std::vector<std::string>& functions) {
+    std::string message;
+    {
+        pbf_writer symbols(message);
+        symbols.add_string(1, frame.starts_with("?:") ? frame.substr(2) : "/usr/bin/app");
+        symbols.add_bytes(2, build_id);
+        pbf_writer address(symbols, 3);
+        address.add_uint64(1, 0x1000 + sequences_[3].frames.at(frame));
+        for (const std::string& function : functions) {
+            const NameAndLine named(function);
+            pbf_writer line(address, 2);
+            line.add_string(1, named.name);
+            if (named.file.empty()) continue;
+            line.add_string(2, named.file);
+            line.add_uint32(3, named.line);
+        }
+    }
+    packet(1, begin_ns, 61, message);
     return *this;
 }
 

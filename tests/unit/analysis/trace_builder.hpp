@@ -16,7 +16,8 @@ class TraceBuilder {
     static constexpr std::uint64_t begin_ns = 5'000'000'000;
     static constexpr std::uint64_t ms = 1'000'000;
 
-    // Frames are names, outermost first; "k:name" is a kernel function, "?:path" an unnamed place of a file.
+    // Frames are names, outermost first; "k:name" is a kernel function, "?:path" an unnamed place of a file,
+    // "name@file:line" a function with its source line.
     using Stack = std::vector<std::string>;
 
     explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
@@ -33,6 +34,8 @@ class TraceBuilder {
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                           const Stack& stack);
     TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
+    // Names for the place of a frame of samples, found later: "function@file:line", innermost first.
+    TraceBuilder& later_symbols(const std::string& frame, const std::vector<std::string>& functions);
     // A run with its stages in the trace and, if it is a delay, in the system file.
     TraceBuilder& run(const trace::Delay& delay, bool is_delay = true);
 
@@ -48,7 +51,7 @@ class TraceBuilder {
   private:
     struct Sequence {
         bool begun = false;
-        std::map<std::string, std::uint64_t> functions, paths, mappings, frames;
+        std::map<std::string, std::uint64_t> functions, paths, sources, mappings, frames;
         std::map<Stack, std::uint64_t> stacks;
     };
     void packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,

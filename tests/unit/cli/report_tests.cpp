@@ -93,6 +93,47 @@ TEST(Report, says_what_is_unknown_and_lost) {
     test::expect_text(outcome.out, "report_open.txt");
 }
 
+TEST(Report, shows_source_lines_and_what_stopped_stacks) {
+    const test::TemporaryFolder folder;
+    TraceBuilder builder(100 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    const std::string start = "main@/build/app/src/main.cpp:12";
+    builder.samples(10 * ms, 40 * ms, 0, 10, 10,
+                    {"_start", start, "ns::Store<std::string>::find_or_insert(int)@/build/app/src/store.hpp:1234",
+                     "hash_of@/usr/include/a_very_long_name_of_a_header_file.hpp:9"});
+    builder.samples(40 * ms, 60 * ms, 0, 10, 10, {"_start", start, "no_line_known"});
+    builder.run(TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10));
+    auto& stacks = builder.system.stacks;
+    stacks.on_cpu = {1000, 930, 0};
+    stacks.off_cpu = {0, 0, 0};
+    stacks.user_stacks = 1000;
+    stacks.stops = {{"/opt/app/lib/libvendor.so.4", "gap", 40, 0},
+                    {"", "lost", 20, 0},
+                    {"[jit]", "no-table", 6, 0},
+                    {"/usr/bin/app", "too-deep", 4, 0}};
+    stacks.frames_located = 640;
+    stacks.naming.modules_gone = 2;
+    stacks.naming.modules_left_out = 1;
+    test::write_capture(builder, folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    test::expect_text(outcome.out, "report_lines.txt");
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
+
+    const auto report =
+        boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out).as_object();
+    const auto* function = find_function(report.at("delays").at(0).at("functions"), "main");
+    ASSERT_NE(function, nullptr);
+    EXPECT_EQ(function->at("source").as_string(), "/build/app/src/main.cpp");
+    EXPECT_EQ(function->at("line").to_number<int>(), 12);
+    const auto& quality = report.at("quality");
+    EXPECT_NEAR(quality.at("on_cpu_stacks_complete").to_number<double>(), 0.93, 0.001);
+    EXPECT_TRUE(quality.at("off_cpu_stacks_complete").is_null());
+    EXPECT_EQ(quality.at("stops").at(0).at("reason").as_string(), "gap");
+    EXPECT_EQ(quality.at("names").at("modules_gone").to_number<int>(), 2);
+}
+
 TEST(Report, shows_a_recording_without_delays) {
     const test::TemporaryFolder folder;
     TraceBuilder builder(100 * ms);

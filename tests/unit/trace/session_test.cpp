@@ -25,7 +25,7 @@ Session full_session() {
     session.events = {{"query", 50'000'000, 4'000'000'000, {"parse", "execute"}, "/usr/bin/postgres"},
                       {"fsync", 1, 2, {}, ""}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
-    session.quality = {1, 2, 3, 4, 5, 6, 7, 8, 9, true};
+    session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true};
     session.finished = true;
     return session;
 }

@@ -29,8 +29,27 @@ SystemFile full_file() {
     file.trigger_event = "query";
     file.breach_boottime_ns = 98;
     file.partial = true;
-    file.quality = {1, 2, 3, 4, 5, 6, 7, 8, 9, true};
-    file.stacks = {10, 9, 8, 7};
+    file.quality.samples_taken = 1;
+    file.quality.samples_lost = 2;
+    file.quality.switches_lost = 3;
+    file.quality.wakings_lost = 4;
+    file.quality.stacks_lost = 5;
+    file.quality.runs_lost = 6;
+    file.quality.task_changes_lost = 7;
+    file.quality.code_files_lost = 10;
+    file.quality.bpf_run_time_ns = 8;
+    file.quality.daemon_cpu_ns = 9;
+    file.quality.truncated_by_size = true;
+    file.stacks = {10,
+                   9,
+                   8,
+                   7,
+                   6,
+                   {5, 4, 3},
+                   {2, 1, 0},
+                   {{"/lib/x.so", "gap", 3, 2}, {"", "lost", 1, 0}},
+                   {"", "", 12, 13},
+                   {20, 21, 22, 23, 24, 25}};
     file.runs = {{"query", {10'000, 1}}, {"fsync", {3, 0}}};
     Delay delay;
     delay.run_id = 7;
@@ -63,6 +82,10 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->cpu_model, "A <CPU> & \"more\"");
     EXPECT_EQ(read->quality.daemon_cpu_ns, 9U);
     EXPECT_EQ(read->stacks.frames_named, 7U);
+    EXPECT_EQ(read->quality.code_files_lost, 10U);
+    EXPECT_EQ(read->stacks.stops.at(0).reason, "gap");
+    EXPECT_EQ(read->stacks.other_stops.off_cpu, 13U);
+    EXPECT_EQ(read->stacks.naming.lines_left_out, 25U);
     EXPECT_EQ(read->runs.at("query").runs, 10'000U);
     ASSERT_EQ(read->delays.size(), 2U);
     EXPECT_EQ(read->delays[0].key, ~0ULL);
@@ -71,6 +94,30 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->delays[0].program_version, "15.8-0");
     EXPECT_EQ(read->modules[0].build_id, "ab12");
     EXPECT_THAT(text, HasSubstr("started=\"2026-11-"));
+}
+
+// As written before walks of stacks said why they ended.
+TEST(SystemFile, QualityOfStacksMayBeMissing) {
+    std::string text = write_system_file(full_file());
+    text.erase(text.find("<stacks"), text.find("</stacks>") + 9 - text.find("<stacks"));
+    text.erase(text.find("<names"), text.find("/>", text.find("<names")) + 2 - text.find("<names"));
+    text.erase(text.find(" code-files-lost=\"10\""), 21);
+    auto read = read_system_file(text);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->quality.code_files_lost, 0U);
+    EXPECT_EQ(read->stacks.user_stacks_complete, 9U);
+    EXPECT_EQ(read->stacks.on_cpu.stacks, 0U);
+    EXPECT_TRUE(read->stacks.stops.empty());
+}
+
+TEST(SystemFile, TextsThatAreTooLongAreCut) {
+    SystemFile file = full_file();
+    file.modules[0].path = "/" + std::string(2000, '\xff');
+    file.stacks.stops[0].module = "/" + std::string(5000, 'x');
+    auto read = read_system_file(write_system_file(file));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->modules[0].path.size(), 4096U);
+    EXPECT_EQ(read->stacks.stops[0].module.size(), 4096U);
 }
 
 TEST(SystemFile, HoldsNoByteThatXmlForbids) {
@@ -102,6 +149,8 @@ TEST(SystemFile, SaysWhatIsWrong) {
           Case{"cpus=\"4\"", "cpus=\"4294967296\"", "up to 4294967295"},
           Case{"cpus=\"4\"", "cpus=\"-1\"", "machine has cpus=\"-1\""},
           Case{"cpus=\"4\"", "", "machine has no \"cpus\""},
+          Case{"reason=\"gap\" on-cpu=\"3\"", "reason=\"gap\" on-cpu=\"x\"", "stop has on-cpu=\"x\""},
+          Case{"frames-located=\"6\"", "", "names has no \"frames-located\""},
           Case{"partial=\"true\"", "partial=\"yes\"", "true or false"},
           Case{"reason=\"deadline\"", "reason=\"none\"", "deadline, end or manual"},
           Case{"0f8fad5b-d9cb-469f-a165-70867728950e", "../../../etc", "allowed is a UUID"},
@@ -133,6 +182,11 @@ TEST(SystemFile, HostileSizesAreRefused) {
     std::string stages = good;
     for (int i = 0; i < 20; ++i) stages.insert(stages.find("<stage"), "<stage name=\"s\" offset-ns=\"1\" tid=\"1\"/>");
     EXPECT_EQ(read_system_file(stages).error().kind, ErrorKind::TooLarge);
+    std::string stops = good;
+    std::string many_stops;
+    for (int i = 0; i < 1001; ++i) many_stops += "<stop module=\"\" reason=\"gap\" on-cpu=\"1\" off-cpu=\"0\"/>";
+    stops.insert(stops.find("<stop "), many_stops);
+    EXPECT_EQ(read_system_file(stops).error().kind, ErrorKind::TooLarge);
     std::string modules = good;
     std::string many;
     for (int i = 0; i < 100'001; ++i) many += "<module path=\"/x\" build-id=\"\"/>";

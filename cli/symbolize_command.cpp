@@ -1,0 +1,242 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "analysis/trace_places.hpp"
+#include "binaries/debug_server.hpp"
+#include "cli/bundle_finder.hpp"
+#include "cli/commands.hpp"
+#include "cli/text_layout.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "trace/bundle.hpp"
+#include "trace/later_names.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
+constexpr std::uint64_t xml_limit_bytes = 16 << 20;
+// A bundle from elsewhere may name any number of modules; servers are asked about so many.
+constexpr std::size_t asked_modules_limit = 2000;
+
+// What became of one module.
+struct Outcome {
+    std::string path;
+    std::string build_id;
+    std::size_t places = 0;  // that lacked a name or a line
+    std::size_t found = 0;
+    std::string found_in;
+    std::string problem;
+};
+
+struct Summary {
+    analysis::FrameCounts before;
+    analysis::FrameCounts after;
+    std::vector<Outcome> modules;
+    std::uint64_t places_without_build_id = 0;
+    std::vector<std::string> server_problems;
+    trace::BundleInfo bundle;
+};
+
+// A folder that goes away with its content.
+class Workplace {
+  public:
+    static Result<Workplace> make(const fs::path& parent) {
+        std::string name = (parent / ".lagtrap-symbolize-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) return system_error("making a folder in " + parent.string());
+        return Workplace(name);
+    }
+    Workplace(Workplace&& other) noexcept : path_(std::exchange(other.path_, fs::path())) {}
+    Workplace& operator=(Workplace&&) = delete;
+    ~Workplace() {
+        std::error_code ignored;
+        if (!path_.empty()) fs::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+  private:
+    explicit Workplace(fs::path path) : path_(std::move(path)) {}
+    fs::path path_;
+};
+
+// A bundle's content, or the same files of a merged capture's folder.
+Result<trace::BundleContent> read_content(const fs::path& path) {
+    const bool is_folder = fs::is_directory(path);
+    if (!is_folder && path.extension() != ".pftrace") return trace::read_bundle(path, trace_limit_bytes);
+    const fs::path folder = is_folder ? path : path.parent_path();
+    trace::BundleContent content;
+    TRY_ASSIGN(content.system_xml, read_file(folder / "system.xml", xml_limit_bytes));
+    TRY_ASSIGN(content.trace, read_file(is_folder ? folder / "trace.pftrace" : path, trace_limit_bytes));
+    auto settings = read_file(folder / "settings.xml", xml_limit_bytes);
+    if (!settings && settings.error().kind != ErrorKind::NotFound) return settings.error();
+    if (settings) content.settings_xml = std::move(settings).value();
+    return content;
+}
+
+// The servers, and what went wrong with them.
+struct Servers {
+    std::optional<binaries::DebugServer> server;
+    std::vector<std::string> problems;
+
+    std::optional<fs::path> find(const std::string& build_id) {
+        auto found = server->find(build_id);
+        if (found) return std::move(found).value();
+        const std::string& message = found.error().message;
+        const bool told = std::find(problems.begin(), problems.end(), message) != problems.end();
+        if (found.error().kind != ErrorKind::NotFound && !told) problems.push_back(message);
+        return std::nullopt;
+    }
+};
+
+trace::LaterNamesOptions search_options(const SymbolizeOptions& options, Servers& servers) {
+    trace::LaterNamesOptions search;
+    search.program_folders.assign(options.debug_folders.begin(), options.debug_folders.end());
+    search.search.folders.insert(search.search.folders.begin(), options.debug_folders.begin(),
+                                 options.debug_folders.end());
+    if (servers.server)
+        search.search.ask_servers = [&servers](const std::string& build_id) { return servers.find(build_id); };
+    return search;
+}
+
+// Appends what is found to the trace; one outcome for each module.
+std::vector<Outcome> name_places(const analysis::TracePlaces& places, trace::LaterNamesOptions options,
+                                 std::string& trace) {
+    std::vector<Outcome> outcomes;
+    for (const trace::UnnamedModule& module : places.modules) {
+        if (outcomes.size() >= asked_modules_limit) options.search.ask_servers = nullptr;
+        const trace::LaterNames found = trace::find_later_names(module, options);
+        trace::append_module_symbols(trace, found.names, places.last_ns);
+        outcomes.push_back({module.path, module.build_id, module.places.size(), found.names.places.size(),
+                            found.found_in.string(), found.problem});
+    }
+    return outcomes;
+}
+
+void update_quality(const Summary& summary, trace::StackQuality& quality) {
+    quality.frames = summary.after.frames;
+    quality.frames_named = summary.after.named;
+    quality.frames_located = summary.after.located;
+    // What the recording's own machine left out was looked for now.
+    quality.naming.modules_left_out = quality.naming.places_left_out = quality.naming.lines_left_out = 0;
+    quality.naming.modules_gone = static_cast<std::uint64_t>(std::count_if(
+        summary.modules.begin(), summary.modules.end(), [](const Outcome& module) { return module.found_in.empty(); }));
+}
+
+// `output` is a folder, or a file of any name.
+Result<trace::BundleInfo> write_output(const trace::BundleContent& content, const std::string& session_id,
+                                       const fs::path& output) {
+    const bool is_folder = fs::is_directory(output);
+    const fs::path folder = is_folder ? output : output.has_parent_path() ? output.parent_path() : fs::path(".");
+    TRY_ASSIGN(const Workplace work, Workplace::make(folder));
+    TRY(write_file_durably(work.path() / "trace.pftrace", content.trace));
+    TRY(write_file_durably(work.path() / "system.xml", content.system_xml));
+    if (!content.settings_xml.empty()) TRY(write_file_durably(work.path() / "settings.xml", content.settings_xml));
+    TRY_ASSIGN(trace::BundleInfo bundle,
+               trace::write_bundle(work.path(), session_id, is_folder ? folder : work.path()));
+    if (is_folder) return bundle;
+    TRY(rename_durably(bundle.path, output));
+    bundle.path = output;
+    return bundle;
+}
+
+Result<Summary> symbolize(const SymbolizeOptions& options) {
+    Servers servers;
+    if (options.debuginfod) {
+        TRY_ASSIGN(servers.server, binaries::DebugServer::make({}));
+    }
+    for (const std::string& folder : options.debug_folders)
+        if (!fs::is_directory(folder)) return make_error(ErrorKind::NotFound, "there is no folder " + folder);
+    TRY_ASSIGN(const fs::path path, find_bundle(options.bundle, options.spool));
+    TRY_ASSIGN(trace::BundleContent content, read_content(path));
+    TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
+    TRY_ASSIGN(const analysis::TracePlaces places, analysis::read_places(content.trace));
+    Summary summary;
+    summary.before = places.counts;
+    summary.places_without_build_id = places.places_without_build_id;
+    summary.modules = name_places(places, search_options(options, servers), content.trace);
+    summary.server_problems = std::move(servers.problems);
+    TRY_ASSIGN(const analysis::TracePlaces after, analysis::read_places(content.trace));
+    summary.after = after.counts;
+    update_quality(summary, system.stacks);
+    content.system_xml = trace::write_system_file(system);
+    TRY_ASSIGN(summary.bundle, write_output(content, system.session_id,
+                                            options.output.empty() ? fs::path(".") : fs::path(options.output)));
+    return summary;
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string summary_text(const Summary& summary) {
+    std::string text;
+    for (const Outcome& module : summary.modules) {
+        const std::string share = std::to_string(module.found) + "/" + std::to_string(module.places);
+        text += pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
+        if (module.found_in.empty()) {
+            text += "no file with build id " + module.build_id;
+        } else {
+            text += "by " + printable(module.found_in);
+        }
+        if (!module.problem.empty()) text += "; " + printable(module.problem);
+        text += "\n";
+    }
+    if (summary.modules.empty()) text += "No program or library lacks names or lines.\n";
+    if (summary.places_without_build_id > 0)
+        text += with_commas(summary.places_without_build_id) + " places are in files without a build id.\n";
+    const auto change = [](std::uint64_t before, const std::uint64_t after, std::uint64_t whole) {
+        return percent(ratio(before, whole)) + " -> " + percent(ratio(after, whole));
+    };
+    text += "named frames " + change(summary.before.named, summary.after.named, summary.after.frames) +
+            ", with source lines " + change(summary.before.located, summary.after.located, summary.after.frames) + "\n";
+    return text + "wrote " + summary.bundle.path.string() + "\n";
+}
+
+boost::json::object summary_json(const Summary& summary) {
+    boost::json::array modules;
+    for (const Outcome& module : summary.modules)
+        modules.push_back(boost::json::object{{"path", printable(module.path)},
+                                              {"build_id", module.build_id},
+                                              {"places", module.places},
+                                              {"found", module.found},
+                                              {"found_in", printable(module.found_in)},
+                                              {"problem", printable(module.problem)}});
+    const auto counts = [](const analysis::FrameCounts& frames) {
+        return boost::json::object{
+            {"frames", frames.frames}, {"frames_named", frames.named}, {"frames_located", frames.located}};
+    };
+    return {{"bundle", printable(summary.bundle.path.string())},
+            {"digest", summary.bundle.digest},
+            {"bytes", summary.bundle.size_bytes},
+            {"before", counts(summary.before)},
+            {"after", counts(summary.after)},
+            {"modules", std::move(modules)},
+            {"places_without_build_id", summary.places_without_build_id}};
+}
+
+}  // namespace
+
+int symbolize_bundle(const SymbolizeOptions& options, Console& console) {
+    const auto summary = symbolize(options);
+    if (!summary) return console.fail(summary.error().message);
+    for (const std::string& problem : summary->server_problems)
+        console.err << "lagtrap: " << printable(problem) << "\n";
+    if (options.json) {
+        console.out << boost::json::serialize(summary_json(*summary)) << "\n";
+    } else {
+        console.out << summary_text(*summary);
+    }
+    return exit_done;
+}
+
+}  // namespace lagtrap::cli

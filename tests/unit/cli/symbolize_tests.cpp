@@ -1,0 +1,208 @@
+// `lagtrap symbolize`, of recordings of a real program whose file was gone when they were merged.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/recording.hpp"
+#include "tests/unit/cli/cli_test.hpp"
+#include "tests/unit/trace/planted_program.hpp"
+#include "trace/bundle.hpp"
+#include "trace/merge.hpp"
+
+namespace lagtrap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::run_lagtrap;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Symbolize : public testing::Test {
+  protected:
+    void SetUp() override {
+        fs::create_directories(folder_.path() / "gone");
+        fs::create_directories(folder_.path() / "found");
+        fs::copy_file(LAGTRAP_PLANTED_PROGRAM, gone());
+        make_bundle();
+        fs::rename(gone(), found());
+    }
+    [[nodiscard]] fs::path gone() const { return folder_.path() / "gone" / "planted"; }
+    [[nodiscard]] fs::path found() const { return folder_.path() / "found" / "planted"; }
+    [[nodiscard]] std::string output() const { return folder_.string("named.lagtrap.tar.zst"); }
+
+    void make_bundle() {
+        const fs::path capture = folder_.path() / "capture";
+        fs::create_directories(capture);
+        const trace::Session session = trace::synthetic_session();
+        {
+            const trace::PlantedProgram planted(gone());
+            trace::SyntheticCapture records(capture, session);
+            planted.record(records, gone(), trace::raw_build_id(gone()));
+            records.flush();
+        }
+        std::ofstream(capture / "settings.xml") << "<lagtrap/>";
+        const fs::path aside = folder_.path() / "aside";
+        fs::rename(gone(), aside);
+        ASSERT_TRUE(trace::merge_capture(capture));
+        fs::rename(aside, gone());
+        const auto bundle = trace::write_bundle(capture, session.id, folder_.path());
+        ASSERT_TRUE(bundle) << bundle.error().message;
+        bundle_ = bundle->path.string();
+    }
+
+    void in_found(const std::string& command) {
+        ASSERT_EQ(std::system(("cd '" + found().parent_path().string() + "' && " + command).c_str()), 0) << command;
+    }
+
+    // "function@file:line" of the only sample, outermost first; C++ parameters left out.
+    static std::vector<std::string> stack_in(const std::string& bundle) {
+        const auto recording = analysis::read_recording(bundle);
+        if (!recording) return {recording.error().message};
+        std::vector<std::string> frames;
+        for (const auto& thread : recording->threads) {
+            for (const auto& sample : thread.samples) {
+                for (const std::uint32_t id : recording->stacks[sample.stack]) {
+                    const auto& frame = recording->frames[id];
+                    std::string text = recording->name(frame.label);
+                    text.resize(std::min(text.find('('), text.size()));
+                    if (frame.source != 0) {
+                        const std::string& source = recording->name(frame.source);
+                        text += "@" + source.substr(source.rfind('/') + 1) + ":" + std::to_string(frame.line);
+                    }
+                    frames.push_back(std::move(text));
+                }
+            }
+        }
+        return frames;
+    }
+    static auto with_lines() {
+        const auto at = [](const char* which) {
+            return std::string(which) + "_function@inlined.cpp:" + std::to_string(trace::line_of(which));
+        };
+        return ElementsAre(at("outermost"), at("middle"), at("innermost"));
+    }
+
+    test::TemporaryFolder folder_;
+    std::string bundle_;
+};
+
+TEST_F(Symbolize, finds_names_in_a_folder_of_programs) {
+    EXPECT_THAT(stack_in(bundle_), ElementsAre("[planted]"));
+    const auto outcome =
+        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(stack_in(output()), with_lines());
+    EXPECT_THAT(outcome.out, HasSubstr("1/1  " + gone().string()));
+    EXPECT_THAT(outcome.out, HasSubstr("by " + found().string()));
+    EXPECT_THAT(outcome.out, HasSubstr("named frames 0 % -> 100 %, with source lines 0 % -> 100 %\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("wrote " + output() + "\n"));
+
+    const auto content = trace::read_bundle(output());
+    ASSERT_TRUE(content) << content.error().message;
+    EXPECT_EQ(content->settings_xml, "<lagtrap/>");
+    const auto system = trace::read_system_file(content->system_xml);
+    ASSERT_TRUE(system);
+    EXPECT_EQ(system->session_id, trace::synthetic_session().id);
+    EXPECT_EQ(system->stacks.frames, 3U);
+    EXPECT_EQ(system->stacks.frames_named, 3U);
+    EXPECT_EQ(system->stacks.frames_located, 3U);
+    EXPECT_EQ(system->stacks.naming.modules_gone, 0U);
+    // The bundle that was read is as it was, and nothing else lies about.
+    EXPECT_THAT(stack_in(bundle_), ElementsAre("[planted]"));
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+        EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+}
+
+TEST_F(Symbolize, what_is_written_is_a_good_trace) {
+    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()}).code,
+              0);
+    const std::string trace = folder_.string("trace.pftrace");
+    ASSERT_EQ(run_lagtrap({"export", "--format", "pftrace", "-o", trace, output()}).code, 0);
+    const std::string decoded = folder_.string("decoded.json");
+    ASSERT_EQ(
+        std::system(("python3 " LAGTRAP_TEST_DATA "/trace/decode_trace.py '" + trace + "' 100 >" + decoded).c_str()),
+        0);
+    std::ifstream file(decoded);
+    const auto found = boost::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+    ASSERT_EQ(found.at("symbols").as_object().size(), 1U);
+    EXPECT_EQ(found.at("symbols").as_object().begin()->value().as_array().size(), 3U);
+}
+
+TEST_F(Symbolize, finds_names_in_debug_files_alone) {
+    in_found("objcopy --only-keep-debug planted planted.debug && rm planted");
+    const auto outcome =
+        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(stack_in(output()), with_lines());
+}
+
+TEST_F(Symbolize, lines_may_come_after_names) {
+    in_found("mkdir ../debug && objcopy --only-keep-debug planted ../debug/planted.debug && strip -g planted");
+    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()}).code,
+              0);
+    EXPECT_THAT(stack_in(output()), ElementsAre("outermost_function"));
+    const auto again =
+        run_lagtrap({"symbolize", output(), "-o", output(), "--debug-dir", folder_.string("debug"), "--json"});
+    ASSERT_EQ(again.code, 0) << again.err;
+    EXPECT_THAT(stack_in(output()), with_lines());
+    const auto said = boost::json::parse(again.out);
+    EXPECT_EQ(said.at("before").at("frames_named").to_number<int>(), 1);
+    EXPECT_EQ(said.at("after").at("frames_located").to_number<int>(), 3);
+    EXPECT_EQ(said.at("bundle").as_string(), output());
+    ASSERT_EQ(said.at("modules").as_array().size(), 1U);
+    EXPECT_EQ(said.at("modules").at(0).at("found").to_number<int>(), 1);
+    // All is known now.
+    const auto third = run_lagtrap({"symbolize", output(), "-o", output()});
+    EXPECT_THAT(third.out, HasSubstr("No program or library lacks names or lines."));
+}
+
+TEST_F(Symbolize, a_file_of_another_build_is_not_used) {
+    in_found("objcopy --remove-section=.note.gnu.build-id planted");
+    const auto outcome =
+        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("no file with build id "));
+    EXPECT_THAT(stack_in(output()), ElementsAre("[planted]"));
+    EXPECT_EQ(analysis::read_recording(output())->system.stacks.naming.modules_gone, 1U);
+}
+
+TEST_F(Symbolize, writes_by_the_bundles_own_name_into_a_folder) {
+    const auto outcome = run_lagtrap(
+        {"symbolize", "--json", bundle_, "-o", folder_.string("found"), "--debug-dir", folder_.string("found")});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto said = boost::json::parse(outcome.out);
+    const std::string name = fs::path(std::string(said.at("bundle").as_string())).filename();
+    EXPECT_EQ(name, trace::synthetic_session().id + "-" + std::string(said.at("digest").as_string()).substr(0, 16) +
+                        ".lagtrap.tar.zst");
+    EXPECT_THAT(stack_in(folder_.string("found/" + name)), with_lines());
+}
+
+TEST_F(Symbolize, reads_merged_captures_too) {
+    const auto outcome = run_lagtrap(
+        {"symbolize", folder_.string("capture"), "-o", output(), "--debug-dir", found().parent_path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(stack_in(output()), with_lines());
+}
+
+TEST_F(Symbolize, says_what_is_wrong) {
+    const auto folder = run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", "/no/such"});
+    EXPECT_EQ(folder.code, 1);
+    EXPECT_EQ(folder.err, "lagtrap: there is no folder /no/such\n");
+    EXPECT_EQ(run_lagtrap({"symbolize", folder_.string("none.lagtrap.tar.zst")}).code, 1);
+    EXPECT_EQ(run_lagtrap({"symbolize", bundle_, "-o", "/no/such/folder/x"}).code, 1);
+    EXPECT_EQ(run_lagtrap({"symbolize", bundle_, "--debug-dir"}).code, 2);
+    ::unsetenv("DEBUGINFOD_URLS");
+    const auto servers = run_lagtrap({"symbolize", bundle_, "-o", output(), "--debuginfod"});
+    EXPECT_EQ(servers.code, 1);
+    EXPECT_THAT(servers.err, HasSubstr("DEBUGINFOD_URLS"));
+    std::ofstream(folder_.path() / "x.lagtrap.tar.zst") << "no archive";
+    EXPECT_EQ(run_lagtrap({"symbolize", folder_.string("x.lagtrap.tar.zst")}).code, 1);
+}
+
+}  // namespace
+}  // namespace lagtrap

@@ -1,0 +1,42 @@
+// How good the stacks of a recording are: what share of them is whole, and what stopped the others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "trace/stack_table.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap::trace {
+
+// Whose stack it is: of a sample, taken on a CPU, or of a switch, taken where a thread stopped to wait.
+enum class StackUse { OnCpu, OffCpu };
+
+// "complete", "no-table", ...: what ended a walk, as the system file says it. `end` is an enum lagtrap_stack_end.
+[[nodiscard]] const char* stack_end_name(std::uint8_t end);
+
+// Counts each use of a stack, not each stack. Not for several threads at once.
+class StackQualityCounter {
+  public:
+    StackQualityCounter(const StackTable& stacks, const ModuleTable& modules) : stacks_(stacks), modules_(modules) {}
+
+    // One sample or switch; 0: it has no such stack.
+    void count(StackUse use, std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
+    // Adds what was counted to `quality`.
+    void finish(StackQuality& quality) const;
+
+  private:
+    // A stack that is in no log has this reason, beside those of the walk.
+    static constexpr std::uint8_t lost = 0xff;
+    void count_frames(const CallStack& stack);
+    void count_walk(StackUse use, const CallStack* user);
+
+    const StackTable& stacks_;
+    const ModuleTable& modules_;
+    StackQuality quality_;
+    std::map<std::pair<ModuleId, std::uint8_t>, StackStop> stops_;  // by module and reason
+};
+
+}  // namespace lagtrap::trace
