@@ -16,6 +16,7 @@ constexpr std::size_t kMaxRememberedBytes = 4 << 20;
 constexpr std::size_t kMaxChildrenBytes = 8 << 20;
 constexpr int kMaxReferences = 16;
 constexpr int kMaxScopes = 32;
+constexpr int kMaxNestedFunctions = 4;
 
 // The entry that this one is an instance of, or that declares it.
 std::optional<Dwarf_Die> origin_of(Dwarf_Die& entry) {
@@ -49,13 +50,12 @@ std::string scope_name(Dwarf_Die& scope) {
     const std::string_view name = text_of(scope, DW_AT_name);
     switch (::dwarf_tag(&scope)) {
         case DW_TAG_namespace: return name.empty() ? "(anonymous namespace)" : std::string(name);
-        case DW_TAG_module:
         case DW_TAG_class_type:
         case DW_TAG_structure_type:
-        case DW_TAG_union_type:
+        case DW_TAG_union_type: return name.empty() ? "{unnamed}" : std::string(name);
+        case DW_TAG_module:
         case DW_TAG_interface_type:
-        case DW_TAG_enumeration_type:
-        case DW_TAG_subprogram: return std::string(name);
+        case DW_TAG_enumeration_type: return std::string(name);
         default: return {};
     }
 }
@@ -110,7 +110,7 @@ const std::vector<Dwarf_Off>& DwarfNames::children_of(Dwarf_Die& scope) {
 }
 
 // "space::Class::" for an entry, coming down from its unit.
-std::string DwarfNames::scopes_of(Dwarf_Die& entry) {
+std::string DwarfNames::scopes_of(Dwarf_Die& entry, const Touch& touch, int nested) {
     Dwarf_Die scope;
     if (::dwarf_diecu(&entry, &scope, nullptr, nullptr) == nullptr || !has_scopes(scope)) return {};
     Dwarf* const all = ::dwarf_cu_getdwarf(entry.cu);
@@ -121,24 +121,47 @@ std::string DwarfNames::scopes_of(Dwarf_Die& entry) {
         const auto after = std::upper_bound(children.begin(), children.end(), target);
         if (after == children.begin() || *std::prev(after) == target) break;
         if (::dwarf_offdie(all, *std::prev(after), &scope) == nullptr) break;
-        if (const std::string name = scope_name(scope); !name.empty()) scopes += name + "::";
+        if (::dwarf_tag(&scope) == DW_TAG_subprogram && nested < kMaxNestedFunctions) {
+            // What is inside a function is named by it, wherever it has its own name.
+            scopes = name_with_scopes(scope, touch, nested + 1) + "::";
+        } else if (const std::string name = scope_name(scope); !name.empty()) {
+            scopes += name + "::";
+        }
+        if (scopes.size() > kMaxNameBytes) break;
     }
     return scopes;
 }
 
-std::string DwarfNames::name_of(Dwarf_Die entry, const Touch& touch) {
-    std::string_view plain;
+std::string DwarfNames::name_with_scopes(Dwarf_Die entry, const Touch& touch, int nested) {
+    std::string_view name;
     for (int reference = 0; reference < kMaxReferences && touch(entry); ++reference) {
-        std::string_view linkage = text_of(entry, DW_AT_linkage_name);
-        if (linkage.empty()) linkage = text_of(entry, DW_AT_MIPS_linkage_name);
-        if (!linkage.empty()) return remembered(linkage.data(), [&] { return demangle(linkage); });
-        if (plain.empty()) plain = text_of(entry, DW_AT_name);
+        if (name.empty()) name = text_of(entry, DW_AT_name);
         auto origin = origin_of(entry);
         if (!origin) break;
         entry = *origin;
     }
-    if (plain.empty()) return {};
-    return remembered(entry.addr, [&] { return scopes_of(entry) + std::string(plain); });
+    if (name.empty()) return {};
+    return remembered(entry.addr, [&] {
+        constexpr std::string_view kUnnamed = "{unnamed}::";
+        std::string scopes = scopes_of(entry, touch, nested);
+        // A class without a name that can be called is a lambda's.
+        if (name == "operator()" && scopes.ends_with(kUnnamed))
+            scopes.replace(scopes.size() - kUnnamed.size(), kUnnamed.size(), "{lambda}::");
+        return scopes.append(name);
+    });
+}
+
+std::string DwarfNames::name_of(Dwarf_Die entry, const Touch& touch) {
+    Dwarf_Die declared = entry;
+    for (int reference = 0; reference < kMaxReferences && touch(declared); ++reference) {
+        std::string_view linkage = text_of(declared, DW_AT_linkage_name);
+        if (linkage.empty()) linkage = text_of(declared, DW_AT_MIPS_linkage_name);
+        if (!linkage.empty()) return remembered(linkage.data(), [&] { return demangle(linkage); });
+        auto origin = origin_of(declared);
+        if (!origin) break;
+        declared = *origin;
+    }
+    return name_with_scopes(entry, touch, 0);
 }
 
 }  // namespace lagtrap::binaries

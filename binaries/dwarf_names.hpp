@@ -30,7 +30,8 @@ class DwarfNames {
   private:
     [[nodiscard]] std::string remembered(const void* place, const std::function<std::string()>& make);
     [[nodiscard]] const std::vector<Dwarf_Off>& children_of(Dwarf_Die& scope);
-    [[nodiscard]] std::string scopes_of(Dwarf_Die& entry);
+    [[nodiscard]] std::string scopes_of(Dwarf_Die& entry, const Touch& touch, int nested);
+    [[nodiscard]] std::string name_with_scopes(Dwarf_Die entry, const Touch& touch, int nested);
 
     std::unordered_map<const void*, std::string> names_;  // by where the name, or the entry, lies in memory
     std::size_t bytes_ = 0;

@@ -23,7 +23,8 @@ long settle(Account* accounts, int count) {
         }
         transfer(accounts[index + 1], accounts[index], 5 - index);
     }
-    return Weights::weigh(accounts[0].balance, count);
+    const auto shrink = [count](long value) __attribute__((noinline)) { return mix<long>(value, count) / 2; };
+    return Weights::weigh(shrink(accounts[0].balance), count);
 }
 
 }  // namespace planted
