@@ -6,12 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include "core/files.hpp"
 #include "tests/unit/trace/jitdump_writer.hpp"
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 #include "trace/address_spaces.hpp"
 #include "trace/code_files.hpp"
+#include "trace/merge.hpp"
 #include "trace/record_stream.hpp"
+#include "trace/system_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -131,6 +134,34 @@ TEST_F(RunTimeCode, FilesThatAreBadAreCountedAndHarmNothing) {
     EXPECT_EQ(frames(1), Texts{"[jit]:good"});
     EXPECT_EQ(naming.files_bad, 1U);
     EXPECT_EQ(naming.lines_bad, 1U);
+}
+
+// From the capture's folder to the bundle's files.
+TEST(RunTimeCodeMerge, NamesTheFramesAndCountsWhatIsMissing) {
+    const TemporaryDirectory directory;
+    Session session = synthetic_session();
+    session.quality.code_files_lost = 2;  // as the daemon counted
+    SyntheticCapture capture(directory.path(), session);
+    capture.process(10, 1, "/usr/bin/node", "node", 1);
+    capture.mapping(10, 1, 0x700000, 0x10000, 0, "//anon", "");
+    capture.user_stack(5, 1, 10, {0x700010});
+    capture.sample(5, 0, 10, 10, 0, 1);
+    capture.flush();
+    std::filesystem::create_directory(directory.path() / "code");
+    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::PerfMap})) << "700000 100 hot\n";
+    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::Jitdump})) << "no jitdump";
+    MergeOptions options;
+    options.symbols.proc_root = options.symbols.kernel_notes = directory.path() / "no-such-folder";
+    const auto merged = merge_capture(directory.path(), options);
+    ASSERT_TRUE(merged.ok()) << merged.error().message;
+    const auto trace = read_file(directory.path() / "trace.pftrace", 1 << 20);
+    ASSERT_TRUE(trace.ok());
+    EXPECT_NE(trace->find("hot"), std::string::npos);
+    EXPECT_NE(trace->find("[jit]"), std::string::npos);
+    const auto system = read_system_file(read_file(directory.path() / "system.xml", 1 << 20).value());
+    ASSERT_TRUE(system.ok()) << system.error().message;
+    EXPECT_EQ(system->quality.code_files_lost, 3U);
+    for (const Module& module : system->modules) EXPECT_NE(module.path, "[jit]");
 }
 
 TEST(RunTimeMemory, IsWhatNoFileStandsBehind) {
