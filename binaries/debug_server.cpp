@@ -2,11 +2,14 @@
 
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+
+#include "core/files.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -19,6 +22,7 @@ struct Library {
     decltype(&::debuginfod_end) end = nullptr;
     decltype(&::debuginfod_find_debuginfo) find_debuginfo = nullptr;
     decltype(&::debuginfod_set_progressfn) set_progress = nullptr;
+    decltype(&::debuginfod_set_verbose_fd) set_verbose_fd = nullptr;
     decltype(&::debuginfod_set_user_data) set_user_data = nullptr;
     decltype(&::debuginfod_get_user_data) get_user_data = nullptr;
 };
@@ -37,6 +41,7 @@ Result<const Library*> load_library() {
                look_up(handle, "debuginfod_end", library.end) &&
                look_up(handle, "debuginfod_find_debuginfo", library.find_debuginfo) &&
                look_up(handle, "debuginfod_set_progressfn", library.set_progress) &&
+               look_up(handle, "debuginfod_set_verbose_fd", library.set_verbose_fd) &&
                look_up(handle, "debuginfod_set_user_data", library.set_user_data) &&
                look_up(handle, "debuginfod_get_user_data", library.get_user_data);
     }();
@@ -57,6 +62,7 @@ const Library* loaded = nullptr;  // once it is; the callback for progress is a 
 
 struct DebugServer::State {
     DebugServerOptions options;
+    UniqueFd nowhere;
     debuginfod_client* client = nullptr;
     std::string servers;
     int silences = 0;
@@ -103,6 +109,9 @@ Result<DebugServer> DebugServer::make(DebugServerOptions options) {
     state->options = std::move(options);
     state->client = loaded->begin();
     if (state->client == nullptr) return make_error(ErrorKind::System, "libdebuginfod cannot be set up");
+    // Without this libdebuginfod 0.188 prints to descriptor -1, for which dprintf() of glibc leaks 8 KiB each time.
+    TRY_ASSIGN(state->nowhere, open_file("/dev/null", O_WRONLY));
+    loaded->set_verbose_fd(state->client, state->nowhere.get());
     loaded->set_user_data(state->client, state.get());
     loaded->set_progress(state->client, [](debuginfod_client* client, long bytes, long total) {
         return static_cast<State*>(loaded->get_user_data(client))->goes_on(bytes, total) ? 0 : 1;
