@@ -20,6 +20,8 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "integration"))
 from lagtrap_test import BURST, BUILD_DIR, Daemon, PLANTED, Watched, check, library_event, wait_for  # noqa: E402
 
+import stacks  # noqa: E402
+
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
 TICKS = os.sysconf("SC_CLK_TCK")
 rows = []
@@ -70,11 +72,27 @@ class Bpftrace:
         check("@duration" in output, "bpftrace counted nothing")
 
 
+class EmptyPair:
+    """The same two markers with a program that does nothing: the least that any tool can take that enters the kernel."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", BURST.resolve(), "tick"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(self.process.stdout.readline() == "attached\n", "empty_pair does not attach")
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate(timeout=60)
+        check(self.process.returncode == 0, "empty_pair failed")
+
+
 def bench_marker():
     """Begin and end through USDT, armed, under the threshold, against the same pair in bpftrace."""
-    bare, unheeded, armed, peer, bare_peer = [], [], [], [], []
+    bare, empty, unheeded, armed, peer, bare_peer = [], [], [], [], [], []
     for _ in range(5):
         bare.append(pair_ns())
+        with EmptyPair():
+            empty.append(pair_ns())
         with Daemon(library_event("tick", BURST, "10s", more='<scope pid="1"/>')):
             unheeded.append(pair_ns())
         with Daemon(library_event("tick", BURST, "10s")):
@@ -83,12 +101,15 @@ def bench_marker():
             peer.append(pair_ns())
         with Bpftrace(Bpftrace.BARE):
             bare_peer.append(pair_ns())
-    idle, floor, ours, theirs, bare_theirs = (statistics.median(times) for times in (bare, unheeded, armed, peer, bare_peer))
+    idle, least, floor, ours, theirs, bare_theirs = (
+        statistics.median(times) for times in (bare, empty, unheeded, armed, peer, bare_peer))
     row("begin+end pair, armed, under the threshold", f"{ours - idle:.0f} ns", f"bpftrace, the same work {theirs - idle:.0f} ns",
         f"{(ours - idle) / (theirs - idle):.2f}", "0.7 or less")
     row("the same, against a script that only fills a histogram", f"{ours - idle:.0f} ns",
         f"bpftrace {bare_theirs - idle:.0f} ns", f"{(ours - idle) / (bare_theirs - idle):.2f}")
-    row("the same pair out of scope: what entering the kernel costs", f"{floor - idle:.0f} ns")
+    row("the same pair out of scope", f"{floor - idle:.0f} ns")
+    row("the same pair with programs that do nothing: the kernel's own part", f"{least - idle:.0f} ns",
+        f"bpftrace, the same work {theirs - idle:.0f} ns", f"{(least - idle) / (theirs - idle):.2f}")
     row("begin+end pair, nobody listens", f"{idle:.1f} ns")
 
 
@@ -282,8 +303,13 @@ def bench_merge():
             ratio=f"{figure['cpu_seconds'] / seconds:.3f} s of CPU a second", wanted="linear, under 256 MB")
 
 
+def bench_stacks():
+    """Call stacks: how many are complete, how right they are, what they cost."""
+    stacks.bench(row)
+
+
 BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
-           "capture": bench_capture, "merge": bench_merge}
+           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks}
 
 
 def print_table():

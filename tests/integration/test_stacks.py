@@ -10,23 +10,15 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, check_trace, run, wait_for
-from recorded_stacks import COMPLETE, ENDS, GAP, MOST_FRAMES, TOO_DEEP, Capture, Files
+from lagtrap_test import Watched, check, check_trace, run, wait_for
+from recorded_stacks import COMPLETE, ENDS, GAP, MOST_FRAMES, TOO_DEEP
+from stack_recorder import LIBRARIES, PROGRAMS, Recorder, program, start
 
-PROGRAMS = (BUILD_DIR / "tests" / "integration" / "programs" / "deep_stacks").resolve()
-MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
-VARIANTS = ("pie", "fixed", "lazy", "static", "static_pie")
-LIBRARIES = ("linked", "frames", "one", "two", "three")
-# An event that never happens: the captures here are started by hand.
-NOTHING = ('<event name="nothing" threshold="1h" trace-length="{length}"><function name="deep_decoy" '
-           f'binary="{PROGRAMS}/deep_stacks_pie"/></event>')
 LEAST_SEEN = 5  # of each thread, so that something was checked
+MOST_CAPTURES = 6  # to see them all
 
 # Stacks that have another end than the thread's first frame, by their nature.
 ENDS_ELSEWHERE = {"frames_128": TOO_DEEP, "frames_500": TOO_DEEP, "bare": GAP, "bare_frame": GAP}
@@ -36,61 +28,14 @@ MAY_STOP = {
     "reopened_libraries": (NEW_CODE, "a library's mapping is known some 0.3 ms after it was made"),
     "fork_storm": (NEW_CODE, "so is a child; and one that ends has no memory any more"),
     "longjmp": (("gap", "unsupported"), "within glibc's longjmp the frame is found by registers that hold no frame"),
+    # makecontext's end of the stack is reached by a return that no call belongs to: glibc has no word for what is before it.
+    "fiber": (("gap",), "the function under the fiber's first has no unwind information"),
     "exceptions": (("gap", "unsupported"), "the last instructions before a landing pad are between two frames"),
     "watched": (("no mapping", "no table", "gap"), "the kernel's own page for probes has no unwind information"),
 }
-
-
-def program(variant):
-    return PROGRAMS / f"deep_stacks_{variant}"
-
-
-def planted_files():
-    return Files([program(variant) for variant in VARIANTS] + [PROGRAMS / f"libdeep_{name}.so" for name in LIBRARIES])
-
-
-class Recorder(Daemon):
-    """A daemon that keeps the logs of its captures beside the bundles made of them."""
-
-    def __init__(self, events="", length="2s", more=""):
-        super().__init__(NOTHING.format(length=length) + events, 'cool-down="1ms" captures-per-hour="3600"', more=more)
-        self.kept = self.folder / "kept"
-        self.kept.mkdir()
-        script = self.folder / "merge"
-        script.write_text(f'#!/bin/sh\ncp -r "$1" "{self.kept}/" && exec "{MERGE}" "$@"\n')
-        script.chmod(0o755)
-        self.options = ("--merge-program", script)
-        self.done = 0
-
-    def begin(self):
-        wait_for(lambda: self.status()["state"] == "waiting", "the daemon to wait")
-        answer = self.ask("trigger", event="nothing")
-        check(answer["ok"], f"trigger: {answer}")
-
-    def finish(self, loads=(), files=None):
-        """The capture that begin() began, once it is merged. The loads stand still meanwhile: merging is of low priority."""
-        self.done += 1
-        wait_for(lambda: self.status()["state"] != "recording", "the recording's end")
-        for load in loads:
-            os.killpg(load.process.pid, signal.SIGSTOP)
-        self.wait_for_bundles(self.done)
-        for load in loads:
-            os.killpg(load.process.pid, signal.SIGCONT)
-        newest = max(self.kept.iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
-        capture = Capture(newest, files or planted_files())
-        capture.bundle = pathlib.Path(self.status()["last_bundle"]["path"])
-        return capture
-
-    def record(self, *loads):
-        self.begin()
-        return self.finish(loads)
-
-
-def start(path, *options, command=(), **more):
-    """A planted program, and the scenarios that it tells of."""
-    watched = Watched(*command, path, *options, start_new_session=True, **more)
-    watched.scenarios = json.loads(watched.process.stdout.readline())
-    return watched
+# Where frames may be found by frame pointers, if that is said: the linker makes no unwind information for the PLT of a
+# library that has no .eh_frame else, nor gcc any for what a library does when it is closed.
+BY_FRAME_POINTER = (*ENDS_ELSEWHERE, "fiber", "debug_frame", "reopened_libraries")
 
 
 def expected_base(scenario):
@@ -106,21 +51,29 @@ class Verdict:
         self.base = tuple(scenario["base"])
         self.inner = re.compile(f'^{scenario["inner"]}$')
         self.allowed = set(re.findall(r"deep_\w+|lib|plt|vdso|uprobes", scenario["inner"])) | {"lib"}
-        self.ends, self.seen, self.wrong, self.plts = collections.Counter(), 0, [], 0
+        self.ends, self.seen, self.wrong, self.short = collections.Counter(), 0, [], []
+        self.may_end = set(MAY_STOP.get(self.name, ((), ""))[0]) | {ENDS[ENDS_ELSEWHERE.get(self.name, COMPLETE)], "complete"}
+        asleep = self.name == "main" or self.name.endswith("_long")  # all the time: seen once, when a capture begins
+        self.least = 1 if asleep else LEAST_SEEN
 
     def fail(self, why, capture, stack):
         self.wrong.append(f"{self.name}: {why}\n{capture.describe(stack, self.base)}")
+
+    def count(self, end, times, description=""):
+        self.seen += times
+        self.ends[end] += times
+        if end not in self.may_end:
+            self.short.append(f"{self.name}: {times} times short\n{description}")
 
     def inner_fits(self, tokens):
         return self.inner.match(" ".join(reversed(tokens)))
 
     def judge(self, capture, stack, times):
         """One stack, seen so many times: all of it right, or short and right as far as it goes."""
-        self.seen += times
-        self.ends[ENDS[stack.end]] += times
+        short = ENDS[stack.end] not in self.may_end
+        self.count(ENDS[stack.end], times, capture.describe(stack, self.base) if short else "")
         tokens = capture.tokens(stack)
-        self.plts += times * (tokens[:1] == ["plt"])
-        if stack.by_frame_pointer and self.name not in ENDS_ELSEWHERE:
+        if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER:
             return self.fail("found by frame pointers, which the program has not", capture, stack)
         if ENDS_ELSEWHERE.get(self.name) == GAP and tokens[0] in ("deep_bare", "deep_bare_frame"):
             if stack.end == COMPLETE and not stack.by_frame_pointer:
@@ -161,17 +114,14 @@ class Verdict:
         return f"  {self.name:20} {self.seen:6} stacks of {len(self.base)} frames and more, {share:5.1f} % complete {others}"
 
 
-def judge(capture, scenario, tids):
-    """The verdict on all that was seen of the threads of one scenario."""
-    verdict = Verdict(scenario)
+def judge(verdict, capture, tids):
+    """Adds what a capture has of some threads to the verdict on their scenario."""
     counted = collections.Counter(seen.stack for tid in tids for seen in capture.seen[tid])
     for number, times in counted.items():
         if number in capture.stacks:
             verdict.judge(capture, capture.stacks[number], times)
         else:
-            verdict.seen += times
-            verdict.ends["no stack"] += times
-    return verdict
+            verdict.count("no stack", times)
 
 
 def children_of(capture, pid):
@@ -188,37 +138,41 @@ def check_base(capture, scenario):
     check(expected_base(scenario).match(names), f"{scenario['name']} noted {names}, not {expected_base(scenario).pattern}")
 
 
-def check_planted(capture, scenarios, static=False):
-    """Every stack of every planted thread; prints a line for each and fails with the first wrong stacks."""
-    wrong, short = [], []
-    for scenario in scenarios:
-        check_base(capture, scenario)
-        name = scenario["name"]
-        tids = [scenario["tid"]] + (children_of(capture, scenario["pid"]) if name == "fork_storm" else [])
-        verdict = judge(capture, scenario, tids)
+def check_planted(recorder, watched, static=False):
+    """Records until every planted thread was seen, and checks every stack of them; prints a line for each scenario."""
+    verdicts = [Verdict(scenario) for scenario in watched.scenarios]
+    for verdict in verdicts:
+        if static and verdict.name == "debug_frame":  # the rest of the program has .eh_frame, which is what counts then
+            verdict.may_end.add("gap")
+    for _ in range(MOST_CAPTURES):
+        capture = recorder.record(watched)
+        for verdict in verdicts:
+            scenario = verdict.scenario
+            check_base(capture, scenario)
+            children = children_of(capture, scenario["pid"]) if verdict.name == "fork_storm" else []
+            judge(verdict, capture, [scenario["tid"], *children])
+        if all(verdict.seen >= verdict.least for verdict in verdicts):
+            break
+    for verdict in verdicts:
         print(verdict.line(), flush=True)
-        wrong += verdict.wrong
-        asleep = name == "main" or name.endswith("_long")  # all the time: seen once, when the capture begins
-        if verdict.seen < (1 if asleep else LEAST_SEEN):
-            short.append(f"{name}: seen {verdict.seen} times only")
-        allowed = set(MAY_STOP.get(name, ((), ""))[0]) | {"complete"}
-        allowed |= {ENDS[ENDS_ELSEWHERE[name]]} if name in ENDS_ELSEWHERE else set()
-        if static and name == "debug_frame":  # the rest of the program has .eh_frame, which is what counts then
-            allowed.add("gap")
-        for end, count in verdict.ends.items():
-            if end not in allowed:
-                short.append(f"{name}: {count} of {verdict.seen} stacks end by \"{end}\"")
-        if name in MAY_STOP and verdict.ends["complete"] * 2 < verdict.seen:
-            short.append(f"{name}: {verdict.ends['complete']} of {verdict.seen} stacks are complete, fewer than half")
-    if wrong:
-        print(f"{len(wrong)} wrong stacks; the first:\n" + "\n".join(wrong[:3]))
-    check(not wrong and not short, f"{len(wrong)} wrong stacks; " + "; ".join(short))
+    problems = []
+    for verdict in verdicts:
+        print("".join(f"{text}\n" for text in verdict.wrong[:2] + verdict.short[:2]), end="")
+        if verdict.wrong:
+            problems.append(f"{verdict.name}: {len(verdict.wrong)} wrong stacks")
+        if verdict.short:
+            problems.append(f"{verdict.name}: ends {dict(verdict.ends)}")
+        if verdict.seen < verdict.least:
+            problems.append(f"{verdict.name}: seen {verdict.seen} times only")
+        if verdict.name in MAY_STOP and verdict.name != "fiber" and verdict.ends["complete"] * 2 < verdict.seen:
+            problems.append(f"{verdict.name}: {verdict.ends['complete']} of {verdict.seen} stacks are complete, fewer than half")
+    check(not problems, "; ".join(problems))
+    return capture
 
 
 def planted(variant):
     with start(program(variant)) as watched, Recorder(length="4s") as recorder:
-        capture = recorder.record(watched)
-        check_planted(capture, watched.scenarios, static="static" in variant)
+        capture = check_planted(recorder, watched, static="static" in variant)
         check_names(capture, watched.scenarios)
 
 
@@ -271,7 +225,7 @@ for thread in gdb.selected_inferior().threads():
     thread.switch()
     addresses, frame = [], gdb.newest_frame()
     while frame is not None:
-        if frame.type() != gdb.INLINE_FRAME:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):  # those are on no stack
             addresses.append(frame.pc())
         frame = frame.older() if frame.unwind_stop_reason() == gdb.FRAME_UNWIND_NO_REASON else None
     stacks[thread.ptid[1]] = addresses
@@ -341,7 +295,7 @@ def container():
                   f'pivot_root . old && exec /{inside} --only plain_20,qsort,cond_wait,cond_signal,nanosleep,exceptions,forked_by_main')
         with start("sh", "-c", script, command=("unshare", "-m", "--propagation", "private")) as watched:
             shutil.rmtree(files)
-            check_planted(recorder.record(watched), watched.scenarios)
+            check_planted(recorder, watched)
 
 
 def deleted_file():
@@ -350,7 +304,7 @@ def deleted_file():
         folder = recorder.folder / "gone"
         with start(copy_program(folder), "--only", "plain_20,qsort,linked_library,opened_library,cond_wait,cond_signal") as watched:
             shutil.rmtree(folder)
-            check_planted(recorder.record(watched), watched.scenarios)
+            check_planted(recorder, watched)
 
 
 def replaced_file():
@@ -360,7 +314,7 @@ def replaced_file():
         with start(path, "--only", "plain_20,qsort,linked_library,cond_wait,cond_signal") as watched:
             shutil.copy2(program("fixed"), path.with_suffix(".new"))
             os.rename(path.with_suffix(".new"), path)
-            check_planted(recorder.record(watched), watched.scenarios)
+            check_planted(recorder, watched)
 
 
 def young_process():
@@ -368,9 +322,7 @@ def young_process():
     with Recorder() as recorder:
         recorder.record()
         with start(program("lazy"), "--only", "plain_20,qsort,malloc_free,linked_library,cond_wait,cond_signal,forked_by_main") as watched:
-            begun = time.monotonic()
-            wait_for(lambda: time.monotonic() - begun > 1, "the process to be a second old")
-            check_planted(recorder.record(watched), watched.scenarios)
+            check_planted(recorder, watched)
 
 
 EXEC_STACK = re.compile(r"^( lib)+( main( deep_climb){0,20}( deep_exec( deep_spin)?)?( lib| plt)*( vdso)*)?$")
@@ -388,13 +340,14 @@ def exec_in_turn():
             stack = capture.stacks.get(seen.stack)
             ends[ENDS[stack.end] if stack else "no stack"] += 1
             if stack and stack.end == COMPLETE:
-                # A stack is written once, though its addresses may be the next program's too: it has the time of the first.
                 names = " " + " ".join(reversed(capture.tokens(stack)))
-                if not EXEC_STACK.match(names) and "unknown" not in names:
+                unnamed = "nowhere" in names  # the program of before an exec so early that nobody had looked at it
+                if not EXEC_STACK.match(names) and not unnamed:
                     wrong.append(capture.describe(stack))
         print(f"  {len(capture.execs[pid])} execs: {dict(ends)}")
         check(not wrong, f"{len(wrong)} wrong stacks; the first:\n" + "\n".join(wrong[:2]))
-        check(ends["complete"] >= 0.9 * sum(ends.values()), f"{dict(ends)}")
+        # Each program's code is known some time after its beginning, and it works for a tenth of a second.
+        check(ends["complete"] >= 0.5 * sum(ends.values()), f"{dict(ends)}")
 
 
 EXEC_PARENT = ("import os, sys\nprint('ready', flush=True)\n"
@@ -406,14 +359,28 @@ def function_being_watched():
     event = f'<event name="watch" threshold="1h" trace-length="1s"><function name="deep_watched" binary="{program("pie")}"/></event>'
     with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(event, length="3s") as recorder:
         before = recorder.event("watch")["runs"]
-        capture = recorder.record(watched)
+        capture = check_planted(recorder, watched)
         check(recorder.event("watch")["runs"] > before, "the function is not watched")
-        check_planted(capture, watched.scenarios)
         scenario = next(scenario for scenario in watched.scenarios if scenario["name"] == "watched")
         deepest = max(capture.tokens(stack).count("deep_watched") for stack in capture.stacks.values() if stack.pid == scenario["pid"])
         check(deepest == 3, f"at most {deepest} of the three calls are on the stacks")
 
 
+def return_probes_of_others():
+    """A return probe's address of the kernel's own stands where the return address was; bpftrace puts it there."""
+    with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(length="3s") as recorder:
+        peer = subprocess.Popen(["bpftrace", "-e", f"uretprobe:{program('pie')}:deep_watched {{ @returns = count(); }}"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            maps = pathlib.Path(f"/proc/{watched.process.pid}/maps")
+            wait_for(lambda: "[uprobes]" in maps.read_text(), "bpftrace's probe")
+            check_planted(recorder, watched)
+        finally:
+            peer.terminate()
+            peer.wait()
+
+
 if __name__ == "__main__":
     run(position_independent, fixed_addresses, lazy_binding, static, static_position_independent, blocked_as_gdb_sees_them,
-        container, deleted_file, replaced_file, young_process, exec_in_turn, function_being_watched)
+        container, deleted_file, replaced_file, young_process, exec_in_turn, function_being_watched,
+        return_probes_of_others)

@@ -163,6 +163,17 @@ DEEP_FUNCTION void deep_short_calls(Planted& planted) {
     }
 }
 
+// The same from a frame that is found through rbp: gcc says until a function's end that the caller's rbp is on the stack,
+// though it was taken from there three instructions before.
+DEEP_FUNCTION void deep_aligned_calls(Planted& planted) {
+    note_base(planted);
+    for (int round = 0;; ++round) {
+        void* memory = alloca(static_cast<std::size_t>(16 * one));
+        asm volatile("" ::"r"(memory) : "memory");
+        for (int i = 0; i < 1'000'000'000; ++i) deep_tiny_aligned(i);
+    }
+}
+
 // Calls that are jumps: the functions that made them are no longer on the stack.
 DEEP_FUNCTION void deep_tail_three(int rounds) { deep_spin(rounds); }
 DEEP_FUNCTION void deep_tail_two(int rounds) { deep_tail_three(rounds + 1); }
@@ -311,6 +322,8 @@ std::vector<Planted*> frame_scenarios() {
          deep_loop},
         {"short_calls", "deep_short_calls( deep_tiny(_frame|_aligned)?)?", "deep_climb", deep_climb, 30,
          deep_short_calls},
+        {"aligned_calls", "deep_aligned_calls( deep_tiny_aligned)?", "deep_climb_alloca", deep_climb_alloca, 30,
+         deep_aligned_calls},
         {"tail_calls", "deep_tail_loop( deep_tail_(one|two|three)| deep_spin)?", "deep_climb", deep_climb, 25,
          deep_tail_loop},
         {"cold_parts", "deep_cold_loop( deep_partly_cold( deep_unlikely| deep_spin)?)?", "deep_climb", deep_climb, 25,

@@ -244,17 +244,18 @@ std::vector<Planted*> library_scenarios() {
         {"virtual_calls", "deep_visit( deep_visit_(branch|leaf)){0,100}( deep_spin)?", "deep_climb", deep_climb, 10,
          deep_visit},
         {"plt", "deep_plt_loop( plt)?( deep_linked_tiny)?", "deep_climb", deep_climb, 25, deep_plt_loop},
-        {"linked_library", "deep_linked_loop( plt)?( deep_linked_enter( deep_linked_climb){0,12}( deep_linked_spin)?)?",
+        {"linked_library",
+         "deep_linked_loop( plt)?( deep_linked_enter( deep_linked_climb){0,12}( deep_linked_spin| plt)?)?",
          "deep_climb", deep_climb, 20, deep_linked_loop},
         {"debug_frame",
-         "deep_debug_frame_loop( plt)?( deep_frames_enter( deep_frames_climb){0,12}( deep_frames_spin)?)?",
+         "deep_debug_frame_loop( plt)?( deep_frames_enter( deep_frames_climb){0,12}( deep_frames_spin| plt)?)?",
          "deep_climb", deep_climb, 20, deep_debug_frame_loop},
 #ifdef DEEP_CAN_OPEN
-        {"opened_library", "deep_opened( deep_one_enter( deep_one_climb){0,12}( deep_one_spin)?)?", "deep_climb",
+        {"opened_library", "deep_opened( deep_one_enter( deep_one_climb){0,12}( deep_one_spin| plt)?)?", "deep_climb",
          deep_climb, 20, deep_opened},
         {"reopened_libraries",
-         "deep_reopened( lib| plt)*( vdso)*( deep_two_enter( deep_two_climb){0,12}( deep_two_spin)?"
-         "| deep_three_enter( deep_three_climb){0,12}( deep_three_spin)?)?",
+         "deep_reopened( lib| plt)*( vdso)*( deep_two_enter( deep_two_climb){0,12}( deep_two_spin| plt)?"
+         "| deep_three_enter( deep_three_climb){0,12}( deep_three_spin| plt)?)?",
          "deep_climb", deep_climb, 20, deep_reopened},
 #endif
     };

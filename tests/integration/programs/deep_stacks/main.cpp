@@ -1,7 +1,8 @@
 // deep_stacks [--only NAME,...]: starts the planted threads, says "ready", then one line of JSON: what was planted. Ends
 // when its standard input does.
 // deep_stacks --exec ROUNDS OTHER: works on a deep stack for a while, then begins OTHER in the same process, which in
-// turn begins this one; says "ready" in the first round.
+// turn begins this one.
+// deep_stacks --stand FRAMES: says "ready" and stands in a loop on a stack of so many frames, until it is killed.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -130,6 +131,11 @@ DEEP_FUNCTION void deep_exec(Planted&) {
     std::abort();
 }
 
+DEEP_FUNCTION void deep_stand_forever(Planted&) {
+    say("ready\n");
+    for (;;) asm volatile("" ::: "memory");
+}
+
 int main(int argc, char** argv) {
     alignas(64) volatile unsigned long locals[8] = {};
     static Planted planted = {"main",    "deep_main( lib| plt)*", "deep_climb_aligned", deep_climb_aligned, 10,
@@ -145,6 +151,12 @@ int main(int argc, char** argv) {
         planted.climb(planted.frames, planted);
         return static_cast<int>(locals[1]);
     }
+    if (mode == "--stand") {
+        // main and what calls it are four frames, the loop is one.
+        planted.work = deep_stand_forever;
+        deep_climb(std::atoi(argv[2]) - 5, planted);
+        return static_cast<int>(locals[1]);
+    }
     const std::string only = mode == "--only" ? argv[2] : "";
     Planted* child = deep::shared_planted();
     child->name = "forked_by_main";
@@ -155,8 +167,9 @@ int main(int argc, char** argv) {
     child->work = deep_loop;
     child->outer = "( lib){1,3} main( deep_climb_aligned){10} deep_main( lib| plt)* deep_start_in_child deep_in_child";
     scenarios.push_back(child);
-    for (auto* const make : {deep::frame_scenarios, deep::library_scenarios, deep::blocked_scenarios,
-                             deep::signal_scenarios, deep::process_scenarios})
+    // Those that fork come first: a child of a program whose other threads unwind may find the unwinder's locks taken.
+    for (auto* const make : {deep::process_scenarios, deep::frame_scenarios, deep::library_scenarios,
+                             deep::blocked_scenarios, deep::signal_scenarios})
         for (Planted* each : make()) scenarios.push_back(each);
     std::erase_if(scenarios, [&](const Planted* each) { return !wanted(*each, only); });
     planted.climb(planted.frames, planted);
