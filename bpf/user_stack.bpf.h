@@ -181,6 +181,9 @@ static __noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, 
     return found;
 }
 
+/* Where it is needed all the same, the walk ends: no frame is found by it. */
+#define UNKNOWN_BP (~0ULL)
+
 enum step_result { STEP_ON = 0, STEP_ENDED = 1 };
 
 static __always_inline int end_walk(struct user_walk* walk, __u8 reason) {
@@ -265,6 +268,7 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
         return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
     __u64 bp = walk->bp;
     __u32 rbp_place = rule.kind_and_rbp / 16;
+    if (rbp_place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = UNKNOWN_BP;
     if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA && rule.rbp_offset == -16) {
         bp = pair[0];
     } else if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA || rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP) {
@@ -312,7 +316,7 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     walk->pc_is_return_address = 0;
     walk->registers_in_user_memory = 0;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    if (!registers) return false;
+    if (!registers || !task->mm) return false; /* without memory of its own: it ends */
     walk->pc = registers->ip;
     walk->sp = registers->sp;
     walk->bp = registers->bp;

@@ -78,26 +78,31 @@ std::uint64_t CodeModule::table_start(std::uint64_t start, std::uint64_t file_of
     return start - file_offset + best->file_offset - best->address + base_address;
 }
 
+std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache) {
+    if (job.key == vdso_path) return std::nullopt;
+    const std::uint64_t before_ns = thread_cpu_ns();
+    auto known = cache.load(job.key);
+    if (!known) return std::nullopt;
+    MadeTable made;
+    made.module = job.module;
+    made.table = std::move(known).value();
+    made.from_cache = true;
+    made.cpu_ns = thread_cpu_ns() - before_ns;
+    return made;
+}
+
 MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     MadeTable made;
     made.module = job.module;
     const std::uint64_t before_ns = thread_cpu_ns();
-    const bool cached = cache != nullptr && job.key != vdso_path;
-    if (cached) {
-        if (auto known = cache->load(job.key)) {
-            made.table = std::move(known).value();
-            made.from_cache = true;
-            made.cpu_ns = thread_cpu_ns() - before_ns;
-            return made;
-        }
-    }
     if (!job.file.valid() && job.key != vdso_path) {
         made.state = ModuleState::Waiting;
         return made;
     }
     auto table = table_of(job);
     if (table) {
-        if (cached) (void)cache->store(job.key, *table);  // the next start makes it again
+        // If it can not be kept, the next start makes it again.
+        if (cache != nullptr && job.key != vdso_path) (void)cache->store(job.key, *table);
         made.table = std::move(table).value();
     } else {
         made.state = state_for(table.error().kind);

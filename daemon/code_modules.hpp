@@ -60,6 +60,9 @@ struct MadeTable {
     std::uint64_t cpu_ns = 0;  // of this thread
 };
 
+// From the cache: takes microseconds to milliseconds. nullopt: the cache does not have it.
+[[nodiscard]] std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache);
+// From the file, some 15 ms per MB of unwind information; into the cache too, if there is one.
 [[nodiscard]] MadeTable make_table(TableJob job, const binaries::UnwindCache* cache);
 
 struct ModuleTotals {

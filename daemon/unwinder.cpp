@@ -15,16 +15,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto idle_interval = 1s;
-constexpr auto capture_interval = 5ms;
+constexpr std::chrono::milliseconds idle_interval = 1s;
+constexpr std::chrono::milliseconds making_interval = 50ms;
+constexpr std::chrono::milliseconds capture_interval = 5ms;
 constexpr auto status_interval = 100ms;
 constexpr auto publish_interval = 20ms;  // while tables are being made
 constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
 
-// Threads of the machine's own work go first.
-void step_back() {
-    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+constexpr int lowest_priority = 19;
+constexpr auto patience = 200ms;  // with low priority, while something waits for a table
+
+void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
+
+int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
+
+void use_idle_disk_time() {
     constexpr int who_process = 1;
     constexpr int class_idle = 3;
     constexpr int class_shift = 13;
@@ -71,6 +77,7 @@ void Unwinder::follow() {
     auto last_sweep = std::chrono::steady_clock::now();
     auto last_status = last_sweep - status_interval;
     while (!stopping_) {
+        bool making = false;
         bool some_lost = false;
         const RecordBuffer events = take_ordered(some_lost);
         if (some_lost) start_over();
@@ -79,6 +86,8 @@ void Unwinder::follow() {
             events.for_each([this](const lagtrap_record* record) { spaces_.take(record); });
             spaces_.publish();
             if (modules_.waiting() > 0) to_maker_.notify_one();
+            hurry_the_maker();
+            making = making_since_ || modules_.waiting() > 0;
             const auto now = std::chrono::steady_clock::now();
             if (now - last_sweep >= idle_interval) {
                 modules_.sweep(now);
@@ -90,8 +99,10 @@ void Unwinder::follow() {
             last_status = now;
         }
         std::unique_lock lock(events_mutex_);
-        to_follower_.wait_for(lock, capturing_ ? std::chrono::milliseconds(capture_interval) : idle_interval,
-                              [this] { return stopping_ || look_now_; });
+        const std::chrono::milliseconds pause = capturing_ ? capture_interval
+                                                : making   ? making_interval
+                                                           : idle_interval;
+        to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
         look_now_ = false;
     }
 }
@@ -135,20 +146,37 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
     return ordered;
 }
 
+// A busy machine would never let the lowest priority run, and stacks would end for want of tables.
+void Unwinder::hurry_the_maker() {
+    if (making_since_ && std::chrono::steady_clock::now() - *making_since_ > patience) set_priority(maker_thread_, 0);
+}
+
 void Unwinder::make_tables() {
-    step_back();
+    use_idle_disk_time();
+    set_priority(own_thread(), 0);
     std::unique_lock lock(state_mutex_);
+    maker_thread_ = own_thread();
     auto last_publish = std::chrono::steady_clock::now();
     while (!stopping_) {
         auto job = modules_.next_job();
         if (!job) {
+            making_since_.reset();
             to_maker_.wait(lock);
             continue;
         }
+        const bool patient = !making_since_ || std::chrono::steady_clock::now() - *making_since_ < patience;
         lock.unlock();
-        MadeTable made = make_table(std::move(*job), cache_ ? &*cache_ : nullptr);
+        auto made = cache_ ? load_table(*job, *cache_) : std::nullopt;
+        if (!made) {
+            lock.lock();
+            if (!making_since_) making_since_ = std::chrono::steady_clock::now();
+            if (patient) set_priority(maker_thread_, lowest_priority);
+            lock.unlock();
+            made = make_table(std::move(*job), cache_ ? &*cache_ : nullptr);
+            set_priority(maker_thread_, 0);
+        }
         lock.lock();
-        modules_.take(std::move(made));
+        modules_.take(std::move(*made));
         const auto now = std::chrono::steady_clock::now();
         if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
         last_publish = now;

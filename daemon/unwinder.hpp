@@ -1,9 +1,10 @@
 // Keeps what the walk of user stacks needs, all the time: which code lies where in every process, and the tables of
 // that code. Two threads of its own: one follows the kernel's events (once a second, often during a capture), the
-// other makes tables, at the lowest priority.
+// other makes tables: at the lowest priority, unless a busy machine keeps it waiting.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -74,6 +75,8 @@ class Unwinder {
     Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache);
     void follow();
     void make_tables();
+    // Raises its priority if a table is waited for too long; needs state_mutex_.
+    void hurry_the_maker();
     // Empties the rings; needs events_mutex_.
     void drain_rings();
     // What is known to be complete, in order of time. Nothing, and `some_lost`, if events are missing.
@@ -100,6 +103,8 @@ class Unwinder {
 
     std::mutex state_mutex_;  // between the two threads
     std::condition_variable to_maker_;
+    std::optional<std::chrono::steady_clock::time_point> making_since_;  // without a pause
+    int maker_thread_ = 0;
     CodeModules modules_;
     ProcessSpaces spaces_;  // the follower's alone
     std::thread follower_, maker_;
