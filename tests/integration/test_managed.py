@@ -16,7 +16,7 @@ JDK = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/bin")
 PYTHON = "/usr/bin/python3"
 # Each function keeps a frame of its own.
 NO_INLINING = "--no-turbo-inlining"
-LEAST_SAMPLES = 200
+LEAST_SAMPLES = 100
 EVERYTHING = 1_000_000
 
 
@@ -67,9 +67,9 @@ class BusyElsewhere(Busy):
         self.tids = self.read_tids()
 
 
-def record(busy, meanwhile=lambda daemon: None):
+def record(busy, meanwhile=lambda daemon: None, length="2s"):
     """Stacks of the program's threads, outermost frame first, with how often each was seen."""
-    with Daemon(library_event("work", PLANTED, "10s", "2s")) as daemon:
+    with Daemon(library_event("work", PLANTED, "10s", length)) as daemon:
         wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the unwind tables to be made")
         check(daemon.ask("trigger", event="work")["ok"], "the daemon does not record")
         wait_for(lambda: daemon.status()["state"] == "recording", "the recording to begin")
@@ -125,15 +125,15 @@ def node_interpreted():
               "no interpreted function")
 
 
-def end_while_recorded(busy, end=None):
-    """Lets the program compute for half a second of the recording, and ends it."""
+def record_its_end(busy, end=None):
+    """The same; the program is ended when it has computed for a third of a second of the recording."""
     def wait_and_end(daemon):
         begun, per_second = busy.cpu_ticks(), os.sysconf("SC_CLK_TCK")
-        wait_for(lambda: busy.cpu_ticks() >= begun + per_second // 2, "the program to compute")
-        check(daemon.status()["state"] == "recording", "the recording ended too early for this test")
+        wait_for(lambda: busy.cpu_ticks() >= begun + per_second // 3, "the program to compute")
         (end or busy.end)()
         busy.started.wait(timeout=60)
-    return wait_and_end
+        check(daemon.status()["state"] == "recording", "the recording ended before the program")
+    return record(busy, wait_and_end, "6s")
 
 
 def node_with_a_jitdump():
@@ -143,12 +143,12 @@ def node_with_a_jitdump():
         with Busy(NODE, "--perf-prof", NO_INLINING, PROGRAMS / "busy.js", stop, cwd=folder) as busy:
             check(os.path.exists(f"{folder}/jit-{busy.pid}.dump"), "node wrote no jitdump")
             check(not os.path.exists(f"/tmp/perf-{busy.pid}.map"), "there is a perf map too")
-            check_node(record(busy, end_while_recorded(busy, stop.touch)))
+            check_node(record_its_end(busy, stop.touch))
 
 
 def node_ends_while_recorded():
     with Busy(NODE, "--perf-basic-prof", NO_INLINING, PROGRAMS / "busy.js") as busy:
-        check_node(record(busy, end_while_recorded(busy)))
+        check_node(record_its_end(busy))
 
 
 def misleading_map(busy):
@@ -166,7 +166,7 @@ def node_ends_in_its_own_namespaces():
     """With it end its namespaces, and its /tmp is mounted nowhere any longer."""
     with BusyElsewhere(NODE, "--perf-basic-prof", NO_INLINING) as busy:
         misleading_map(busy)
-        check_node(record(busy, end_while_recorded(busy)))
+        check_node(record_its_end(busy))
 
 
 class JavaClasses:
@@ -194,18 +194,17 @@ def check_java(stacks):
 
 
 def java_with_a_perf_map():
-    """The JVM writes its map when it is asked to: here while it is recorded."""
+    """The JVM writes its map when it is asked to."""
     with JavaClasses() as classes, Busy(*classes.command()) as busy:
-        def ask(_):
-            done = subprocess.run([JDK / "jcmd", str(busy.pid), "Compiler.perfmap"], capture_output=True, text=True)
-            check(done.returncode == 0, f"jcmd: {done.stdout} {done.stderr}")
-        check_java(record(busy, ask))
+        done = subprocess.run([JDK / "jcmd", str(busy.pid), "Compiler.perfmap"], capture_output=True, text=True)
+        check(done.returncode == 0, f"jcmd: {done.stdout} {done.stderr}")
+        check_java(record(busy))
 
 
 def java_writes_its_map_when_it_ends():
     with JavaClasses() as classes:
         with Busy(*classes.command("-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit")) as busy:
-            check_java(record(busy, end_while_recorded(busy, lambda: busy.end(signal.SIGTERM))))
+            check_java(record_its_end(busy, lambda: busy.end(signal.SIGTERM)))
 
 
 def python_as_native_frames():
