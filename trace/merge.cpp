@@ -118,6 +118,9 @@ Status Merger::load() {
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
+    // A capture that was cut short by a crash of the machine is merged by the next boot.
+    if (!session_.boot_id.empty() && session_.boot_id != running_boot_id(options_.symbols.proc_root))
+        options_.symbols.this_boot = false;
     naming_ = symbolize(stacks_, modules_, options_.symbols);
     stacks_.finish();
     return success();

@@ -99,6 +99,8 @@ class Fields {
         into = static_cast<Number>(found);
     }
 
+    [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
+
     void flag(const char* name, bool& into) {
         const json::value* value = find(name);
         if (value == nullptr) return;
@@ -212,6 +214,7 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     fields.string("id", session.id);
     if (!is_session_id(session.id)) fields.fail("id", "is not a UUID");
     fields.string("lagtrap_version", session.lagtrap_version);
+    if (fields.has("boot_id")) fields.string("boot_id", session.boot_id);  // older captures lack it
     fields.object("clocks", [&](Fields inner) { read_clocks(inner, session.clocks); });
     fields.number("started_ns", session.started_ns);
     fields.number("ended_ns", session.ended_ns);
@@ -239,9 +242,16 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
 
 }  // namespace
 
+std::string running_boot_id(const std::filesystem::path& proc_root) {
+    constexpr std::uint64_t boot_id_limit_bytes = 64;
+    const auto content = read_file(proc_root / "sys/kernel/random/boot_id", boot_id_limit_bytes);
+    return content ? printable(content->substr(0, content->find('\n'))) : std::string();
+}
+
 Status write_session(const std::filesystem::path& directory, const Session& session) {
     const json::object object{{"id", text(session.id)},
                               {"lagtrap_version", text(session.lagtrap_version)},
+                              {"boot_id", text(session.boot_id)},
                               {"clocks", to_json(session.clocks)},
                               {"started_ns", session.started_ns},
                               {"ended_ns", session.ended_ns},

@@ -54,6 +54,7 @@ struct SessionQuality {
 struct Session {
     std::string id;  // UUID
     std::string lagtrap_version;
+    std::string boot_id;  // of the boot it was recorded in, by running_boot_id(); empty: not known
     ClockSnapshot clocks;
     std::uint64_t started_ns = 0;  // monotonic; recording was on
     std::uint64_t ended_ns = 0;    // 0 while it runs, or if the daemon died
@@ -66,6 +67,9 @@ struct Session {
     SessionQuality quality;
     bool finished = false;
 };
+
+// Which boot of the machine this is (/proc/sys/kernel/random/boot_id); empty where the kernel does not say.
+[[nodiscard]] std::string running_boot_id(const std::filesystem::path& proc_root = "/proc");
 
 // Durable write and bounded read (1 MiB) of DIRECTORY/session.json. Reading checks every field's type and range.
 [[nodiscard]] Status write_session(const std::filesystem::path& directory, const Session& session);

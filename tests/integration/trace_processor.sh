@@ -38,7 +38,7 @@ for what in perf_samples callsites sched thread_states processes threads; do
 done
 [ "${found[perf_sessions]:-0}" -eq 2 ] || fault "not one session of CPU samples and one of off-CPU stacks"
 for what in runs_unfinished runs_without_event stages_outside_runs samples_without_thread callsites_without_root \
-            frames_without_mapping clock_is_not_boottime; do
+            frames_without_mapping lines_without_source clock_is_not_boottime; do
   [ "${found[$what]:-1}" -eq 0 ] || fault "${found[$what]:-unknown} $what"
 done
 

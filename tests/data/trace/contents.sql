@@ -11,6 +11,9 @@ union all select 'samples_without_thread', count(*) from perf_sample where utid 
 union all select 'callsites', count(*) from stack_profile_callsite
 union all select 'callsites_without_root', count(*) from stack_profile_callsite where depth > 0 and parent_id is null
 union all select 'frames_without_mapping', count(*) from stack_profile_frame where mapping is null
+union all select 'frames_located', count(*) from stack_profile_frame where symbol_set_id is not null
+union all select 'lines_without_source', count(*) from stack_profile_symbol
+  where line_number is not null and source_file is null
 union all select 'sched', count(*) from sched
 union all select 'thread_states', count(*) from thread_state
 union all select 'processes', count(*) from process

@@ -1,6 +1,12 @@
 // `lagtrap symbolize`, of recordings of a real program whose file was gone when they were merged.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -21,6 +27,53 @@ namespace fs = std::filesystem;
 using test::run_lagtrap;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+// Debian's debuginfod, serving a folder on the loopback interface.
+class DebugServer {
+  public:
+    explicit DebugServer(const fs::path& folder) : port_(free_port()) {
+        child_ = ::fork();
+        if (child_ != 0) return;
+        const std::string log = (folder / "../debuginfod.log").string();
+        if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0) ::_exit(1);
+        ::unsetenv("DEBUGINFOD_URLS");
+        ::execlp("debuginfod", "debuginfod", "-F", "-d", ":memory:", "-t", "1", "-p", std::to_string(port_).c_str(),
+                 folder.c_str(), nullptr);
+        ::_exit(127);
+    }
+    ~DebugServer() {
+        ::kill(child_, SIGKILL);
+        ::waitpid(child_, nullptr, 0);
+    }
+    DebugServer(const DebugServer&) = delete;
+    DebugServer& operator=(const DebugServer&) = delete;
+
+    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    // Waits until it has read the folder and has the file.
+    [[nodiscard]] bool serves(const std::string& build_id) const {
+        const std::string ask = "curl -sf -o /dev/null '" + url() + "/buildid/" + build_id + "/debuginfo'";
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (std::chrono::steady_clock::now() < end && ::waitpid(child_, nullptr, WNOHANG) == 0)
+            if (std::system(ask.c_str()) == 0) return true;
+        return false;
+    }
+
+  private:
+    static std::uint16_t free_port() {
+        const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof(address);
+        const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                           ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+        ::close(fd);
+        return bound ? ntohs(address.sin_port) : std::uint16_t{0};
+    }
+
+    std::uint16_t port_;
+    pid_t child_ = -1;
+};
 
 class Symbolize : public testing::Test {
   protected:
@@ -139,6 +192,22 @@ TEST_F(Symbolize, finds_names_in_debug_files_alone) {
         run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(stack_in(output()), with_lines());
+}
+
+TEST_F(Symbolize, asks_servers_if_told_to) {
+    in_found("objcopy --only-keep-debug planted planted.debug && rm planted");
+    const DebugServer server(found().parent_path());
+    const auto said = boost::json::parse(run_lagtrap({"symbolize", "--json", bundle_, "-o", output()}).out);
+    ASSERT_EQ(said.at("modules").at(0).at("found").to_number<int>(), 0);
+    const std::string build_id(said.at("modules").at(0).at("build_id").as_string());
+    ASSERT_TRUE(server.serves(build_id));
+    ::setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+    ::setenv("DEBUGINFOD_CACHE_PATH", folder_.string("cache").c_str(), 1);
+    const auto outcome = run_lagtrap({"symbolize", bundle_, "-o", output(), "--debuginfod"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_THAT(stack_in(output()), with_lines());
+    EXPECT_THAT(outcome.out, HasSubstr("by " + folder_.string("cache")));
 }
 
 TEST_F(Symbolize, lines_may_come_after_names) {

@@ -25,6 +25,7 @@ Session full_session() {
     session.events = {{"query", 50'000'000, 4'000'000'000, {"parse", "execute"}, "/usr/bin/postgres"},
                       {"fsync", 1, 2, {}, ""}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
+    session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
     session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true};
     session.finished = true;
     return session;
@@ -52,6 +53,7 @@ TEST(Session, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->trigger.reason, TriggerReason::Deadline);
     EXPECT_EQ(read->trigger.reported_ns, 37U);
     EXPECT_EQ(read->quality.samples_taken, 1U);
+    EXPECT_EQ(read->boot_id, written.boot_id);
     EXPECT_EQ(read->quality.daemon_cpu_ns, 9U);
     EXPECT_TRUE(read->quality.truncated_by_size);
     EXPECT_TRUE(read->finished);
