@@ -103,7 +103,7 @@ std::optional<AlternateLink> alternate_link_of(const ElfImage& image) {
     return link;
 }
 
-// "/usr/bin/x" of "/proc/17/root/usr/bin/x": the path as the program's own folders have it.
+// The path as the program's own root has it: without the /proc/PID/root in front.
 std::filesystem::path path_within_its_root(const std::filesystem::path& path) {
     auto part = path.begin();
     const auto next_is = [&](auto&& fits) { return part != path.end() && fits((part++)->string()); };
