@@ -35,10 +35,12 @@ Rundown::~Rundown() { finish(); }
 void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
     ProcessScan scan;
+    const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
     if (first_pid != 0) scan.add(first_pid);
+    follow_code();
     read_threads(threads);
     scan.add_others();
-    scan.records().for_each([this](const lagtrap_record* record) { code_.take(record); });
+    follow_code();
     std::unique_lock lock(mutex_);
     records_ = scan.take_records();
     for (;;) {
