@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "integration"))
 from lagtrap_test import BURST, BUILD_DIR, Daemon, PLANTED, Watched, check, library_event, wait_for  # noqa: E402
 
+import names  # noqa: E402
 import stacks  # noqa: E402
 
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
@@ -308,8 +309,13 @@ def bench_stacks():
     stacks.bench(row)
 
 
+def bench_names():
+    """Functions, inlined ones and lines of a program with 200 MB of debug information."""
+    names.bench(row, capture_under_load, wait_for_captures, merge)
+
+
 BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
-           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks}
+           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names}
 
 
 def print_table():
