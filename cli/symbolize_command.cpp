@@ -69,14 +69,19 @@ class Workplace {
     fs::path path_;
 };
 
+bool is_folder(const fs::path& path) {
+    std::error_code not_to_be_seen;
+    return fs::is_directory(path, not_to_be_seen);
+}
+
 // A bundle's content, or the same files of a merged capture's folder.
 Result<trace::BundleContent> read_content(const fs::path& path) {
-    const bool is_folder = fs::is_directory(path);
-    if (!is_folder && path.extension() != ".pftrace") return trace::read_bundle(path, trace_limit_bytes);
-    const fs::path folder = is_folder ? path : path.parent_path();
+    const bool folder_given = is_folder(path);
+    if (!folder_given && path.extension() != ".pftrace") return trace::read_bundle(path, trace_limit_bytes);
+    const fs::path folder = folder_given ? path : path.parent_path();
     trace::BundleContent content;
     TRY_ASSIGN(content.system_xml, read_file(folder / "system.xml", xml_limit_bytes));
-    TRY_ASSIGN(content.trace, read_file(is_folder ? folder / "trace.pftrace" : path, trace_limit_bytes));
+    TRY_ASSIGN(content.trace, read_file(folder_given ? folder / "trace.pftrace" : path, trace_limit_bytes));
     auto settings = read_file(folder / "settings.xml", xml_limit_bytes);
     if (!settings && settings.error().kind != ErrorKind::NotFound) return settings.error();
     if (settings) content.settings_xml = std::move(settings).value();
@@ -135,15 +140,15 @@ void update_quality(const Summary& summary, trace::StackQuality& quality) {
 // `output` is a folder, or a file of any name.
 Result<trace::BundleInfo> write_output(const trace::BundleContent& content, const std::string& session_id,
                                        const fs::path& output) {
-    const bool is_folder = fs::is_directory(output);
-    const fs::path folder = is_folder ? output : output.has_parent_path() ? output.parent_path() : fs::path(".");
+    const bool folder_given = is_folder(output);
+    const fs::path folder = folder_given ? output : output.has_parent_path() ? output.parent_path() : fs::path(".");
     TRY_ASSIGN(const Workplace work, Workplace::make(folder));
     TRY(write_file_durably(work.path() / "trace.pftrace", content.trace));
     TRY(write_file_durably(work.path() / "system.xml", content.system_xml));
     if (!content.settings_xml.empty()) TRY(write_file_durably(work.path() / "settings.xml", content.settings_xml));
     TRY_ASSIGN(trace::BundleInfo bundle,
-               trace::write_bundle(work.path(), session_id, is_folder ? folder : work.path()));
-    if (is_folder) return bundle;
+               trace::write_bundle(work.path(), session_id, folder_given ? folder : work.path()));
+    if (folder_given) return bundle;
     TRY(rename_durably(bundle.path, output));
     bundle.path = output;
     return bundle;
@@ -155,7 +160,7 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
         TRY_ASSIGN(servers.server, binaries::DebugServer::make({}));
     }
     for (const std::string& folder : options.debug_folders)
-        if (!fs::is_directory(folder)) return make_error(ErrorKind::NotFound, "there is no folder " + folder);
+        if (!is_folder(folder)) return make_error(ErrorKind::NotFound, "there is no folder " + folder);
     TRY_ASSIGN(const fs::path path, find_bundle(options.bundle, options.spool));
     TRY_ASSIGN(trace::BundleContent content, read_content(path));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));

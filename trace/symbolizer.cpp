@@ -39,6 +39,7 @@ class Symbolizer {
     NamingQuality run();
 
   private:
+    [[nodiscard]] bool may_have_names(ModuleId id) const;
     [[nodiscard]] std::vector<Work> gather() const;
     void sort_places(std::vector<FrameId>& places, const std::vector<std::uint64_t>& uses) const;
     std::optional<ModuleFile> file_of(const CodeModule& module) const;
@@ -57,6 +58,12 @@ class Symbolizer {
     NamingBudget budget_;
     std::uint64_t inlined_ = 0;
 };
+
+// What no file stands behind, such as code made at run time and the kernel's [uprobes] and [vsyscall], has none here.
+bool Symbolizer::may_have_names(ModuleId id) const {
+    const std::string& path = modules_.at(id).path;
+    return id == kernel_module || path.starts_with('/') || path == vdso_path;
+}
 
 // The most used first, but by file offset among about equals: DWARF is read unit by unit.
 void Symbolizer::sort_places(std::vector<FrameId>& places, const std::vector<std::uint64_t>& uses) const {
@@ -79,9 +86,7 @@ std::vector<Work> Symbolizer::gather() const {
         work.uses += uses[id];
     }
     for (ModuleId id = 0; id < works.size(); ++id) works[id].module = id;
-    std::erase_if(works, [](const Work& work) {
-        return work.places.empty() || work.module == unknown_module || work.module == jit_module;
-    });
+    std::erase_if(works, [&](const Work& work) { return work.places.empty() || !may_have_names(work.module); });
     std::stable_sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.uses > b.uses; });
     for (Work& work : works) sort_places(work.places, uses);
     return works;

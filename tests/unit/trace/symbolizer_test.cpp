@@ -190,6 +190,20 @@ TEST_F(Symbolizer, TheKernelsOwnImageIsNamed) {
     EXPECT_EQ(system().stacks.naming.modules_gone, 1U);
 }
 
+TEST_F(Symbolizer, AreasOfTheKernelAreNoFilesThatAreGone) {
+    {
+        SyntheticCapture records(capture_.path(), synthetic_session());
+        records.thread(100, 100, "server");
+        records.mapping(100, 1, 0x700000, 0x1000, 0, "[uprobes]", "");
+        records.user_stack(2, 11, 100, {0x700010});
+        records.sample(3, 0, 100, 100, 0, 11);
+        records.flush();
+    }
+    EXPECT_EQ(functions_of(only_stack(merge())), "[uprobes]+0x10");
+    EXPECT_EQ(system().stacks.naming.modules, 0U);
+    EXPECT_EQ(system().stacks.naming.modules_gone, 0U);
+}
+
 TEST(TakeSymbol, PrefersWhatOthersCallAFunctionBy) {
     const auto outermost = [](std::vector<binaries::SourceFrame> functions, const char* symbol) {
         take_symbol(functions, symbol);
