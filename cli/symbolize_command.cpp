@@ -183,19 +183,38 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-std::string summary_text(const Summary& summary) {
-    std::string text;
+std::string module_row(const Outcome& module) {
+    const std::string share = std::to_string(module.found) + "/" + std::to_string(module.places);
+    std::string text = pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
+    text += module.found_in.empty() ? "no file with build id " + module.build_id : "by " + printable(module.found_in);
+    if (!module.problem.empty()) text += "; " + printable(module.problem);
+    return text + "\n";
+}
+
+// What was found, then what was not; files that are here but without debug information are only counted.
+std::string module_rows(const Summary& summary) {
+    constexpr std::size_t missing_rows = 20;
+    std::string found, missing;
+    std::size_t missing_count = 0;
+    std::size_t bare = 0;
     for (const Outcome& module : summary.modules) {
-        const std::string share = std::to_string(module.found) + "/" + std::to_string(module.places);
-        text += pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
-        if (module.found_in.empty()) {
-            text += "no file with build id " + module.build_id;
+        if (module.found > 0) {
+            found += module_row(module);
+        } else if (module.found_in.empty() || !module.problem.empty()) {
+            if (++missing_count <= missing_rows) missing += module_row(module);
         } else {
-            text += "by " + printable(module.found_in);
+            ++bare;
         }
-        if (!module.problem.empty()) text += "; " + printable(module.problem);
-        text += "\n";
     }
+    std::string text = found + missing;
+    if (missing_count > missing_rows)
+        text += "  and " + counted(missing_count - missing_rows, "more file", "more files") + " not found\n";
+    if (bare > 0) text += "No debug information for " + counted(bare, "file", "files") + " of this machine.\n";
+    return text;
+}
+
+std::string summary_text(const Summary& summary) {
+    std::string text = module_rows(summary);
     if (summary.modules.empty()) text += "No program or library lacks names or lines.\n";
     if (summary.places_without_build_id > 0)
         text += with_commas(summary.places_without_build_id) + " places are in files without a build id.\n";

@@ -230,6 +230,17 @@ TEST_F(Symbolize, lines_may_come_after_names) {
     EXPECT_THAT(third.out, HasSubstr("No program or library lacks names or lines."));
 }
 
+TEST_F(Symbolize, files_without_debug_information_are_counted) {
+    in_found("strip planted");
+    const auto outcome =
+        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out,
+              "No debug information for 1 file of this machine.\n"
+              "named frames 0 % -> 0 %, with source lines 0 % -> 0 %\nwrote " +
+                  output() + "\n");
+}
+
 TEST_F(Symbolize, a_file_of_another_build_is_not_used) {
     in_found("objcopy --remove-section=.note.gnu.build-id planted");
     const auto outcome =
