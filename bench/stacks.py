@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from lagtrap_test import check, wait_for
-from recorded_stacks import COMPLETE, Capture, Files
+from recorded_stacks import COMPLETE, Files, Mapping
 from stack_recorder import Load, Recorder, pids_of, program, start
 from test_postgresql import BIN as POSTGRES_BIN, Postgres
 from test_stack_programs import PYTHON_LOAD
@@ -41,7 +41,6 @@ class Roots:
         return self.known[path, offset]
 
     def look(self, path, offset):
-        from recorded_stacks import Mapping
         file = self.files.find(Mapping(0, 0, 0, path, "", 0))
         address = file.address(offset) if file else None
         if address is None:
@@ -54,7 +53,7 @@ class Roots:
 def perf_record(folder, seconds, *options):
     """Starts perf; the file that it writes is complete when the process has ended."""
     file = pathlib.Path(folder) / f"perf-{time.monotonic_ns()}.data"
-    process = subprocess.Popen(["perf", "record", "-q", "-F", str(FREQUENCY), *options, "-o", file, "--", "sleep", str(seconds)],
+    process = subprocess.Popen(["perf", "record", "-q", *([] if "-c" in options else ["-F", str(FREQUENCY)]), *options, "-o", file, "--", "sleep", str(seconds)],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return process, file
 
@@ -253,25 +252,37 @@ def bench_time(row):
 
 def bench_bytes(row):
     """Bytes written a second, against perf copying 8 KB of each stack, for the same load at nearly the same time."""
-    ours, theirs = [], []
-    with tempfile.TemporaryDirectory() as folder, Recorder(length=f"{SECONDS}s") as recorder, debian_programs(folder) as (loads, _):
-        for _ in range(3):
-            capture = recorder.record(*loads)
-            ours.append(sum(capture.log_bytes.values()) / SECONDS)
-            print(f"    {capture.log_bytes}")
-            perf, file = perf_record(folder, SECONDS, "-a", "--call-graph", "dwarf,8192")
-            check(perf.wait() == 0, "perf record failed")
-            theirs.append(file.stat().st_size / SECONDS)
-            file.unlink()
-    own, peer = statistics.median(ours), statistics.median(theirs)
-    row("bytes a second of recording, with scheduling", f"{own / 1e6:.2f} MB", f"perf record --call-graph dwarf,8192 {peer / 1e6:.1f} MB",
-        f"1/{peer / own:.0f}", "1/50 or less")
+    with tempfile.TemporaryDirectory() as folder, debian_programs(folder) as (loads, _):
+        for recording, peer_name, peer_commands in (
+                ('scheduling="no"', "perf record --call-graph dwarf,8192", [("-a", "--call-graph", "dwarf,8192")]),
+                ("", "the same and perf sched record", [("-a", "--call-graph", "dwarf,8192"), SCHED])):
+            ours, theirs = [], []
+            with Recorder(length=f"{SECONDS}s", recording=recording) as recorder:
+                for _ in range(3):
+                    ours.append(sum(recorder.record(*loads).log_bytes.values()) / SECONDS)
+                    theirs.append(sum(perf_bytes(folder, options) for options in peer_commands) / SECONDS)
+            own, peer = statistics.median(ours), statistics.median(theirs)
+            what = "samples alone" if recording else "samples, switches, wakings and off-CPU stacks"
+            row(f"bytes a second of recording: {what}", f"{own / 1e6:.3f} MB", f"{peer_name} {peer / 1e6:.1f} MB", f"1/{peer / own:.0f}",
+                "1/50 or less")
+
+
+SCHED = ("-a", "-e", "sched:sched_switch,sched:sched_waking,sched:sched_process_fork", "-c", "1")
+
+
+def perf_bytes(folder, options):
+    """What perf writes in one recording."""
+    perf, file = perf_record(folder, SECONDS, *options)
+    check(perf.wait() == 0, f"perf record {options} failed")
+    size = file.stat().st_size
+    file.unlink()
+    return size
 
 
 MANY = (["/usr/bin/python3", "-c", "import ssl, sqlite3, json, asyncio, ctypes; print('ready', flush=True); input()"],
         ["perl", "-MPOSIX", "-e", "$| = 1; print qq(ready\n); <STDIN>"], ["bash", "-c", "echo ready; read"], ["dash", "-c", "echo ready; read x"],
-        ["gdb", "-nx", "-q", "-batch", "-ex", "echo ready\\n", "-ex", "python input()"], ["sed", "-u", "1iready"],
-        ["git", "-c", "alias.x=!echo ready; read x", "x"], ["gawk", "BEGIN { print \"ready\"; fflush(); getline }"],
+        ["gdb", "-nx", "-q", "-batch", "-ex", "echo ready\\n", "-ex", "python input()"], ["mawk", "-W", "interactive", "BEGIN { print \"ready\"; fflush(); getline }"],
+        ["git", "-c", "alias.x=!echo ready; read x", "x"],
         ["node", "-e", "console.log('ready'); process.stdin.resume()"], ["sqlite3", "-batch", "-cmd", "select 'ready';"])
 
 

@@ -39,8 +39,8 @@ def age_seconds(pid):
 class Recorder(Daemon):
     """A daemon that keeps the logs of its captures beside the bundles made of them."""
 
-    def __init__(self, events="", length="2s"):
-        super().__init__(NOTHING.format(length=length) + events, 'cool-down="1ms" captures-per-hour="3600"',
+    def __init__(self, events="", length="2s", recording=""):
+        super().__init__(NOTHING.format(length=length) + events, 'cool-down="1ms" captures-per-hour="3600" ' + recording,
                          f'<unwinding cache="{CACHE.name}"/>')
         self.kept = self.folder / "kept"
         self.kept.mkdir()

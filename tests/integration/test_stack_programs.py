@@ -1,5 +1,6 @@
 """Call stacks of programs as Debian builds them, at work; and what the daemon keeps of processes that come and go."""
 
+import contextlib
 import pathlib
 import re
 import shutil
@@ -66,15 +67,15 @@ def storm_of_processes():
                 load.wait(1000)
             return capture
 
-        before = recorder.unwinder()
         storm()  # what the daemon needs for any storm at all is not counted
-        settled = wait_for(lambda: few_left(recorder, before), "the processes to be forgotten")
+        settled = forgotten(recorder)
         resident, maps = memory_of(pid)
         for _ in range(2):
             capture = storm()
-        after = wait_for(lambda: few_left(recorder, before), "the processes to be forgotten")
+        after = forgotten(recorder)
         grown_resident, grown_maps = (now - then for now, then in zip(memory_of(pid), (resident, maps)))
-        print(f"  grown by {grown_resident} bytes resident, {grown_maps} of maps ({maps} before); {settled} then {after}")
+        print(f"  grown by {grown_resident} bytes resident, {grown_maps} of maps ({maps} before); "
+              + ", ".join(f"{what} {settled[what]} then {after[what]}" for what in ("processes", "spaces", "tables", "table_bytes")))
         check(grown_resident <= MOST_GROWTH_RESIDENT, f"the daemon has grown by {grown_resident} bytes")
         check(grown_maps <= MOST_GROWTH_MAPS, f"its maps have grown by {grown_maps} bytes")
         check(after["lost"] == 0, f"{after['lost']} events lost")
@@ -83,10 +84,29 @@ def storm_of_processes():
         print(f"  samples of processes begun in the capture: {complete} of {total} complete, others {others}")
 
 
-def few_left(recorder, before):
-    status = recorder.unwinder()
-    few = all(status[what] <= before[what] + MOST_PROCESSES_LEFT for what in ("processes", "spaces", "tables"))
-    return status if few else None
+def live_processes():
+    """Processes that have memory of their own, so no kernel threads."""
+    live = 0
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                live += "VmSize" in (entry / "status").read_text()
+    return live
+
+
+def forgotten(recorder):
+    """The unwinder's status, once it knows no more processes than there are."""
+    last = {}
+
+    def few():
+        last.update(recorder.unwinder())
+        return all(last[what] <= live_processes() + MOST_PROCESSES_LEFT for what in ("processes", "spaces"))
+
+    try:
+        wait_for(few, "the processes to be forgotten")
+    except AssertionError as late:
+        raise AssertionError(f"{late}: {live_processes()} live, the unwinder has {last}") from None
+    return last
 
 
 # ---- Debian's own programs at work ----
@@ -172,7 +192,7 @@ def node_and_git():
             for left in pathlib.Path("/tmp").glob(f"perf-{load.process.pid}.map"):
                 left.unlink()
         repository = recorder.folder / "repository"
-        subprocess.run(["git", "init", "-q", repository], check=True)
+        subprocess.run(["git", "init", "-q", "-b", "main", repository], check=True)
         stream = "".join(f"commit refs/heads/main\ncommitter a <a@b> {i} +0000\ndata 1\nc\nM 644 inline f{i % 200}\n"
                          f"data {len(text)}\n{text}\n" for i, text in ((i, f"{i * 7919}\n" * (i % 900 + 1)) for i in range(2000)))
         subprocess.run(["git", "fast-import", "--quiet"], input=stream, text=True, check=True, cwd=repository)
