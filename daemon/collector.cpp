@@ -118,6 +118,7 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
     session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
     session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
     session.stack_method = "eh-frame";
+    session.boot_id = trace::running_boot_id();
     for (const settings::Event& known : settings_.events) {
         trace::SessionEvent described;
         described.name = known.name;

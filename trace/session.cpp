@@ -204,7 +204,8 @@ void read_quality(Fields fields, SessionQuality& quality) {
     fields.number("stacks_lost", quality.stacks_lost);
     fields.number("runs_lost", quality.runs_lost);
     fields.number("task_changes_lost", quality.task_changes_lost);
-    fields.number("code_files_lost", quality.code_files_lost);
+    if (fields.has("code_files_lost"))
+        fields.number("code_files_lost", quality.code_files_lost);  // older captures lack it
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);

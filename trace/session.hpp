@@ -61,7 +61,7 @@ struct Session {
     std::uint64_t planned_length_ns = 0;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;
-    std::string stack_method;  // "frame-pointer", ...
+    std::string stack_method;  // "eh-frame", "frame-pointer"
     std::vector<SessionEvent> events;
     SessionTrigger trigger;
     SessionQuality quality;
