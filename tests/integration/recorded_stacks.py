@@ -164,6 +164,10 @@ class Frame:
     def in_restorer(self):
         return any(self.code(before, len(RESTORER) - before) == RESTORER for before in (0, 7, 9))
 
+    def name(self):
+        """The function's own name, or an empty text; for a caller, that of the call."""
+        return self.file.function(self.linked - 1) if self.linked is not None else ""
+
     def token(self, exact):
         """The name of a planted function, "main" of a planted program, or the kind of other code."""
         if self.mapping is None:

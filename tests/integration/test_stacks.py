@@ -26,13 +26,21 @@ ENDS_ELSEWHERE = {"frames_128": TOO_DEEP, "frames_500": TOO_DEEP, "bare": GAP, "
 NEW_CODE = ("no process", "no mapping", "no table", "no stack")
 MAY_STOP = {
     "reopened_libraries": (NEW_CODE, "a library's mapping is known some 0.3 ms after it was made"),
-    "fork_storm": (NEW_CODE, "so is a child; and one that ends has no memory any more"),
+    "fork_storm": (NEW_CODE + ("bad address",), "so is a child; and one that ends has no memory any more"),
     "longjmp": (("gap", "unsupported"), "within glibc's longjmp the frame is found by registers that hold no frame"),
     # makecontext's end of the stack is reached by a return that no call belongs to: glibc has no word for what is before it.
     "fiber": (("gap",), "the function under the fiber's first has no unwind information"),
     "exceptions": (("gap", "unsupported"), "the last instructions before a landing pad are between two frames"),
     "watched": (("no mapping", "no table", "gap"), "the kernel's own page for probes has no unwind information"),
 }
+# After a fork every page of both processes is copied when it is written to next. While the kernel does that, the page is
+# not there; a thread that writes to its stack is then in the kernel.
+PAGE_COPIED = "bad address, in the kernel"
+MOST_COPIED = 0.05
+# When an exception has found its handler, the unwinder of gcc writes over return addresses before it leaves its frames.
+# What is on the stack then is nobody's chain of calls. It may be so in a tenth of the stacks of the thread that does
+# nothing but throw.
+MOST_BETWEEN = 0.1
 # Where frames may be found by frame pointers, if that is said: the linker makes no unwind information for the PLT of a
 # library that has no .eh_frame else, nor gcc any for what a library does when it is closed.
 BY_FRAME_POINTER = (*ENDS_ELSEWHERE, "fiber", "debug_frame", "reopened_libraries")
@@ -51,8 +59,8 @@ class Verdict:
         self.base = tuple(scenario["base"])
         self.inner = re.compile(f'^{scenario["inner"]}$')
         self.allowed = set(re.findall(r"deep_\w+|lib|plt|vdso|uprobes", scenario["inner"])) | {"lib"}
-        self.ends, self.seen, self.wrong, self.short = collections.Counter(), 0, [], []
-        self.may_end = set(MAY_STOP.get(self.name, ((), ""))[0]) | {ENDS[ENDS_ELSEWHERE.get(self.name, COMPLETE)], "complete"}
+        self.ends, self.seen, self.wrong, self.short, self.between = collections.Counter(), 0, [], [], 0
+        self.may_end = set(MAY_STOP.get(self.name, ((), ""))[0]) | {ENDS[ENDS_ELSEWHERE.get(self.name, COMPLETE)], "complete", PAGE_COPIED, "between"}
         asleep = self.name == "main" or self.name.endswith("_long")  # all the time: seen once, when a capture begins
         self.least = 1 if asleep else LEAST_SEEN
 
@@ -68,11 +76,17 @@ class Verdict:
     def inner_fits(self, tokens):
         return self.inner.match(" ".join(reversed(tokens)))
 
-    def judge(self, capture, stack, times):
+    def judge(self, capture, stack, times, in_kernel):
         """One stack, seen so many times: all of it right, or short and right as far as it goes."""
-        short = ENDS[stack.end] not in self.may_end
-        self.count(ENDS[stack.end], times, capture.describe(stack, self.base) if short else "")
+        end = ENDS[stack.end]
+        if end == "bad address" and in_kernel:
+            end = PAGE_COPIED
         tokens = capture.tokens(stack)
+        if self.name == "exceptions" and any(frame.name().startswith("_Unwind_R") for frame in capture.frames(stack)):
+            if stack.frames[-len(self.base):] != self.base or not self.inner_fits(tokens[:-len(self.base)]) or capture.not_called(stack):
+                self.between += times
+                return self.count("between", times)
+        self.count(end, times, capture.describe(stack, self.base) if end not in self.may_end else "")
         if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER:
             return self.fail("found by frame pointers, which the program has not", capture, stack)
         if ENDS_ELSEWHERE.get(self.name) == GAP and tokens[0] in ("deep_bare", "deep_bare_frame"):
@@ -116,10 +130,10 @@ class Verdict:
 
 def judge(verdict, capture, tids):
     """Adds what a capture has of some threads to the verdict on their scenario."""
-    counted = collections.Counter(seen.stack for tid in tids for seen in capture.seen[tid])
-    for number, times in counted.items():
+    counted = collections.Counter((seen.stack, bool(seen.in_kernel)) for tid in tids for seen in capture.seen[tid])
+    for (number, in_kernel), times in counted.items():
         if number in capture.stacks:
-            verdict.judge(capture, capture.stacks[number], times)
+            verdict.judge(capture, capture.stacks[number], times, in_kernel)
         else:
             verdict.count("no stack", times)
 
@@ -162,6 +176,10 @@ def check_planted(recorder, watched, static=False):
             problems.append(f"{verdict.name}: {len(verdict.wrong)} wrong stacks")
         if verdict.short:
             problems.append(f"{verdict.name}: ends {dict(verdict.ends)}")
+        if verdict.between > MOST_BETWEEN * verdict.seen:
+            problems.append(f"{verdict.name}: {verdict.between} of {verdict.seen} stacks are between two frames")
+        if verdict.ends[PAGE_COPIED] > max(1, MOST_COPIED * verdict.seen) and verdict.name != "fork_storm":
+            problems.append(f"{verdict.name}: {verdict.ends[PAGE_COPIED]} of {verdict.seen} stacks could not be read")
         if verdict.seen < verdict.least:
             problems.append(f"{verdict.name}: seen {verdict.seen} times only")
         if verdict.name in MAY_STOP and verdict.name != "fiber" and verdict.ends["complete"] * 2 < verdict.seen:
