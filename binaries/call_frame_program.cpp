@@ -87,6 +87,7 @@ class Machine {
     static auto place_of(State& state, std::uint64_t number) -> decltype(&state.rbp) {
         switch (number) {
             case kRegisterRbp: return &state.rbp;
+            case kRegisterRbx: return &state.rbx;
             case kRegisterRsp: return &state.rsp;
             case kRegisterReturnAddress: return &state.return_address;
             default: return nullptr;

@@ -1,6 +1,7 @@
 #include "binaries/call_frame_state.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 
@@ -192,12 +193,14 @@ std::optional<std::int64_t> offset_from_cfa(const SavedRegister& saved, const Cf
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(saved.offset) - static_cast<std::uint64_t>(cfa.offset));
 }
 
-lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, static_cast<__u8>(kind), 0}; }
+lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, 0, static_cast<__u8>(kind), 0}; }
 
 // The rule for the CFA alone.
 lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
     const auto unsupported = plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
-    if (!fits<__s32>(cfa.offset) || cfa.register_number >= kGeneralRegisters) return unsupported;
+    constexpr std::int64_t kMostOffset = (1 << 23) - 1;
+    if (cfa.offset < -kMostOffset || cfa.offset > kMostOffset || cfa.register_number >= kGeneralRegisters)
+        return unsupported;
     auto rule = plain_rule(LAGTRAP_UNWIND_REGISTER);
     rule.cfa_offset = static_cast<__s32>(cfa.offset);
     rule.register_and_add = static_cast<__u8>(cfa.register_number);
@@ -227,6 +230,16 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     if (rbp.form == SavedRegister::Form::AtRegister && rbp.register_number == kRegisterRbp && fits<__s16>(rbp.offset))
         return set(LAGTRAP_UNWIND_RBP_AT_RBP, rbp.offset);
     set(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
+}
+
+// Code of the dynamic linker finds its frame by rbx, which the functions that it calls may have saved.
+void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
+    constexpr std::int64_t kMostWords = 127;
+    const auto& rbx = state.rbx;
+    if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same) return;
+    const auto offset = offset_from_cfa(rbx, state.cfa);
+    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= kMostWords;
+    rule.rbx_words = sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
 }
 
 }  // namespace
@@ -276,7 +289,9 @@ lagtrap_unwind_rule rule_of(const CallFrameState& state, bool signal_frame) {
     if (!usual_rsp || offset_from_cfa(state.return_address, state.cfa) != kReturnAddressFromCfa)
         return plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
     auto rule = cfa_rule(state.cfa);
-    if (rule.kind_and_rbp != LAGTRAP_UNWIND_UNSUPPORTED) add_rbp(rule, state);
+    if (rule.kind_and_rbp == LAGTRAP_UNWIND_UNSUPPORTED) return rule;
+    add_rbp(rule, state);
+    add_rbx(rule, state);
     return rule;
 }
 

@@ -10,6 +10,7 @@
 namespace lagtrap::binaries {
 
 // DWARF's numbers (System V ABI for x86-64, 3.6.2). Of all registers only these are followed.
+inline constexpr std::uint64_t kRegisterRbx = 3;
 inline constexpr std::uint64_t kRegisterRbp = 6;
 inline constexpr std::uint64_t kRegisterRsp = 7;
 inline constexpr std::uint64_t kRegisterReturnAddress = 16;
@@ -50,6 +51,7 @@ struct CallFrameState {
     CfaRule cfa;
     std::int64_t sum_offset = 0;  // of the last CFA that was given as register + offset
     SavedRegister rbp;
+    SavedRegister rbx;
     SavedRegister rsp;
     SavedRegister return_address;
 };

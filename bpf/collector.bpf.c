@@ -109,8 +109,9 @@ static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* 
     return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns) : 0;
 }
 
-static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
-    walk_current_user_stack(&stack->walk, stack->frames);
+static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns,
+                                             bool sampled_in_kernel) {
+    walk_current_user_stack(&stack->walk, stack->frames, sampled_in_kernel);
     return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
 }
 
@@ -132,7 +133,8 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     fill_header(&sample.header, LAGTRAP_RECORD_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
     sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
     sample.in_kernel = (ctx->regs.cs & 3) == 0;
-    if (!kernel_thread) sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns);
+    if (!kernel_thread)
+        sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns, sample.in_kernel);
     counters->samples++;
     if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP)) counters->samples_lost++;
     return 0;
@@ -158,7 +160,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     if (record.prev_tid != 0 && record.prev_state != 0) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
         if (!(prev->flags & TASK_IS_KERNEL_THREAD))
-            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns);
+            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false);
     }
     counters->switches++;
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP)) counters->switches_lost++;
@@ -183,6 +185,26 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     __sync_fetch_and_add(&counters->wakings, 1);
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
         __sync_fetch_and_add(&counters->wakings_lost, 1);
+    return 0;
+}
+
+/* A child has its parent's code until user space, which follows some milliseconds behind, says otherwise. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+    __u32 parent_pid = parent->tgid, child_pid = child->tgid;
+    if (parent_pid == child_pid) return 0;
+    struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &parent_pid);
+    if (!space) return 0;
+    struct lagtrap_unwind_space copy = *space;
+    bpf_map_update_elem(&unwind_processes, &child_pid, &copy, BPF_NOEXIST);
+    return 0;
+}
+
+/* Another program lies in the process's memory: nothing is known of it yet. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct* task) {
+    __u32 pid = task->tgid;
+    bpf_map_delete_elem(&unwind_processes, &pid);
     return 0;
 }
 

@@ -50,6 +50,8 @@ struct return_instance {
 
 struct uprobe_task {
     struct return_instance* return_instances;
+    unsigned long vaddr;     /* of the probed instruction */
+    unsigned long xol_vaddr; /* where a copy of it is executed */
 } KERNEL_TYPE;
 
 struct task_struct {
@@ -72,6 +74,7 @@ struct pt_regs___kernel {
     unsigned long ip;
     unsigned long sp;
     unsigned long cs;
+    unsigned long orig_ax; /* number of the system call; -1 in interrupts and exceptions */
 } KERNEL_TYPE;
 
 #define USER_CODE_32_BIT 0x23 /* __USER32_CS, arch/x86/include/asm/segment.h */

@@ -55,12 +55,14 @@ enum lagtrap_unwind_rbp {
 };
 
 struct lagtrap_unwind_rule {
-    __s32 cfa_offset;
+    __s32 cfa_offset : 24;
+    __s32 rbx_words : 8; /* caller's rbx at CFA + 8 * rbx_words; 0: still in rbx; LAGTRAP_UNWIND_RBX_UNKNOWN */
     __s16 rbp_offset;
     __u8 kind_and_rbp;     /* enum lagtrap_unwind_kind | enum lagtrap_unwind_rbp << 4 */
     __u8 register_and_add; /* cfa_register | cfa_addend / 8 << 4 (0 to 15 words) */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_rule) == 8, "layout of rules");
+#define LAGTRAP_UNWIND_RBX_UNKNOWN (-128)
 
 /* ---- The store. Numbers of pages count over all regions; a block is a quarter of a page. ---- */
 

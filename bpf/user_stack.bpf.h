@@ -52,6 +52,7 @@ struct {
 /* A walk: its place, and what it found. */
 struct user_walk {
     __u64 pc, sp, bp;
+    __u64 rbx_address;     /* where this frame's rbx is; 0: not known */
     __u64 registers;       /* address of the registers that belong to this frame; 0: only the three above are known */
     __u64 return_instance; /* kernel address: the next return probe further up the stack */
     __u64 return_slot;     /* where it put its own return address */
@@ -62,7 +63,7 @@ struct user_walk {
     __u8 end; /* enum lagtrap_stack_end | LAGTRAP_STACK_BY_FRAME_POINTER */
     __u8 pc_is_return_address;
     __u8 registers_in_user_memory; /* in a signal's ucontext, not in the kernel's pt_regs */
-    __u8 padding;
+    __u8 rbx_in_user_memory;
 };
 
 /* What bpf_loop hands to each step; `task` is set for threads that sleep. */
@@ -75,6 +76,8 @@ struct walk_context {
 /* Byte offsets in struct pt_regs (x86-64) and in a ucontext's general registers, by DWARF number. */
 const volatile __u8 pt_regs_offset[16] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0};
 const volatile __u8 ucontext_offset[16] = {104, 96, 112, 88, 72, 64, 80, 120, 0, 8, 16, 24, 32, 40, 48, 56};
+#define BREAKPOINT 0xcc
+#define LONGEST_INSTRUCTION 16
 #define UCONTEXT_REGISTERS 40 /* offset of the general registers in struct ucontext (asm/ucontext.h) */
 
 static __always_inline long read_user(struct walk_context* context, void* to, __u32 size, __u64 from, bool sleeping) {
@@ -211,6 +214,7 @@ static __always_inline int step_by_guess(struct walk_context* context, __u8 reas
     if (try_top && !walk->pc_is_return_address && read_user(context, pair, 8, walk->sp, sleeping) == 0 &&
         find_mapping(walk, pair[0] - 1))
         return go_to_caller(walk, walk->sp + 8, pair[0], walk->bp);
+    walk->rbx_address = 0;
     if (walk->bp == 0 && !try_top) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
     if (walk->bp < walk->sp || walk->bp % 8 || walk->bp - walk->sp > (1 << 20)) return end_walk(walk, reason);
     if (read_user(context, pair, sizeof(pair), walk->bp, sleeping)) return end_walk(walk, reason);
@@ -232,14 +236,20 @@ static __always_inline int step_over_signal(struct walk_context* context, bool s
     walk->bp = saved.rbp;
     walk->registers = registers;
     walk->registers_in_user_memory = 1;
+    walk->rbx_address = registers + 88;
+    walk->rbx_in_user_memory = 1;
     walk->pc_is_return_address = 0;
     return STEP_ON;
 }
 
-/* A register that is neither rsp nor rbp: known where a thread was interrupted only. */
+/* A register that is neither rsp nor rbp: rbx is followed, the others are known where a thread was interrupted only. */
 static __always_inline int read_register(struct walk_context* context, __u32 number, __u64* value, bool sleeping) {
     struct user_walk* walk = context->walk;
-    if (!walk->registers) return -1;
+    if (number == 3 && walk->rbx_address) {
+        if (walk->rbx_in_user_memory) return read_user(context, value, 8, walk->rbx_address, sleeping);
+        return bpf_probe_read_kernel(value, 8, (void*)walk->rbx_address);
+    }
+    if (number == 3 || !walk->registers) return -1;
     if (walk->registers_in_user_memory)
         return read_user(context, value, 8, walk->registers + ucontext_offset[number % 16], sleeping);
     return bpf_probe_read_kernel(value, 8, (void*)(walk->registers + pt_regs_offset[number % 16]));
@@ -269,11 +279,18 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
     __u64 bp = walk->bp;
     __u32 rbp_place = rule.kind_and_rbp / 16;
     if (rbp_place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = UNKNOWN_BP;
+    /* gcc says that rbp is saved at rbp until the very end of a function with an aligned stack, also after `leave` has
+     * restored it: then it points out of this frame. */
+    if (rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < walk->sp || bp >= cfa)) rbp_place = LAGTRAP_UNWIND_RBP_SAME;
     if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA && rule.rbp_offset == -16) {
         bp = pair[0];
     } else if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA || rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP) {
         __u64 from = (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA ? cfa : walk->bp) + (__s64)rule.rbp_offset;
         if (read_user(context, &bp, 8, from, sleeping)) return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+    }
+    if (rule.rbx_words != 0) {
+        walk->rbx_address = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN ? 0 : cfa + (__s64)rule.rbx_words * 8;
+        walk->rbx_in_user_memory = 1;
     }
     return go_to_caller(walk, cfa, pair[1], bp);
 }
@@ -296,6 +313,11 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
     }
     struct lagtrap_unwind_rule rule = find_rule(walk, pc);
     __u32 kind = rule.kind_and_rbp % 16;
+    /* A function that is returned to but was never called (the first one of a makecontext) begins at the address. */
+    if (kind == LAGTRAP_UNWIND_GAP && walk->pc_is_return_address) {
+        rule = find_rule(walk, walk->pc);
+        kind = rule.kind_and_rbp % 16;
+    }
     switch (kind) {
         case LAGTRAP_UNWIND_END: return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
         case LAGTRAP_UNWIND_SIGNAL: return step_over_signal(context, sleeping);
@@ -308,8 +330,23 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
 static long walk_current_frame(__u32 step, struct walk_context* context) { return walk_frame(context, false); }
 static long walk_sleeping_frame(__u32 step, struct walk_context* context) { return walk_frame(context, true); }
 
+/* A thread that a probe stopped is at the probed instruction, wherever the kernel has it now: behind the breakpoint, or at
+ * the copy that is executed out of line. `trapped`: the kernel was entered by an exception and is still at it. Behind the
+ * breakpoint it is also when the kernel has executed a one-byte instruction for it; where that was a function's first
+ * `push`, the return address is not on top of the stack any longer. */
+static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_task* probes, bool trapped) {
+    __u8 before = 0;
+    __u64 top = 0;
+    if (trapped && bpf_probe_read_user(&before, 1, (void*)(walk->pc - 1)) == 0 && before == BREAKPOINT &&
+        bpf_probe_read_user(&top, 8, (void*)walk->sp) == 0 && find_mapping(walk, top - 1))
+        walk->pc--;
+    if (!probes) return;
+    __u64 copy = BPF_CORE_READ(probes, xol_vaddr);
+    if (copy != 0 && walk->pc - copy < LONGEST_INSTRUCTION) walk->pc = BPF_CORE_READ(probes, vaddr) + (walk->pc - copy);
+}
+
 /* Where the walk begins: the registers with which the thread left user space. False where there is no user stack. */
-static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task) {
+static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task, bool sampled_in_kernel) {
     walk->frame_count = 0;
     walk->end = 0;
     walk->mapping.length = 0;
@@ -321,25 +358,32 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     walk->sp = registers->sp;
     walk->bp = registers->bp;
     walk->registers = (__u64)registers;
+    walk->rbx_address = (__u64)registers + pt_regs_offset[3];
+    walk->rbx_in_user_memory = 0;
+    walk->space.mapping_count = 0;
+    __u32 process = task->tgid;
+    struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &process);
+    if (space) walk->space = *space;
     if (walk->pc == 0) return false; /* a worker of the kernel in a user process */
+    /* In a system call the instruction before is the one to look up: it may be its function's last. */
+    bool in_system_call = (__s64)registers->orig_ax >= 0;
+    walk->pc_is_return_address = in_system_call;
     struct uprobe_task* probes = task->utask;
+    undo_probe(walk, probes, sampled_in_kernel && !in_system_call);
     struct return_instance* instance = probes ? BPF_CORE_READ(probes, return_instances) : 0;
     walk->return_instance = (__u64)instance;
     walk->return_slot = instance ? BPF_CORE_READ(instance, stack) : 0;
-    __u32 process = task->tgid;
-    struct lagtrap_unwind_space* space = bpf_map_lookup_elem(&unwind_processes, &process);
     __u8 refused = 0;
     if (registers->cs == USER_CODE_32_BIT) refused = LAGTRAP_STACK_END_32_BIT;
     if (!space) refused = LAGTRAP_STACK_END_NO_PROCESS;
-    if (space) walk->space = *space;
     walk->end = refused;
     return true;
 }
 
-/* The stack of the current thread, from any context. */
-static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames) {
+/* The stack of the current thread, from any context. `sampled_in_kernel`: it was interrupted there. */
+static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames, bool sampled_in_kernel) {
     struct walk_context context = {.walk = walk, .frames = frames};
-    if (!begin_walk(walk, bpf_get_current_task_btf())) return;
+    if (!begin_walk(walk, bpf_get_current_task_btf(), sampled_in_kernel)) return;
     frames[0] = walk->pc;
     walk->frame_count = walk->end != 0;
     if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_current_frame, &context, 0);
@@ -348,7 +392,7 @@ static __always_inline void walk_current_user_stack(struct user_walk* walk, __u6
 /* The stack of a thread that sleeps; from a sleepable program only, as its memory may have to be fetched. */
 static __always_inline void walk_sleeping_user_stack(struct user_walk* walk, struct task_struct* task, __u64* frames) {
     struct walk_context context = {.walk = walk, .frames = frames, .task = task};
-    if (!begin_walk(walk, task)) return;
+    if (!begin_walk(walk, task, false)) return;
     frames[0] = walk->pc;
     walk->frame_count = walk->end != 0;
     if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_sleeping_frame, &context, 0);

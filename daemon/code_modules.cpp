@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 #include <filesystem>
 
@@ -76,6 +77,14 @@ std::uint64_t CodeModule::table_start(std::uint64_t start, std::uint64_t file_of
         if (file_offset >= segment.file_offset / page * page && file_offset < segment.file_offset + segment.size_bytes)
             best = &segment;
     return start - file_offset + best->file_offset - best->address + base_address;
+}
+
+std::uint8_t CodeModule::write_build_id(std::uint8_t (&to)[24]) const {
+    constexpr std::size_t most_bytes = 20;
+    if (key.find_first_not_of("0123456789abcdef") != std::string::npos) return 0;
+    const std::size_t bytes = std::min(key.size() / 2, most_bytes);
+    for (std::size_t i = 0; i < bytes; ++i) std::from_chars(key.data() + 2 * i, key.data() + 2 * i + 2, to[i], 16);
+    return static_cast<std::uint8_t>(bytes);
 }
 
 std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache) {

@@ -42,6 +42,8 @@ struct CodeModule {
 
     // Where the table's first bucket would lie, for a mapping of this file; meaningless unless the state is Ready.
     [[nodiscard]] std::uint64_t table_start(std::uint64_t start, std::uint64_t file_offset) const;
+    // The build id as a lagtrap_mapping has it; how many bytes, 0 where the key is none.
+    std::uint8_t write_build_id(std::uint8_t (&to)[24]) const;
 };
 
 // A table to be made, away from everything else: only this function's work takes long.

@@ -41,7 +41,10 @@ void ProcessSpaces::take(const lagtrap_record* record) {
         }
         case LAGTRAP_RECORD_NAME: {
             const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
-            if (name.by_exec != 0) processes_[name.pid].space = std::make_shared<Space>(store_);
+            if (name.by_exec == 0) break;
+            Process& process = processes_[name.pid];
+            process.space = std::make_shared<Space>(store_);
+            process.began_ns = record->at_ns;
             break;
         }
         default: break;
@@ -54,8 +57,9 @@ void ProcessSpaces::start_over(const RecordBuffer& scan) {
         if (record->type == LAGTRAP_RECORD_PROCESS) alive.insert(reinterpret_cast<const lagtrap_process*>(record)->pid);
     });
     std::vector<std::uint32_t> gone;
+    store_.drop_all_processes();
     for (auto& [pid, process] : processes_) {
-        process.space = std::make_shared<Space>(store_);
+        process = Process{std::make_shared<Space>(store_), nullptr, 0, 0};
         if (!alive.contains(pid)) gone.push_back(pid);
     }
     for (const std::uint32_t pid : gone) end(pid);
@@ -98,7 +102,8 @@ void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
     const std::uint64_t start = mapping.start;
     const std::uint64_t end = start + mapping.length;
     if (end <= start || end >> 63) return;
-    Piece piece{start, end, mapping.file_offset, PieceKind::RuntimeCode, nullptr, nullptr};
+    Piece piece{start,   end,    mapping.file_offset, mapping.device, mapping.inode, PieceKind::RuntimeCode,
+                nullptr, nullptr};
     if (is_runtime_code(mapping)) {
         // Compilers at run time make the same memory executable again and again.
         const auto known = processes_.find(mapping.pid);
@@ -123,13 +128,15 @@ void ProcessSpaces::fork(const lagtrap_task_change& change) {
     if (change.pid == change.parent_pid || change.pid != change.tid) return;  // a thread
     const auto parent = processes_.find(change.parent_pid);
     auto space = parent != processes_.end() ? parent->second.space : nullptr;
-    processes_[change.pid].space = space ? std::move(space) : std::make_shared<Space>(store_);
+    Process& child = processes_[change.pid];
+    child.space = space ? std::move(space) : std::make_shared<Space>(store_);
+    child.began_ns = change.header.at_ns;
 }
 
 void ProcessSpaces::end(std::uint32_t pid) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) return;
-    if (found->second.published) store_.drop_process(pid);
+    store_.drop_process(pid);  // during a capture the kernel side knows children before they are published here
     processes_.erase(found);
 }
 
@@ -199,6 +206,25 @@ void ProcessSpaces::publish() {
         if (!store_.set_process(pid, *space.place)) ++totals_.processes_left_out;
         process.published = process.space;
         process.first_block = first_block;
+    }
+}
+
+void ProcessSpaces::describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffer& records) const {
+    const auto found = processes_.find(pid);
+    if (found == processes_.end() || !found->second.space || found->second.began_ns >= at_ns) return;
+    for (const auto& [start, piece] : found->second.space->pieces) {
+        if (!piece.module) continue;
+        lagtrap_mapping mapping{};
+        mapping.header = {0, LAGTRAP_RECORD_MAPPING, 0, at_ns};
+        mapping.pid = pid;
+        mapping.start = piece.start;
+        mapping.length = piece.end - piece.start;
+        mapping.file_offset = piece.file_offset;
+        mapping.device = piece.device;
+        mapping.inode = piece.inode;
+        mapping.build_id_bytes = piece.module->write_build_id(mapping.build_id);
+        mapping.path_bytes = static_cast<std::uint16_t>(piece.module->path.size());
+        records.append(&mapping, sizeof(mapping), piece.module->path);
     }
 }
 

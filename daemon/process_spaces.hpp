@@ -38,6 +38,10 @@ class ProcessSpaces {
     void start_over(const RecordBuffer& scan);
     void publish();
 
+    // Appends the lagtrap_mapping records of a process as it was before `at_ns`, for a log that begins then. Nothing of
+    // a process, or a program in it, that began later: the log has that itself.
+    void describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffer& records) const;
+
     // Processes that have code that lies in no file.
     [[nodiscard]] std::vector<std::uint32_t> with_runtime_code() const;
     [[nodiscard]] SpaceTotals totals() const;
@@ -49,6 +53,8 @@ class ProcessSpaces {
         std::uint64_t start = 0;
         std::uint64_t end = 0;
         std::uint64_t file_offset = 0;
+        std::uint64_t device = 0;
+        std::uint64_t inode = 0;
         PieceKind kind = PieceKind::RuntimeCode;
         std::shared_ptr<CodeModule> module;
         std::shared_ptr<const std::string> unresolved;  // the lagtrap_mapping and its path, until then
@@ -71,6 +77,7 @@ class ProcessSpaces {
         std::shared_ptr<Space> space;
         std::shared_ptr<Space> published;  // the one that the kernel side has been told of
         std::uint32_t first_block = 0;     // and where it lay
+        std::uint64_t began_ns = 0;        // its program; 0: before events were read
     };
 
     void add_mapping(const lagtrap_mapping& mapping);

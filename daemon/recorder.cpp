@@ -113,7 +113,7 @@ struct Recorder::Capture {
     std::optional<trace::LogWriter> user_log, kernel_log, rundown_log;
     Unwinder* unwinder = nullptr;
     ring_buffer* rings = nullptr;
-    Link switch_link, waking_link;
+    Link switch_link, waking_link, fork_link, exec_link;
     UniqueFd run_time_statistics;
     Status first_failure = success();
 
@@ -253,6 +253,9 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     capture_->runs_lost_before = capture_->runs_lost();
     capture_->unwinder = state_->unwinder;
     capture_->events_lost_before = capture_->unwinder->events_lost();
+    capture_->fork_link.reset(bpf_program__attach_trace(state_->programs->progs.on_fork));
+    capture_->exec_link.reset(bpf_program__attach_trace(state_->programs->progs.on_exec));
+    if (!capture_->fork_link || !capture_->exec_link) return libbpf_error("attach to fork and exec", -errno);
     if (state_->settings.scheduling) {
         capture_->switch_link.reset(bpf_program__attach_trace(state_->programs->progs.on_switch));
         if (!capture_->switch_link) return libbpf_error("attach to sched_switch", -errno);
@@ -304,6 +307,8 @@ Status Recorder::stop(trace::Session& session) {
     session.ended_ns = monotonic_ns();
     capture->switch_link.reset();
     capture->waking_link.reset();
+    capture->fork_link.reset();
+    capture->exec_link.reset();
     if (!capture->user_log || !capture->rundown) return make_error(ErrorKind::System, "the capture had not begun");
     capture->take_events();
     capture->rundown->finish();

@@ -29,6 +29,7 @@ class UnwindMemory {
     // False: more processes than LAGTRAP_UNWIND_MAX_PROCESSES.
     [[nodiscard]] virtual bool set_process(std::uint32_t pid, lagtrap_unwind_space space) = 0;
     virtual void drop_process(std::uint32_t pid) = 0;
+    virtual void drop_all_processes() = 0;
 
     [[nodiscard]] virtual std::uint64_t used_bytes() const = 0;
     [[nodiscard]] virtual std::uint64_t budget_bytes() const = 0;

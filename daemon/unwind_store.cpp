@@ -163,6 +163,12 @@ bool UnwindStore::set_process(std::uint32_t pid, lagtrap_unwind_space space) {
     return bpf_map_update_elem(processes_.get(), &pid, &space, BPF_ANY) == 0;
 }
 
+void UnwindStore::drop_all_processes() {
+    __u32 pid = 0;
+    for (int i = 0; i < LAGTRAP_UNWIND_MAX_PROCESSES && bpf_map_get_next_key(processes_.get(), nullptr, &pid) == 0; ++i)
+        (void)bpf_map_delete_elem(processes_.get(), &pid);
+}
+
 void UnwindStore::drop_process(std::uint32_t pid) { (void)bpf_map_delete_elem(processes_.get(), &pid); }
 
 }  // namespace lagtrap::daemon

@@ -38,6 +38,7 @@ class UnwindStore : public UnwindMemory {
     void drop_space(lagtrap_unwind_space space) override;
     [[nodiscard]] bool set_process(std::uint32_t pid, lagtrap_unwind_space space) override;
     void drop_process(std::uint32_t pid) override;
+    void drop_all_processes() override;
     [[nodiscard]] std::uint64_t used_bytes() const override {
         return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }

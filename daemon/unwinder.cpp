@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds idle_interval = 1s;
 constexpr std::chrono::milliseconds making_interval = 50ms;
-constexpr std::chrono::milliseconds capture_interval = 5ms;
+constexpr std::chrono::milliseconds capture_interval = 1ms;
 constexpr auto status_interval = 100ms;
 constexpr auto publish_interval = 20ms;  // while tables are being made
 constexpr std::size_t largest_limit = 10;
@@ -83,7 +83,10 @@ void Unwinder::follow() {
         if (some_lost) start_over();
         {
             const std::scoped_lock lock(state_mutex_);
-            events.for_each([this](const lagtrap_record* record) { spaces_.take(record); });
+            events.for_each([this](const lagtrap_record* record) {
+                keep_what_goes(record);
+                spaces_.take(record);
+            });
             spaces_.publish();
             if (modules_.waiting() > 0) to_maker_.notify_one();
             hurry_the_maker();
@@ -105,6 +108,21 @@ void Unwinder::follow() {
         to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
         look_now_ = false;
     }
+}
+
+// What ends, or begins another program, soon after a capture began is gone before the capture's own scan comes to it.
+void Unwinder::keep_what_goes(const lagtrap_record* record) {
+    std::uint32_t pid = 0;
+    if (record->type == LAGTRAP_RECORD_EXIT) {
+        const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
+        if (change.pid == change.tid) pid = change.pid;
+    } else if (record->type == LAGTRAP_RECORD_NAME) {
+        const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
+        if (name.by_exec != 0) pid = name.pid;
+    }
+    if (pid == 0) return;
+    const std::scoped_lock lock(events_mutex_);
+    if (capturing_ && record->at_ns >= capture_began_ns_) spaces_.describe(pid, capture_began_ns_, for_capture_);
 }
 
 // Everything anew, from /proc: at the start, and after events were lost.
@@ -194,6 +212,7 @@ void Unwinder::begin_capture() {
     {
         const std::scoped_lock lock(events_mutex_);
         for_capture_ = RecordBuffer();
+        capture_began_ns_ = monotonic_ns();
         capturing_ = true;
         look_now_ = true;
     }

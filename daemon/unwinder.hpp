@@ -82,6 +82,7 @@ class Unwinder {
     // What is known to be complete, in order of time. Nothing, and `some_lost`, if events are missing.
     [[nodiscard]] RecordBuffer take_ordered(bool& some_lost);
     void start_over();
+    void keep_what_goes(const lagtrap_record* record);
     void note_status();
 
     std::unique_ptr<UnwindStore> store_;
@@ -96,6 +97,7 @@ class Unwinder {
     RecordBuffer for_capture_;  // the same, for the capture's log
     std::uint64_t lost_before_ = 0;
     bool capturing_ = false;
+    std::uint64_t capture_began_ns_ = 0;
     bool look_now_ = false;
     std::atomic<bool> stopping_{false};
     UnwinderStatus status_;

@@ -24,7 +24,7 @@ constexpr std::uint8_t kExpression = 0x10;
 lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0, std::int32_t cfa_offset = 0,
                          lagtrap_unwind_rbp rbp = LAGTRAP_UNWIND_RBP_SAME, std::int16_t rbp_offset = 0,
                          unsigned added_words = 0) {
-    return {cfa_offset, rbp_offset, static_cast<__u8>(kind | rbp << 4),
+    return {cfa_offset, 0, rbp_offset, static_cast<__u8>(kind | rbp << 4),
             static_cast<__u8>(cfa_register | added_words << 4)};
 }
 lagtrap_unwind_rule at_rsp(std::int32_t offset) { return rule(LAGTRAP_UNWIND_REGISTER, 7, offset); }
@@ -104,28 +104,38 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         return rule(LAGTRAP_UNWIND_REGISTER, 7, 8, place, offset);
     };
     const auto rbp_at = [&](std::int16_t offset) { return with_rbp(LAGTRAP_UNWIND_RBP_AT_CFA, offset); };
+    const auto with_rbx = [&](std::int8_t words) {
+        auto rule = reg(7, 8);
+        rule.rbx_words = words;
+        return rule;
+    };
     const auto rbp_lost = with_rbp(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
     // The data alignment of the CIE is -8.
     const std::vector<std::pair<std::string, lagtrap_unwind_rule>> cases{
         {Bytes().u8(0x00), reg(7, 8)},
         {Bytes().u8(kDefineCfa).uleb(10).uleb(0), reg(10, 0)},
         {Bytes().u8(kDefineCfa).uleb(15).uleb(1 << 20), reg(15, 1 << 20)},
-        {Bytes().u8(0x12).uleb(3).sleb(-3), reg(3, 24)},                              // def_cfa_sf
-        {Bytes().u8(0x13).sleb(-5), reg(7, 40)},                                      // def_cfa_offset_sf
-        {Bytes().u8(0x05).uleb(6).uleb(4), rbp_at(-32)},                              // offset_extended
-        {Bytes().u8(0x11).uleb(6).sleb(-4), rbp_at(32)},                              // offset_extended_sf
-        {Bytes().u8(0x2f).uleb(6).uleb(4), rbp_at(32)},                               // GNU_negative_offset_extended
-        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x06).uleb(6), reg(7, 8)},               // restore_extended
-        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x08).uleb(6), reg(7, 8)},               // same_value
-        {Bytes().u8(0x07).uleb(6), rbp_lost},                                         // undefined
-        {Bytes().u8(0x09).uleb(6).uleb(10), rbp_lost},                                // register
-        {Bytes().u8(0x14).uleb(6).uleb(2), rbp_lost},                                 // val_offset
-        {Bytes().u8(0x15).uleb(6).sleb(2), rbp_lost},                                 // val_offset_sf
-        {Bytes().u8(0x16).uleb(6).block(breg(7, 8)), rbp_lost},                       // val_expression
-        {Bytes().u8(0x05).uleb(6).uleb(5000), rbp_lost},                              // beyond 16 bits
-        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},                        // just not beyond
-        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},                                // rsp is the CFA: as always
-        {Bytes().u8(0x05).uleb(3).uleb(4).u8(0x07).uleb(40), reg(7, 8)},              // registers that are not followed
+        {Bytes().u8(0x12).uleb(3).sleb(-3), reg(3, 24)},                   // def_cfa_sf
+        {Bytes().u8(0x13).sleb(-5), reg(7, 40)},                           // def_cfa_offset_sf
+        {Bytes().u8(0x05).uleb(6).uleb(4), rbp_at(-32)},                   // offset_extended
+        {Bytes().u8(0x11).uleb(6).sleb(-4), rbp_at(32)},                   // offset_extended_sf
+        {Bytes().u8(0x2f).uleb(6).uleb(4), rbp_at(32)},                    // GNU_negative_offset_extended
+        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x06).uleb(6), reg(7, 8)},    // restore_extended
+        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x08).uleb(6), reg(7, 8)},    // same_value
+        {Bytes().u8(0x07).uleb(6), rbp_lost},                              // undefined
+        {Bytes().u8(0x09).uleb(6).uleb(10), rbp_lost},                     // register
+        {Bytes().u8(0x14).uleb(6).uleb(2), rbp_lost},                      // val_offset
+        {Bytes().u8(0x15).uleb(6).sleb(2), rbp_lost},                      // val_offset_sf
+        {Bytes().u8(0x16).uleb(6).block(breg(7, 8)), rbp_lost},            // val_expression
+        {Bytes().u8(0x05).uleb(6).uleb(5000), rbp_lost},                   // beyond 16 bits
+        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},             // just not beyond
+        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},                     // rsp is the CFA: as always
+        {Bytes().u8(0x05).uleb(12).uleb(4).u8(0x07).uleb(40), reg(7, 8)},  // registers that are not followed
+        {Bytes().u8(0x05).uleb(3).uleb(4), with_rbx(-4)},                  // rbx is followed
+        {Bytes().u8(0x05).uleb(3).uleb(127), with_rbx(-127)},
+        {Bytes().u8(0x05).uleb(3).uleb(128), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
+        {Bytes().u8(0x07).uleb(3), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
+        {Bytes().u8(0x05).uleb(3).uleb(4).u8(0x08).uleb(3), reg(7, 8)},
         {Bytes().u8(0x2e).uleb(32).u8(kDefineCfaOffset).uleb(16), reg(7, 16)},        // GNU_args_size
         {Bytes().u8(0x07).uleb(16), rule(LAGTRAP_UNWIND_END)},                        // no return address
         {Bytes().u8(0x05).uleb(16).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},        // it is at CFA - 16

@@ -45,6 +45,7 @@ struct CallerFrame {
     bool signal = false;
     std::optional<std::uint64_t> cfa;
     CallerRegister rbp;
+    CallerRegister rbx;
     CallerRegister return_address;
 };
 
@@ -82,6 +83,7 @@ class Witness {
         std::size_t count = 0;
         if (dwarf_frame_cfa(frame, &ops, &count) == 0 && count > 0) result.cfa = evaluate(ops, count, machine, 0);
         result.rbp = in_caller(frame, 6, machine, result.cfa);
+        result.rbx = in_caller(frame, 3, machine, result.cfa);
         result.return_address = in_caller(frame, 16, machine, result.cfa);
         std::free(frame);
         return result;
@@ -246,6 +248,12 @@ inline CallerFrame frame_by(const lagtrap_unwind_rule& rule, const MadeUpMachine
             frame.rbp = {CallerRegister::Form::Memory, machine.in_register(6) + offset};
             break;
         default: break;
+    }
+    if (rule.rbx_words == 0) {
+        frame.rbx = {CallerRegister::Form::Same, 0};
+    } else if (rule.rbx_words != LAGTRAP_UNWIND_RBX_UNKNOWN) {
+        frame.rbx = {CallerRegister::Form::Memory,
+                     *frame.cfa + static_cast<std::uint64_t>(std::int64_t{rule.rbx_words} * 8)};
     }
     return frame;
 }

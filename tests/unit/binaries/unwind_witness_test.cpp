@@ -25,6 +25,7 @@ const std::filesystem::path kFramesFolder = LAGTRAP_FRAMES_FOLDER;
 struct Comparison {
     std::uint64_t places = 0;
     std::uint64_t unsupported = 0;
+    std::uint64_t rbx_given_up = 0;
     std::uint64_t rbp_given_up = 0;  // the caller's rbp is where no rule can say it
     std::map<lagtrap_unwind_kind, std::uint64_t> kinds;
     std::uint64_t differences = 0;
@@ -34,7 +35,8 @@ struct Comparison {
 std::string described(const CallerFrame& frame) {
     std::ostringstream text;
     text << std::hex << "found " << frame.found << " signal " << frame.signal << " cfa " << frame.cfa.value_or(0)
-         << " rbp " << static_cast<int>(frame.rbp.form) << ":" << frame.rbp.address << " return "
+         << " rbp " << static_cast<int>(frame.rbp.form) << ":" << frame.rbp.address << " rbx "
+         << static_cast<int>(frame.rbx.form) << ":" << frame.rbx.address << " return "
          << static_cast<int>(frame.return_address.form) << ":" << frame.return_address.address;
     return text.str();
 }
@@ -58,6 +60,12 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
         const bool given_up = rbp_of(rule) == LAGTRAP_UNWIND_RBP_UNDEFINED && kind != LAGTRAP_UNWIND_SIGNAL;
         if (given_up && right.rbp.form != CallerRegister::Form::Unknown) ++comparison.rbp_given_up;
         same = same && (given_up || ours.rbp == right.rbp);
+        const bool rbx_given_up = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN || kind == LAGTRAP_UNWIND_SIGNAL;
+        if (rbx_given_up && kind != LAGTRAP_UNWIND_SIGNAL) ++comparison.rbx_given_up;
+        // What nothing is said of libdw takes for lost; it is the caller's, by the ABI (System V for x86-64, 3.2.1).
+        const bool unspecified =
+            ours.rbx.form == CallerRegister::Form::Same && right.rbx.form == CallerRegister::Form::Unknown;
+        same = same && (rbx_given_up || unspecified || ours.rbx == right.rbx);
     }
     if (same) return;
     std::ostringstream text;
@@ -97,7 +105,7 @@ Comparison compare_file(const std::filesystem::path& path) {
     EXPECT_EQ(comparison.differences, 0U) << path << ": " << comparison.first_difference;
     std::cout << path.string() << ": " << table->row_count << " rows, " << table->unsupported_rows << " unsupported, "
               << table->size_bytes() / 1024 << " KiB; " << comparison.places << " places compared, "
-              << comparison.rbp_given_up << " where rbp is given up\n";
+              << comparison.rbp_given_up << " where rbp is given up, " << comparison.rbx_given_up << " where rbx is\n";
     // Of real code next to nothing may be out of reach.
     EXPECT_LT(static_cast<double>(table->unsupported_rows), 0.005 * static_cast<double>(table->row_count)) << path;
     return comparison;

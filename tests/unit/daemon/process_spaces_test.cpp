@@ -50,6 +50,7 @@ class Memory : public UnwindMemory {
         return true;
     }
     void drop_process(std::uint32_t pid) override { processes.erase(pid); }
+    void drop_all_processes() override { processes.clear(); }
     std::uint64_t used_bytes() const override { return table_bytes; }
     std::uint64_t budget_bytes() const override { return table_room_bytes; }
 
@@ -97,6 +98,7 @@ class ProcessSpacesTest : public ::testing::Test {
         record.pid = pid;
         record.tid = tid != 0 ? tid : pid;
         record.parent_pid = parent_pid;
+        record.header.at_ns = 50;
         spaces.take(&record.header);
     }
     void fork(std::uint32_t pid, std::uint32_t parent_pid) { change(LAGTRAP_RECORD_FORK, pid, parent_pid); }
@@ -210,6 +212,36 @@ TEST_F(ProcessSpacesTest, AScanTakesThePlaceOfEverything) {
     EXPECT_EQ(memory.seen(1), "unknown");
     EXPECT_EQ(memory.seen(2), "4000-5000");
     EXPECT_EQ(memory.spaces.size(), 1U);
+}
+
+TEST_F(ProcessSpacesTest, WhatTheKernelSideAddedByItselfGoesWithAScan) {
+    memory.processes[77] = 0;  // a child that began while a capture ran; its fork was lost
+    spaces.start_over(RecordBuffer());
+    EXPECT_TRUE(memory.processes.empty());
+}
+
+TEST_F(ProcessSpacesTest, AProcessIsDescribedAsItWasBeforeACapture) {
+    map(1, 0x1000, 0x3000, "/bin/true", 0x5000, 7);
+    fork(2, 1);
+    spaces.publish();
+    RecordBuffer described;
+    spaces.describe(1, 100, described);
+    int count = 0;
+    described.for_each([&](const lagtrap_record* record) {
+        const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
+        EXPECT_EQ(mapping.pid, 1U);
+        EXPECT_EQ(mapping.start, 0x1000U);
+        EXPECT_EQ(mapping.length, 0x2000U);
+        EXPECT_EQ(mapping.file_offset, 0x5000U);
+        EXPECT_EQ(mapping.header.at_ns, 100U);
+        EXPECT_EQ(std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes), "/bin/true");
+        ++count;
+    });
+    EXPECT_EQ(count, 1);
+    RecordBuffer nothing;
+    spaces.describe(2, 0, nothing);  // it was forked after that time: the capture's own records have it
+    spaces.describe(3, 100, nothing);
+    EXPECT_TRUE(nothing.empty());
 }
 
 TEST_F(ProcessSpacesTest, MappingsBeyondTheLimitAreLeftOutAndCounted) {
