@@ -330,16 +330,24 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
 static long walk_current_frame(__u32 step, struct walk_context* context) { return walk_frame(context, false); }
 static long walk_sleeping_frame(__u32 step, struct walk_context* context) { return walk_frame(context, true); }
 
-/* A thread that a probe stopped is at the probed instruction, wherever the kernel has it now: behind the breakpoint, or at
- * the copy that is executed out of line. `trapped`: the kernel was entered by an exception and is still at it. Behind the
- * breakpoint it is also when the kernel has executed a one-byte instruction for it; where that was a function's first
- * `push`, the return address is not on top of the stack any longer. */
+/* The kernel was entered by a breakpoint, perhaps, and is still at it. Then pc is that of the breakpoint or the byte behind
+ * it, and a function's first instruction, if it is a `push`, has been executed for the thread or has not: the return
+ * address is on top of the stack until then, and pc changes a little later than the stack. */
+static __always_inline void undo_breakpoint(struct user_walk* walk) {
+    __u8 bytes[2] = {}; /* before pc, at pc */
+    __u64 top[2] = {};
+    if (bpf_probe_read_user(bytes, sizeof(bytes), (void*)(walk->pc - 1))) return;
+    if (bytes[0] != BREAKPOINT && bytes[1] != BREAKPOINT) return;
+    if (bpf_probe_read_user(top, sizeof(top), (void*)walk->sp)) return;
+    bool entered = find_mapping(walk, top[0]);
+    if (bytes[0] == BREAKPOINT && entered) walk->pc--;
+    if (bytes[0] != BREAKPOINT && !entered && find_mapping(walk, top[1])) walk->pc++;
+}
+
+/* A thread that a probe stopped is at the probed instruction, wherever the kernel has it now: at the breakpoint, or at the
+ * copy that is executed out of line. `trapped`: the kernel was entered by an exception and is still at it. */
 static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_task* probes, bool trapped) {
-    __u8 before = 0;
-    __u64 top = 0;
-    if (trapped && bpf_probe_read_user(&before, 1, (void*)(walk->pc - 1)) == 0 && before == BREAKPOINT &&
-        bpf_probe_read_user(&top, 8, (void*)walk->sp) == 0 && find_mapping(walk, top - 1))
-        walk->pc--;
+    if (trapped) undo_breakpoint(walk);
     if (!probes) return;
     __u64 copy = BPF_CORE_READ(probes, xol_vaddr);
     if (copy != 0 && walk->pc - copy < LONGEST_INSTRUCTION) walk->pc = BPF_CORE_READ(probes, vaddr) + (walk->pc - copy);
