@@ -2,9 +2,8 @@
  *
  * A marker's program that does nothing: what is left is what the kernel takes for entering it.
  */
-#include <linux/bpf.h>
-
 #include <bpf/bpf_helpers.h>
+#include <linux/bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

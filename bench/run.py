@@ -69,7 +69,7 @@ class Bpftrace:
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
-        output, _ = self.process.communicate(timeout=60)
+        output, _ = self.process.communicate(timeout=300)
         check("@duration" in output, "bpftrace counted nothing")
 
 

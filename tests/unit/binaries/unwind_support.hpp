@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
+
 #include "binaries/unwind_table.hpp"
 #include "core/files.hpp"
 
@@ -32,6 +34,15 @@ struct TableRow {
     std::uint64_t address = 0;
     lagtrap_unwind_rule rule{};
 };
+
+MATCHER_P(IsRule, expected,
+          "is kind " + std::to_string(expected.kind_and_rbp) + ", CFA offset " + std::to_string(expected.cfa_offset) +
+              ", rbp offset " + std::to_string(expected.rbp_offset) + ", register and addend " +
+              std::to_string(expected.register_and_add)) {
+    *result_listener << "kind " << int{arg.kind_and_rbp} << ", CFA offset " << arg.cfa_offset << ", rbp offset "
+                     << arg.rbp_offset << ", register and addend " << int{arg.register_and_add};
+    return std::memcmp(&arg, &expected, sizeof arg) == 0;
+}
 
 inline lagtrap_unwind_kind kind_of(const lagtrap_unwind_rule& rule) {
     return static_cast<lagtrap_unwind_kind>(rule.kind_and_rbp & 15);

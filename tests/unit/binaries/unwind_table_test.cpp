@@ -29,15 +29,6 @@ lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0
 }
 lagtrap_unwind_rule at_rsp(std::int32_t offset) { return rule(LAGTRAP_UNWIND_REGISTER, 7, offset); }
 
-MATCHER_P(IsRule, expected,
-          "is kind " + std::to_string(expected.kind_and_rbp) + ", CFA offset " + std::to_string(expected.cfa_offset) +
-              ", rbp offset " + std::to_string(expected.rbp_offset) + ", register and addend " +
-              std::to_string(expected.register_and_add)) {
-    *result_listener << "kind " << int{arg.kind_and_rbp} << ", CFA offset " << arg.cfa_offset << ", rbp offset "
-                     << arg.rbp_offset << ", register and addend " << int{arg.register_and_add};
-    return std::memcmp(&arg, &expected, sizeof arg) == 0;
-}
-
 std::string expression(const std::string& operations) { return Bytes().u8(kDefineCfaExpression).block(operations); }
 std::string breg(unsigned number, std::int64_t offset) { return Bytes().u8(0x70 + number).sleb(offset); }
 

@@ -171,7 +171,7 @@ TEST(Everything, UsdtEventWithKeys) {
     EXPECT_EQ(query.begin.key->index, 0);
     ASSERT_TRUE(query.begin_time);
     EXPECT_EQ(query.begin_time->index, 11);
-    EXPECT_EQ(query.begin.line, 14);
+    EXPECT_EQ(query.begin.line, 15);
     EXPECT_EQ(query.begin.column, 5);
     ASSERT_EQ(query.stages.size(), 2);
     EXPECT_EQ(query.stages[0].name, "parse");
