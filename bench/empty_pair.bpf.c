@@ -2,8 +2,10 @@
  *
  * A marker's program that does nothing: what is left is what the kernel takes for entering it.
  */
-#include <bpf/bpf_helpers.h>
+/* clang-format off: the second needs the first */
 #include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+/* clang-format on */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
