@@ -2,10 +2,11 @@
  *
  * A marker's program that does nothing: what is left is what the kernel takes for entering it.
  */
-/* clang-format off: the second needs the first */
+/* The second needs the first. */
+// clang-format off
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-/* clang-format on */
+// clang-format on
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
