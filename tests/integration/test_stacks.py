@@ -40,7 +40,9 @@ PAGE_COPIED = "bad address, in the kernel"
 MOST_COPIED = 0.05
 # The kernel tells nobody that a library was taken out of a process. What lies at its place then is known a millisecond or
 # two after it was put there; a thread that does nothing but open and close libraries is walked by the wrong table so long.
-MOST_STALE = {"reopened_libraries": 0.1}
+# And the kernel's own system call for return probes sets ip and sp one after the other (arch/x86/kernel/uprobes.c,
+# sys_uretprobe): a sample in between sees registers that belong to no one moment of the program.
+MOST_STALE = {"reopened_libraries": 0.1, "watched": 0.002}
 # When an exception has found its handler, the unwinder of gcc writes over return addresses before it leaves its frames.
 # What is on the stack then is nobody's chain of calls. It may be so in a tenth of the stacks of the thread that does
 # nothing but throw.
