@@ -1,12 +1,10 @@
 #include "daemon/code_modules.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 
@@ -14,6 +12,7 @@
 
 #include "binaries/program_file.hpp"
 #include "daemon/block_allocator.hpp"
+#include "daemon/mapped_file.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -21,8 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view vdso_path = "[vdso]";
-constexpr std::string_view deleted_mark = " (deleted)";
-constexpr std::size_t open_files_limit = 256;  // more wait until a process maps the file again
+constexpr std::size_t open_files_limit = 256;
 constexpr auto unused_limit = 10s;
 constexpr std::size_t vdso_limit_bytes = 64 * 1024;
 
@@ -30,12 +28,6 @@ std::uint64_t thread_cpu_ns() {
     timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-std::string hexadecimal(const std::uint8_t* bytes, std::size_t count) {
-    std::string text;
-    for (std::size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
-    return text;
 }
 
 // The vDSO of this process, which is that of all 64-bit processes. Its section headers end it.
@@ -79,14 +71,6 @@ std::uint64_t CodeModule::table_start(std::uint64_t start, std::uint64_t file_of
     return start - file_offset + best->file_offset - best->address + base_address;
 }
 
-std::uint8_t CodeModule::write_build_id(std::uint8_t (&to)[24]) const {
-    constexpr std::size_t most_bytes = 20;
-    if (key.find_first_not_of("0123456789abcdef") != std::string::npos) return 0;
-    const std::size_t bytes = std::min(key.size() / 2, most_bytes);
-    for (std::size_t i = 0; i < bytes; ++i) std::from_chars(key.data() + 2 * i, key.data() + 2 * i + 2, to[i], 16);
-    return static_cast<std::uint8_t>(bytes);
-}
-
 std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache) {
     if (job.key == vdso_path) return std::nullopt;
     const std::uint64_t before_ns = thread_cpu_ns();
@@ -121,26 +105,15 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     return made;
 }
 
-// By map_files first: it is the very file that is mapped, even if it was deleted or lies in another mount namespace.
-UniqueFd CodeModules::open_mapped(const lagtrap_mapping& mapping, const std::string& path) const {
-    const auto process = std::filesystem::path(proc_root_) / std::to_string(mapping.pid);
-    std::string in_root = path;
-    if (in_root.ends_with(deleted_mark)) in_root.resize(in_root.size() - deleted_mark.size());
-    const auto range = fmt::format("{:x}-{:x}", mapping.start, mapping.start + mapping.length);
-    for (const auto& candidate :
-         {process / "map_files" / range, process / "root" / in_root.substr(1), std::filesystem::path(in_root)}) {
-        UniqueFd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        struct stat facts {};
-        if (fd.valid() && ::fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode)) return fd;
-    }
-    return UniqueFd();
+UniqueFd CodeModules::open(const lagtrap_mapping& mapping, const std::string& path) const {
+    return open_mapped_file(std::filesystem::path(proc_root_) / std::to_string(mapping.pid), mapping, path);
 }
 
 // Without a build id of the kernel's, the file's own; without any, what tells one content from another.
 std::string CodeModules::key_of(const lagtrap_mapping& mapping, const std::string& path, UniqueFd& file) const {
     if (path == vdso_path) return path;
-    if (mapping.build_id_bytes > 0) return hexadecimal(mapping.build_id, mapping.build_id_bytes);
-    file = open_mapped(mapping, path);
+    if (mapping.build_id_bytes > 0) return build_id_of(mapping);
+    file = open(mapping, path);
     if (!file.valid()) return {};
     if (auto build_id = binaries::read_build_id(file.get()); !build_id.empty()) return build_id;
     struct stat facts {};
@@ -166,11 +139,13 @@ std::shared_ptr<CodeModule> CodeModules::module_of(const lagtrap_mapping& mappin
         module->table = *table;
     }
     module->last_used = std::chrono::steady_clock::now();
-    if (module->state != ModuleState::Waiting || module->queued || jobs_.size() >= open_files_limit) return module;
-    if (!file.valid() && path != vdso_path) file = open_mapped(mapping, path);
+    if (module->state != ModuleState::Waiting || module->queued) return module;
+    if (!file.valid()) file = open(mapping, path);
     if (!file.valid() && path != vdso_path) return module;
     module->queued = true;
-    jobs_.push_back({module, key, std::move(file)});
+    // Beyond the limit a file is opened again when its turn comes.
+    if (jobs_.size() >= open_files_limit) file = UniqueFd();
+    jobs_.push_back({module, key, std::move(file), mapping, path});
     return module;
 }
 
@@ -178,6 +153,7 @@ std::optional<TableJob> CodeModules::next_job() {
     if (jobs_.empty()) return std::nullopt;
     TableJob job = std::move(jobs_.front());
     jobs_.pop_front();
+    if (!job.file.valid()) job.file = open(job.mapping, job.path);
     return job;
 }
 
@@ -236,7 +212,7 @@ void CodeModules::sweep(std::chrono::steady_clock::time_point now) {
         if (module->state != ModuleState::NoRoom || module->queued || !room || now < module->next_try) continue;
         module->next_try = now + unused_limit;
         module->queued = true;
-        jobs_.push_back({module, key, UniqueFd()});
+        jobs_.push_back({module, key, UniqueFd(), {}, {}});
     }
 }
 

@@ -42,15 +42,15 @@ struct CodeModule {
 
     // Where the table's first bucket would lie, for a mapping of this file; meaningless unless the state is Ready.
     [[nodiscard]] std::uint64_t table_start(std::uint64_t start, std::uint64_t file_offset) const;
-    // The build id as a lagtrap_mapping has it; how many bytes, 0 where the key is none.
-    std::uint8_t write_build_id(std::uint8_t (&to)[24]) const;
 };
 
 // A table to be made, away from everything else: only this function's work takes long.
 struct TableJob {
     std::shared_ptr<CodeModule> module;
     std::string key;
-    UniqueFd file;  // invalid for the vDSO
+    UniqueFd file;            // not valid for the vDSO, and where it could not be opened
+    lagtrap_mapping mapping;  // by which it is opened when its turn comes
+    std::string path;
 };
 
 struct MadeTable {
@@ -101,7 +101,7 @@ class CodeModules {
 
   private:
     [[nodiscard]] std::string key_of(const lagtrap_mapping& mapping, const std::string& path, UniqueFd& file) const;
-    [[nodiscard]] UniqueFd open_mapped(const lagtrap_mapping& mapping, const std::string& path) const;
+    [[nodiscard]] UniqueFd open(const lagtrap_mapping& mapping, const std::string& path) const;
     [[nodiscard]] bool give_up_one(std::chrono::steady_clock::time_point unused_since);
 
     UnwindMemory& store_;

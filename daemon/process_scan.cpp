@@ -18,6 +18,7 @@
 #include "binaries/program_file.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "daemon/mapped_file.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -31,7 +32,6 @@ using BuildIds = std::map<FileIdentity, std::string>;
 // An executable line of a maps file.
 struct MapsLine {
     std::uint64_t start = 0, end = 0, offset = 0, device = 0, inode = 0;
-    std::string_view range;  // as the name in map_files has it
     std::string_view path;
 };
 
@@ -43,28 +43,10 @@ std::optional<MapsLine> parse_maps_line(const std::string& line) {
     const int fields = std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access.data(), &offset,
                                    &major_number, &minor_number, &inode, &path_at);
     if (fields < 7 || access[2] != 'x') return std::nullopt;
-    MapsLine parsed{start, end, offset, std::uint64_t{major_number} << 32 | minor_number, inode, {}, {}};
-    parsed.range = std::string_view(line).substr(0, line.find(' '));
+    MapsLine parsed{start, end, offset, std::uint64_t{major_number} << 32 | minor_number, inode, {}};
     if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
         parsed.path = std::string_view(line).substr(path_at);
     return parsed;
-}
-
-// By map_files first: it is the very file that is mapped, even if it was deleted or lies in another mount namespace.
-std::string read_mapped_build_id(const std::filesystem::path& process, const MapsLine& line) {
-    for (const auto& path :
-         {process / "map_files" / line.range, process / "root" / std::filesystem::path(line.path).relative_path()}) {
-        const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        if (fd.valid()) return binaries::read_build_id(fd.get());
-    }
-    return {};
-}
-
-void fill_build_id(lagtrap_mapping& mapping, const std::string& hexadecimal) {
-    const std::size_t bytes = std::min<std::size_t>(hexadecimal.size() / 2, 20);
-    for (std::size_t i = 0; i < bytes; ++i)
-        std::from_chars(hexadecimal.data() + 2 * i, hexadecimal.data() + 2 * i + 2, mapping.build_id[i], 16);
-    mapping.build_id_bytes = static_cast<std::uint8_t>(bytes);
 }
 
 void add_mappings(RecordBuffer& records, const std::filesystem::path& process, std::uint32_t pid, BuildIds& build_ids) {
@@ -85,14 +67,15 @@ void add_mappings(RecordBuffer& records, const std::filesystem::path& process, s
         mapping.file_offset = line->offset;
         mapping.device = line->device;
         mapping.inode = line->inode;
+        const std::string path(line->path.substr(0, text_limit_bytes));
         if (line->inode != 0) {
-            const FileIdentity identity{line->device, line->inode};
-            auto known = build_ids.find(identity);
-            if (known == build_ids.end())
-                known = build_ids.emplace(identity, read_mapped_build_id(process, *line)).first;
-            fill_build_id(mapping, known->second);
+            const auto [known, is_new] = build_ids.try_emplace(FileIdentity{line->device, line->inode});
+            if (is_new) {
+                const UniqueFd file = open_mapped_file(process, mapping, path);
+                if (file.valid()) known->second = binaries::read_build_id(file.get());
+            }
+            set_build_id(mapping, known->second);
         }
-        const std::string_view path = line->path.substr(0, text_limit_bytes);
         mapping.path_bytes = static_cast<std::uint16_t>(path.size());
         records.append(&mapping, sizeof(mapping), path);
     }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "daemon/mapped_file.hpp"
+
 namespace lagtrap::daemon {
 namespace {
 
@@ -222,22 +224,10 @@ void ProcessSpaces::describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffe
         mapping.file_offset = piece.file_offset;
         mapping.device = piece.device;
         mapping.inode = piece.inode;
-        mapping.build_id_bytes = piece.module->write_build_id(mapping.build_id);
+        set_build_id(mapping, piece.module->key);
         mapping.path_bytes = static_cast<std::uint16_t>(piece.module->path.size());
         records.append(&mapping, sizeof(mapping), piece.module->path);
     }
-}
-
-std::vector<std::uint32_t> ProcessSpaces::with_runtime_code() const {
-    std::vector<std::uint32_t> pids;
-    for (const auto& [pid, process] : processes_) {
-        if (!process.space) continue;
-        const auto& pieces = process.space->pieces;
-        if (std::any_of(pieces.begin(), pieces.end(),
-                        [](const auto& entry) { return entry.second.kind == PieceKind::RuntimeCode; }))
-            pids.push_back(pid);
-    }
-    return pids;
 }
 
 SpaceTotals ProcessSpaces::totals() const {

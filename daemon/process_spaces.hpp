@@ -42,8 +42,6 @@ class ProcessSpaces {
     // a process, or a program in it, that began later: the log has that itself.
     void describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffer& records) const;
 
-    // Processes that have code that lies in no file.
-    [[nodiscard]] std::vector<std::uint32_t> with_runtime_code() const;
     [[nodiscard]] SpaceTotals totals() const;
 
   private:

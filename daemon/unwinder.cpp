@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "core/idle_disk.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -29,13 +30,6 @@ constexpr auto patience = 200ms;  // with low priority, while something waits fo
 void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
-
-void use_idle_disk_time() {
-    constexpr int who_process = 1;
-    constexpr int class_idle = 3;
-    constexpr int class_shift = 13;
-    (void)::syscall(SYS_ioprio_set, who_process, 0, class_idle << class_shift);
-}
 
 }  // namespace
 
@@ -136,8 +130,12 @@ void Unwinder::start_over() {
 void Unwinder::drain_rings() {
     events_.drain([this](const lagtrap_record* record) {
         unordered_.append(record, record->size_bytes, {});
-        if (capturing_ && for_capture_.size_bytes() < kept_events_limit_bytes)
+        if (!capturing_) return;
+        if (for_capture_.size_bytes() < kept_events_limit_bytes) {
             for_capture_.append(record, record->size_bytes, {});
+        } else {
+            ++events_not_kept_;
+        }
     });
 }
 
@@ -232,28 +230,21 @@ void Unwinder::end_capture() {
 
 std::uint64_t Unwinder::events_lost() const {
     const std::scoped_lock lock(events_mutex_);
-    return events_.lost();
-}
-
-std::vector<std::uint32_t> Unwinder::processes_with_runtime_code() const {
-    const std::scoped_lock lock(events_mutex_);
-    return with_runtime_code_;
+    return events_.lost() + events_not_kept_;
 }
 
 UnwinderStatus Unwinder::status() const {
     const std::scoped_lock lock(events_mutex_);
     UnwinderStatus status = status_;
-    status.events_lost = events_.lost();
+    status.events_lost = events_.lost() + events_not_kept_;
     return status;
 }
 
 void Unwinder::note_status() {
     UnwinderStatus status;
-    std::vector<std::uint32_t> with_runtime_code;
     {
         const std::scoped_lock lock(state_mutex_);
         status.spaces = spaces_.totals();
-        with_runtime_code = spaces_.with_runtime_code();
         status.modules = modules_.totals();
         status.used_bytes = store_->used_bytes();
         status.taken_bytes = store_->taken_bytes();
@@ -272,7 +263,6 @@ void Unwinder::note_status() {
     status.largest.resize(std::min(status.largest.size(), largest_limit));
     const std::scoped_lock lock(events_mutex_);
     status_ = std::move(status);
-    with_runtime_code_ = std::move(with_runtime_code);
 }
 
 }  // namespace lagtrap::daemon

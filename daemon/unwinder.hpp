@@ -66,8 +66,8 @@ class Unwinder {
     [[nodiscard]] RecordBuffer take_events();
     // Reads the last events; take_events() has them afterwards.
     void end_capture();
+    // By the kernel, or for want of room; counted since the start.
     [[nodiscard]] std::uint64_t events_lost() const;
-    [[nodiscard]] std::vector<std::uint32_t> processes_with_runtime_code() const;
 
     [[nodiscard]] UnwinderStatus status() const;
 
@@ -96,12 +96,12 @@ class Unwinder {
     RecordBuffer unordered_;    // read from the rings
     RecordBuffer for_capture_;  // the same, for the capture's log
     std::uint64_t lost_before_ = 0;
+    std::uint64_t events_not_kept_ = 0;  // for_capture_ was full
     bool capturing_ = false;
     std::uint64_t capture_began_ns_ = 0;
     bool look_now_ = false;
     std::atomic<bool> stopping_{false};
     UnwinderStatus status_;
-    std::vector<std::uint32_t> with_runtime_code_;
 
     std::mutex state_mutex_;  // between the two threads
     std::condition_variable to_maker_;

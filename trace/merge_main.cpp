@@ -3,8 +3,6 @@
 // A program of its own so that its memory and its faults are not the daemon's. Prints one line of JSON. Exit status:
 // 0 merged, 1 failed (the reason is on standard error), 2 wrong usage. The capture stays as it is.
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -12,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "core/idle_disk.hpp"
 #include "trace/bundle.hpp"
 #include "trace/merge.hpp"
 
@@ -22,10 +21,7 @@ using namespace lagtrap;
 // The machine's own work goes first. A kernel or container that refuses changes nothing about the result.
 void step_back() {
     (void)::setpriority(PRIO_PROCESS, 0, 19);
-    constexpr int who_process = 1;
-    constexpr int class_idle = 3;
-    constexpr int class_shift = 13;
-    (void)::syscall(SYS_ioprio_set, who_process, 0, class_idle << class_shift);
+    use_idle_disk_time();
 }
 
 // `text` within a JSON text: paths may hold quotes.

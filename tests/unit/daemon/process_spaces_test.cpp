@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -221,7 +222,9 @@ TEST_F(ProcessSpacesTest, WhatTheKernelSideAddedByItselfGoesWithAScan) {
 }
 
 TEST_F(ProcessSpacesTest, AProcessIsDescribedAsItWasBeforeACapture) {
-    map(1, 0x1000, 0x3000, "/bin/true", 0x5000, 7);
+    struct stat facts {};
+    ASSERT_EQ(::stat("/bin/true", &facts), 0);
+    map(1, 0x1000, 0x3000, "/bin/true", 0x5000, facts.st_ino);
     fork(2, 1);
     spaces.publish();
     RecordBuffer described;
@@ -261,7 +264,6 @@ TEST_F(ProcessSpacesTest, CodeMadeAtRunTimeIsJoinedAndKnownAgain) {
     map(1, 0x1000, 0x2000);
     spaces.publish();
     EXPECT_EQ(memory.next_block, written);
-    EXPECT_EQ(spaces.with_runtime_code(), std::vector<std::uint32_t>{1});
 }
 
 TEST_F(ProcessSpacesTest, NoRoomForASpaceIsCountedAndTriedAgain) {
@@ -295,6 +297,35 @@ TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
     EXPECT_TRUE(std::all_of(mappings.begin(), mappings.end(), [&](const auto& mapping) {
         return mapping.table >= LAGTRAP_UNWIND_FIRST_FILE && mapping.table_start != 0;
     }));
+}
+
+TEST_F(ProcessSpacesTest, EveryFileHasItsTurnThoughThereAreMoreThanMayBeOpen) {
+    const std::filesystem::path folder = ::testing::TempDir() + "lagtrap-many-" + std::to_string(::getpid());
+    std::filesystem::create_directory(folder);
+    constexpr std::uint64_t files = 300;
+    for (std::uint64_t i = 0; i < files; ++i) {
+        const auto path = folder / std::to_string(i);
+        std::ofstream(path) << "no program, and none like the others: " << i;
+        struct stat facts {};
+        ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+        map(1, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x1000, path, 0, facts.st_ino);
+    }
+    spaces.publish();
+    std::size_t done = 0;
+    for (; auto job = modules.next_job(); ++done) modules.take(make_table(std::move(*job), nullptr));
+    EXPECT_EQ(done, files);
+    modules.for_each([](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::FramePointers); });
+    std::filesystem::remove_all(folder);
+}
+
+TEST_F(ProcessSpacesTest, WhatIsNoPathIsNoFile) {
+    map(1, 0x1000, 0x2000, "", 0, 7);
+    map(1, 0x3000, 0x4000, "[uprobes]");
+    map(1, 0x5000, 0x6000, "//toolong", 0, 7);
+    spaces.publish();
+    EXPECT_EQ(modules.waiting(), 0U);
+    for (const auto& mapping : memory.spaces.at(memory.processes.at(1)))
+        EXPECT_EQ(mapping.table, std::uint32_t{LAGTRAP_UNWIND_UNREADABLE_FILE});
 }
 
 TEST_F(ProcessSpacesTest, TablesWithoutRoomComeInWhenOthersAreGivenUp) {

@@ -98,7 +98,7 @@ TEST(Jitdump, BearsAnyBytes) {
 
 TEST(Jitdump, IsKnownByItsName) {
     EXPECT_TRUE(is_jitdump_path("/tmp/jit-1.dump"));
-    EXPECT_TRUE(is_jitdump_path("/root/.debug/jit/java-jit-20260101.XXaB/jit-123456.dump"));
+    EXPECT_TRUE(is_jitdump_path("/srv/user/.debug/jit/java-jit-20260101.XXaB/jit-123456.dump"));
     for (const char* other : {"/tmp/jit-.dump", "/tmp/jit-1.dum", "/tmp/jit-1a.dump", "/tmp/jit-1.dump (deleted)", "",
                               "/tmp/xjit-1.dump", "jit-1.dump/x"})
         EXPECT_FALSE(is_jitdump_path(other)) << other;
