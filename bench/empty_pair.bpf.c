@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * A marker's program that does nothing: what is left is what the kernel takes for entering it.
+ * A marker's program that does nothing, and one that only reads what every such program has to: what is left is what
+ * the kernel takes.
  */
 /* The second needs the first. */
 // clang-format off
@@ -11,4 +12,13 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 SEC("uprobe.multi")
-int on_marker(void* registers) { return 0; }
+int do_nothing(void* registers) { return 0; }
+
+volatile __u64 read;
+
+/* What no program can do without that pairs markers: which marker, when, which thread. */
+SEC("uprobe.multi")
+int read_clock_and_thread(void* registers) {
+    read = bpf_get_attach_cookie(registers) + bpf_ktime_get_ns() + bpf_get_current_pid_tgid();
+    return 0;
+}

@@ -1,5 +1,6 @@
-// empty_pair BINARY EVENT: puts a program that does nothing on the event's begin and end markers (lagtrap.h) in BINARY,
-// says "attached", and takes it off when its input ends.
+// empty_pair BINARY EVENT nothing|clock: puts a program that does nothing, or one that only reads clock, cookie and
+// thread, on the event's begin and end markers (lagtrap.h) in BINARY, says "attached", and takes it off when its input
+// ends.
 #include <bpf/libbpf.h>
 
 #include <cerrno>
@@ -12,8 +13,8 @@
 #include "empty_pair.skel.h"
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::fputs("usage: empty_pair BINARY EVENT\n", stderr);
+    if (argc != 4) {
+        std::fputs("usage: empty_pair BINARY EVENT nothing|clock\n", stderr);
         return 2;
     }
     const auto file = lagtrap::binaries::ProgramFile::open(argv[1]);
@@ -33,9 +34,11 @@ int main(int argc, char** argv) {
     empty_pair_bpf* const programs = empty_pair_bpf__open_and_load();
     LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.data(), .ref_ctr_offsets = semaphores.data(),
                 .cnt = places.size());
-    bpf_link* const link =
-        programs ? bpf_program__attach_uprobe_multi(programs->progs.on_marker, -1, argv[1], nullptr, &options)
-                 : nullptr;
+    const bool nothing = argv[3] == std::string("nothing");
+    bpf_link* const link = programs ? bpf_program__attach_uprobe_multi(
+                                          nothing ? programs->progs.do_nothing : programs->progs.read_clock_and_thread,
+                                          -1, argv[1], nullptr, &options)
+                                    : nullptr;
     if (!link) {
         std::fprintf(stderr, "empty_pair: %s\n", std::strerror(errno));
         empty_pair_bpf__destroy(programs);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "binaries/program_file.hpp"
@@ -28,35 +29,6 @@ lagtrap_nesting nesting_of(settings::Nesting nesting) {
         case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
-}
-
-// Where a function marker is probed.
-struct FunctionPlaces {
-    std::vector<unsigned long> offsets;  // ascending file offsets
-    bool return_probe = false;           // of the kernel's, at the entries; else plain probes
-};
-
-// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
-// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
-Result<FunctionPlaces> places_of(const settings::Marker& marker) {
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
-    const bool at_return = marker.side == settings::FunctionSide::Return;
-    const bool probe_exits = at_return && file.exceptions_may_pass();
-    FunctionPlaces places;
-    places.return_probe = at_return && !probe_exits;
-    for (const auto& function : functions) {
-        if (!probe_exits) {
-            places.offsets.push_back(function.file_offset);
-            continue;
-        }
-        TRY_ASSIGN(const auto exits, binaries::return_sites(file, function));
-        places.offsets.insert(places.offsets.end(), exits.begin(), exits.end());
-    }
-    std::sort(places.offsets.begin(), places.offsets.end());
-    places.offsets.erase(std::unique(places.offsets.begin(), places.offsets.end()), places.offsets.end());
-    if (places.offsets.empty()) return make_error(ErrorKind::NotFound, "no such function");
-    return places;
 }
 
 }  // namespace
@@ -90,10 +62,10 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
     self->programs_ = listener_bpf__open();
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     if (has_uprobe_multi()) {
-        bpf_program__set_expected_attach_type(self->programs_->progs.on_entry,
-                                              static_cast<bpf_attach_type>(trace_uprobe_multi));
-        bpf_program__set_expected_attach_type(self->programs_->progs.on_return,
-                                              static_cast<bpf_attach_type>(trace_uprobe_multi));
+        const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
+        for (bpf_program* program :
+             {self->programs_->progs.on_site, self->programs_->progs.on_entry, self->programs_->progs.on_return})
+            bpf_program__set_expected_attach_type(program, type);
     }
     if (const int failed = listener_bpf__load(self->programs_); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
@@ -145,8 +117,10 @@ Status ListenerPrograms::point_at_field(const settings::Marker& marker, const se
     return success();
 }
 
-Result<std::uint32_t> ListenerPrograms::configure_marker(std::uint32_t index, const settings::Marker& marker,
-                                                         lagtrap_marker_role role, std::uint16_t stage) {
+Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::uint32_t index,
+                                                                          const settings::Marker& marker,
+                                                                          lagtrap_marker_role role,
+                                                                          std::uint16_t stage) {
     if (next_marker_ >= LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     lagtrap_marker_config config{};
     config.event = index;
@@ -161,7 +135,9 @@ Result<std::uint32_t> ListenerPrograms::configure_marker(std::uint32_t index, co
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
                                             sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
-    return marker_id;
+    const bool takes_arguments =
+        config.key_argument != LAGTRAP_NO_ARGUMENT || config.begin_time_argument != LAGTRAP_NO_ARGUMENT;
+    return MarkerNumber{.id = marker_id, .takes_arguments = takes_arguments};
 }
 
 Status ListenerPrograms::attach(std::uint32_t index) {
@@ -169,8 +145,8 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     std::vector<Link> links;
     const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
                                 std::uint16_t stage) -> Status {
-        TRY_ASSIGN(const std::uint32_t marker_id, configure_marker(index, marker, role, stage));
-        return attach_marker(marker, marker_id, links);
+        TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
+        return attach_marker(marker, number, links);
     };
     // The end first: a run whose begin is seen can then always be ended.
     TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
@@ -181,25 +157,102 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     return success();
 }
 
-Status ListenerPrograms::attach_marker(const settings::Marker& marker, std::uint32_t marker_id,
-                                       std::vector<Link>& links) {
+Status ListenerPrograms::attach_marker(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return attach_usdt(marker, marker_id, links);
-        case settings::MarkerKind::Function: return attach_function(marker, marker_id, links);
-        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, marker_id, links);
+        case settings::MarkerKind::Library: return attach_usdt(marker, number, links);
+        case settings::MarkerKind::Function: return attach_function(marker, number.id, links);
+        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, number.id, links);
     }
     return make_error(ErrorKind::Invalid, "unknown kind of marker");
 }
 
-Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32_t marker_id,
-                                     std::vector<Link>& links) {
-    LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = marker_id);
+// Where a marker is probed.
+struct ListenerPrograms::ProbePlaces {
+    std::vector<unsigned long> offsets;     // in the file
+    std::vector<unsigned long> semaphores;  // in the file, one for each offset, 0: none; empty: none at all
+    bool return_probe = false;              // of the kernel's, at the entries; else plain probes
+};
+
+// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
+// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
+Result<ListenerPrograms::ProbePlaces> ListenerPrograms::function_places(const settings::Marker& marker) {
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
+    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
+    const bool at_return = marker.side == settings::FunctionSide::Return;
+    const bool probe_exits = at_return && file.exceptions_may_pass();
+    ProbePlaces places;
+    places.return_probe = at_return && !probe_exits;
+    for (const auto& function : functions) {
+        if (!probe_exits) {
+            places.offsets.push_back(function.file_offset);
+            continue;
+        }
+        TRY_ASSIGN(const auto exits, binaries::return_sites(file, function));
+        places.offsets.insert(places.offsets.end(), exits.begin(), exits.end());
+    }
+    std::sort(places.offsets.begin(), places.offsets.end());
+    places.offsets.erase(std::unique(places.offsets.begin(), places.offsets.end()), places.offsets.end());
+    if (places.offsets.empty()) return make_error(ErrorKind::NotFound, "no such function");
+    return places;
+}
+
+Result<ListenerPrograms::ProbePlaces> ListenerPrograms::usdt_places(const settings::Marker& marker) {
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
+    TRY_ASSIGN(const auto probes, file.usdt_probes());
+    std::map<unsigned long, unsigned long> semaphore_of;  // the kernel refuses a place given twice
+    for (const auto& probe : probes) {
+        if (probe.provider != marker.provider || probe.name != marker.name) continue;
+        const auto offset = file.file_offset_of(probe.address);
+        if (!offset) return make_error(ErrorKind::Invalid, "a site lies in no segment of the file");
+        const auto semaphore = probe.semaphore == 0 ? 0 : file.file_offset_of(probe.semaphore);
+        if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore lies in no segment of the file");
+        semaphore_of[*offset] = *semaphore;
+    }
+    if (semaphore_of.empty()) return make_error(ErrorKind::NotFound, "no such probe");
+    ProbePlaces places;
+    for (const auto& [offset, semaphore] : semaphore_of) {
+        places.offsets.push_back(offset);
+        places.semaphores.push_back(semaphore);
+    }
+    return places;
+}
+
+Status ListenerPrograms::attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
+                                       std::uint32_t marker_id, std::vector<Link>& links) {
+    const bool semaphores = !places.semaphores.empty();
+    if (has_uprobe_multi()) {
+        const std::vector<__u64> cookies(places.offsets.size(), marker_id);
+        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.offsets.data(),
+                    .ref_ctr_offsets = semaphores ? places.semaphores.data() : nullptr, .cookies = cookies.data(),
+                    .cnt = places.offsets.size(), .retprobe = places.return_probe);
+        Link link(bpf_program__attach_uprobe_multi(program, -1, binary.c_str(), nullptr, &options));
+        if (!link) return libbpf_error("probe", -errno);
+        links.push_back(std::move(link));
+        return success();
+    }
+    for (std::size_t i = 0; i < places.offsets.size(); ++i) {
+        LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = semaphores ? places.semaphores[i] : 0,
+                    .bpf_cookie = marker_id, .retprobe = places.return_probe);
+        Link link(bpf_program__attach_uprobe_opts(program, -1, binary.c_str(), places.offsets[i], &options));
+        if (!link) return libbpf_error("probe", -errno);
+        links.push_back(std::move(link));
+    }
+    return success();
+}
+
+Status ListenerPrograms::attach_usdt(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links) {
+    const std::string doing = "attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary;
+    if (!number.takes_arguments) {
+        const auto places = usdt_places(marker);
+        if (!places) return places.error().within(doing);
+        const Status attached = attach_places(programs_->progs.on_site, marker.binary, *places, number.id, links);
+        return attached ? success() : Status(attached.error().within(doing));
+    }
+    LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = number.id);
     Link link(bpf_program__attach_usdt(programs_->progs.on_usdt, -1, marker.binary.c_str(), marker.provider.c_str(),
                                        marker.name.c_str(), &options));
-    if (!link)
-        return libbpf_error("attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary,
-                            -errno);
+    if (!link) return libbpf_error(doing, -errno);
     links.push_back(std::move(link));
     return success();
 }
@@ -207,26 +260,11 @@ Status ListenerPrograms::attach_usdt(const settings::Marker& marker, std::uint32
 Status ListenerPrograms::attach_function(const settings::Marker& marker, std::uint32_t marker_id,
                                          std::vector<Link>& links) {
     const std::string doing = "attach to function " + marker.name + " of " + marker.binary;
-    auto places = places_of(marker);
+    const auto places = function_places(marker);
     if (!places) return places.error().within(doing);
     bpf_program* program = places->return_probe ? programs_->progs.on_return : programs_->progs.on_entry;
-    const std::vector<unsigned long>& offsets = places->offsets;
-    if (has_uprobe_multi()) {
-        const std::vector<__u64> cookies(offsets.size(), marker_id);
-        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(),
-                    .cnt = offsets.size(), .retprobe = places->return_probe);
-        Link link(bpf_program__attach_uprobe_multi(program, -1, marker.binary.c_str(), nullptr, &options));
-        if (!link) return libbpf_error(doing, -errno);
-        links.push_back(std::move(link));
-        return success();
-    }
-    for (const unsigned long offset : offsets) {
-        LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = marker_id, .retprobe = places->return_probe);
-        Link link(bpf_program__attach_uprobe_opts(program, -1, marker.binary.c_str(), offset, &options));
-        if (!link) return libbpf_error(doing, -errno);
-        links.push_back(std::move(link));
-    }
-    return success();
+    const Status attached = attach_places(program, marker.binary, *places, marker_id, links);
+    return attached ? success() : Status(attached.error().within(doing));
 }
 
 Result<TraceFs*> ListenerPrograms::tracefs() {
@@ -279,8 +317,9 @@ Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
-    return {bpf_program__fd(programs_->progs.on_usdt), bpf_program__fd(programs_->progs.on_entry),
-            bpf_program__fd(programs_->progs.on_return), bpf_program__fd(programs_->progs.on_tracepoint)};
+    return {bpf_program__fd(programs_->progs.on_site), bpf_program__fd(programs_->progs.on_usdt),
+            bpf_program__fd(programs_->progs.on_entry), bpf_program__fd(programs_->progs.on_return),
+            bpf_program__fd(programs_->progs.on_tracepoint)};
 }
 
 }  // namespace lagtrap::daemon

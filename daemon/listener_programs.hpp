@@ -13,6 +13,7 @@
 #include "daemon/tracefs.hpp"
 #include "settings/settings.hpp"
 
+struct bpf_program;
 struct listener_bpf;
 
 namespace lagtrap::daemon {
@@ -53,13 +54,22 @@ class ListenerPrograms {
   private:
     explicit ListenerPrograms(const std::vector<settings::Event>& events);
     [[nodiscard]] Status configure_event(std::uint32_t event);
-    [[nodiscard]] Result<std::uint32_t> configure_marker(std::uint32_t event, const settings::Marker& marker,
-                                                         lagtrap_marker_role role, std::uint16_t stage);
-    [[nodiscard]] Status attach_marker(const settings::Marker& marker, std::uint32_t marker_id,
-                                       std::vector<Link>& links);
-    [[nodiscard]] Status attach_usdt(const settings::Marker& marker, std::uint32_t marker_id, std::vector<Link>& links);
+    struct MarkerNumber {
+        std::uint32_t id = 0;
+        bool takes_arguments = false;
+    };
+    struct ProbePlaces;
+    [[nodiscard]] Result<MarkerNumber> configure_marker(std::uint32_t event, const settings::Marker& marker,
+                                                        lagtrap_marker_role role, std::uint16_t stage);
+    [[nodiscard]] Status attach_marker(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links);
+    [[nodiscard]] Status attach_usdt(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links);
     [[nodiscard]] Status attach_function(const settings::Marker& marker, std::uint32_t marker_id,
                                          std::vector<Link>& links);
+    [[nodiscard]] static Result<ProbePlaces> function_places(const settings::Marker& marker);
+    [[nodiscard]] static Result<ProbePlaces> usdt_places(const settings::Marker& marker);
+    [[nodiscard]] static Status attach_places(bpf_program* program, const std::string& binary,
+                                              const ProbePlaces& places, std::uint32_t marker_id,
+                                              std::vector<Link>& links);
     [[nodiscard]] Status attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
                                            std::vector<Link>& links);
     [[nodiscard]] Status point_at_field(const settings::Marker& marker, const settings::ArgumentRef& field,
