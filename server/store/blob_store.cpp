@@ -1,6 +1,5 @@
 #include "server/store/blob_store.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -15,7 +14,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr unsigned folder_mode = 0750;
-constexpr unsigned blob_mode = 0640;
 
 Result<std::vector<fs::path>> paths_in(const fs::path& folder) {
     std::vector<fs::path> found;
@@ -27,28 +25,6 @@ Result<std::vector<fs::path>> paths_in(const fs::path& folder) {
 }
 
 }  // namespace
-
-IncomingBlob::IncomingBlob(IncomingBlob&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      path_(std::exchange(other.path_, {})),
-      digest_(std::move(other.digest_)),
-      size_bytes_(other.size_bytes_) {}
-
-IncomingBlob::~IncomingBlob() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-Status IncomingBlob::write(const void* data, std::size_t size) {
-    if (auto status = write_all(fd_.get(), data, size); !status) return status.error().within("storing the bundle");
-    digest_.update(data, size);
-    size_bytes_ += size;
-    return success();
-}
-
-Result<std::string> IncomingBlob::seal() {
-    if (::fsync(fd_.get()) != 0) return system_error("storing the bundle");
-    return digest_.finish_hex();
-}
 
 Result<BlobStore> BlobStore::open(const fs::path& directory) {
     BlobStore store(directory);
@@ -62,13 +38,7 @@ Result<BlobStore> BlobStore::open(const fs::path& directory) {
     return store;
 }
 
-Result<IncomingBlob> BlobStore::begin() const {
-    std::string path = directory_ / "incoming" / "XXXXXX";
-    UniqueFd fd(::mkostemp(path.data(), O_CLOEXEC));
-    if (!fd.valid()) return system_error("storing the bundle");
-    if (::fchmod(fd.get(), blob_mode) != 0) return system_error("chmod " + path);
-    return IncomingBlob(std::move(fd), path);
-}
+Result<IncomingBlob> BlobStore::begin() const { return IncomingBlob::make(directory_ / "incoming"); }
 
 fs::path BlobStore::path_of(const std::string& digest) const {
     return directory_ / "blobs" / digest.substr(0, 2) / digest.substr(2);
@@ -78,8 +48,8 @@ Status BlobStore::keep(IncomingBlob& blob, const std::string& digest) const {
     const fs::path target = path_of(digest);
     TRY(make_directories(target.parent_path(), folder_mode));
     TRY(sync_directory(directory_ / "blobs"));
-    TRY(rename_durably(blob.path_, target));
-    blob.path_.clear();
+    TRY(rename_durably(blob.path(), target));
+    blob.forget();
     return success();
 }
 

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "server/store/unfinished_store.hpp"
+
 namespace lagtrap::server {
 namespace {
 
@@ -112,7 +114,7 @@ BundleRow read_row(const Statement& statement) {
     return row;
 }
 
-class SqliteStore : public Store {
+class SqliteStore : public UnfinishedStore {
   public:
     explicit SqliteStore(Database database) : database_(std::move(database)) {}
 

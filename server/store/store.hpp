@@ -1,65 +1,53 @@
-// What the server knows of its bundles, behind an interface: SQLite today (sqlite_store.hpp).
+// What the server knows, behind one interface: in an SQLite file (sqlite_store.hpp) or in PostgreSQL (postgres_store.hpp).
+// Bytes of bundles are elsewhere (blobs.hpp).
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <filesystem>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "core/result.hpp"
+#include "server/store/account_store.hpp"
+#include "server/store/bundle_store.hpp"
+#include "server/store/job_store.hpp"
+#include "server/store/run_store.hpp"
 
 namespace lagtrap::server {
 
-// From the bundle's system file; texts are UTF-8 from elsewhere and not to be trusted.
-struct BundleFacts {
-    std::string session_id;
-    std::string host;
-    std::string event;    // of the longest delay; of the trigger if there is no delay
-    std::string process;  // that the longest delay began in
-    std::uint64_t started_realtime_ns = 0;
-    std::uint64_t longest_delay_ns = 0;
-    std::uint32_t delays = 0;
+struct StoreSize {
+    std::uint64_t runs = 0;   // records, as counted when they came in
+    std::uint64_t bytes = 0;  // on disk, with indices, without what is free
 };
 
-struct BundleRow {
-    std::int64_t number = 0;  // grows with each bundle; given by add()
-    std::string digest;       // SHA-256, 64 lower-case hexadecimal digits
-    std::uint64_t bytes = 0;
-    std::uint64_t received_realtime_ns = 0;
-    std::string sender;  // name of the token; empty where the server needs none
-    BundleFacts facts;
-    std::string bad_reason;  // why it could not be read; empty for a good one
+struct RemovedRuns {
+    std::uint64_t runs = 0;
+    std::uint64_t before_realtime_ns = 0;  // all that began before are gone; 0: nothing was removed
 };
 
-enum class AddOutcome { New, Already };
-
-struct Totals {
-    std::uint64_t bundles = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t bad = 0;
-    std::uint64_t delays = 0;
-};
-
-// Every function may be called from any thread; what add() and remove() have returned survives a power failure.
-class Store {
+// Every function may be called from any thread and blocks; what a changing function has returned survives a power
+// failure. ErrorKind::Busy, Timeout: the store is not to be reached or too busy; the same call may succeed later.
+// system_errno ENOSPC: its disk is full.
+class Store : public RunStore, public BundleStore, public AccountStore, public JobStore {
   public:
-    Store() = default;
-    Store(const Store&) = delete;
-    Store& operator=(const Store&) = delete;
-    virtual ~Store() = default;
+    // Removes runs that began before; whole hours only, so that up to an hour more may stay.
+    [[nodiscard]] virtual Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) = 0;
+    // Removes the oldest runs, at least an hour of them, until all runs take at most `bytes`; the newest hour stays.
+    [[nodiscard]] virtual Result<RemovedRuns> shrink_runs(std::uint64_t bytes) = 0;
+    [[nodiscard]] virtual Result<StoreSize> size() = 0;
 
-    // A digest that is there already changes nothing.
-    [[nodiscard]] virtual Result<AddOutcome> add(const BundleRow& row) = 0;
-    [[nodiscard]] virtual Result<std::optional<BundleRow>> find(const std::string& digest) = 0;
-    // The newest first, those with a number below `before` only (nothing: all), at most `limit`.
-    [[nodiscard]] virtual Result<std::vector<BundleRow>> list(std::uint32_t limit,
-                                                              std::optional<std::int64_t> before) = 0;
-    // The oldest first.
-    [[nodiscard]] virtual Result<std::vector<BundleRow>> oldest(std::uint32_t limit) = 0;
-    [[nodiscard]] virtual Result<std::vector<std::string>> digests() = 0;
-    // What is not there is no error.
-    [[nodiscard]] virtual Status remove(const std::string& digest) = 0;
-    [[nodiscard]] virtual Result<Totals> totals() = 0;
+    // To be called every few minutes: makes partitions ahead, drops expired sessions and old digests of batches, links
+    // delays and runs that came at the same time.
+    [[nodiscard]] virtual Status maintain(std::uint64_t now_realtime_ns) = 0;
+    // A consistent copy in a new file, while the server runs. ErrorKind::Unsupported for PostgreSQL, which has pg_dump.
+    [[nodiscard]] virtual Status backup(const std::filesystem::path& file) = 0;
+    // Whether the store is whole: structure, and sums of roll-ups against the runs. Reads all of it. The complaints;
+    // empty if there are none.
+    [[nodiscard]] virtual Result<std::vector<std::string>> check() = 0;
 };
+
+// `where`: "postgresql://..." (or postgres://, a URI of libpq) or the path of an SQLite file, which is made. Brings the
+// schema up to date. ErrorKind::Unsupported if a newer version of the program made it.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where);
 
 }  // namespace lagtrap::server

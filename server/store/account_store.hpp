@@ -1,0 +1,96 @@
+// Accounts, their sessions, machines' tokens, and the record of who did what.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/store/run_store.hpp"
+
+namespace lagtrap::server {
+
+enum class Role : std::uint8_t { Reader, Uploader, Admin };
+
+struct Account {
+    std::string name;  // printable, 1 to 64 bytes; the caller has checked it
+    Role role = Role::Reader;
+    std::string password_hash;  // a PHC string of argon2id
+    std::uint64_t created_realtime_ns = 0;
+    bool disabled = false;
+};
+
+struct Session {
+    std::string token_sha256;  // 64 hexadecimal digits; the token itself is stored nowhere
+    std::string account;
+    std::uint64_t created_realtime_ns = 0;
+    std::uint64_t used_realtime_ns = 0;
+    std::uint64_t expires_realtime_ns = 0;
+    std::string address;  // of whoever signed in
+};
+
+// Bits of Token::scopes.
+enum TokenScope : std::uint32_t { ScopeUpload = 1, ScopeRead = 2, ScopeAdmin = 4 };
+
+struct Token {
+    std::string id;  // public, unique
+    std::string secret_sha256;
+    std::string name;
+    std::uint32_t scopes = 0;
+    std::string host;   // may speak for this host alone; empty: not bound to one
+    std::string group;  // label of the hosts that share it; may be empty
+    std::string made_by;
+    std::uint64_t created_realtime_ns = 0;
+    std::optional<std::uint64_t> expires_realtime_ns;
+    std::optional<std::uint64_t> used_realtime_ns;
+};
+
+struct AuditEntry {
+    std::uint64_t number = 0;  // given by add_audit()
+    std::uint64_t at_realtime_ns = 0;
+    std::string who;
+    std::string action;
+    std::string object;
+    std::string detail;
+};
+
+// As for RunStore.
+class AccountStore {
+  public:
+    AccountStore() = default;
+    AccountStore(const AccountStore&) = delete;
+    AccountStore& operator=(const AccountStore&) = delete;
+    virtual ~AccountStore() = default;
+
+    // Already: the name is taken, and nothing changed.
+    [[nodiscard]] virtual Result<AddOutcome> add_account(const Account& account) = 0;
+    [[nodiscard]] virtual Result<std::optional<Account>> find_account(const std::string& name) = 0;
+    [[nodiscard]] virtual Result<std::vector<Account>> accounts() = 0;  // by name
+    // Replaces role, password and disabled of the account of that name, and ends its sessions if any of them changed
+    // (`keep_session`, a session's token_sha256, excepted). False if there is none.
+    [[nodiscard]] virtual Result<bool> change_account(const Account& account, const std::string& keep_session) = 0;
+    // With its sessions. What is not there is no error.
+    [[nodiscard]] virtual Status remove_account(const std::string& name) = 0;
+
+    [[nodiscard]] virtual Status add_session(const Session& session) = 0;
+    // Expired ones too: the caller compares times. Nothing if its account is disabled or gone.
+    [[nodiscard]] virtual Result<std::optional<Session>> find_session(const std::string& token_sha256) = 0;
+    [[nodiscard]] virtual Status touch_session(const std::string& token_sha256, std::uint64_t used_realtime_ns) = 0;
+    [[nodiscard]] virtual Status remove_session(const std::string& token_sha256) = 0;
+    [[nodiscard]] virtual Result<std::vector<Session>> sessions(const std::string& account) = 0;
+
+    [[nodiscard]] virtual Status add_token(const Token& token) = 0;
+    [[nodiscard]] virtual Result<std::optional<Token>> find_token(const std::string& id) = 0;
+    [[nodiscard]] virtual Result<std::vector<Token>> tokens() = 0;  // the newest first
+    [[nodiscard]] virtual Status touch_token(const std::string& id, std::uint64_t used_realtime_ns) = 0;
+    // False if there was none.
+    [[nodiscard]] virtual Result<bool> remove_token(const std::string& id) = 0;
+
+    [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;
+    // The newest first, numbers below `before` only (nothing: all).
+    [[nodiscard]] virtual Result<std::vector<AuditEntry>> audit(std::uint32_t limit,
+                                                                std::optional<std::uint64_t> before) = 0;
+};
+
+}  // namespace lagtrap::server

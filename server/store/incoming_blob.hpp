@@ -1,0 +1,42 @@
+// A blob on its way in.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/digest.hpp"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::server {
+
+// Removes its file unless it was kept. One thread at a time.
+class IncomingBlob {
+  public:
+    // Makes a file in `folder`, which must be there.
+    [[nodiscard]] static Result<IncomingBlob> make(const std::filesystem::path& folder);
+
+    IncomingBlob(UniqueFd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    IncomingBlob(IncomingBlob&& other) noexcept;
+    IncomingBlob& operator=(IncomingBlob&&) = delete;
+    ~IncomingBlob();
+
+    // An error has system_errno ENOSPC or EDQUOT if the disk is full.
+    [[nodiscard]] Status write(const void* data, std::size_t size);
+    // Syncs, and gives the digest of all that was written; nothing may be written afterwards.
+    [[nodiscard]] Result<std::string> seal();
+    [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    // Its file is somebody else's now.
+    void forget() { path_.clear(); }
+
+  private:
+    UniqueFd fd_;
+    std::filesystem::path path_;  // empty once it was kept
+    Sha256 digest_;
+    std::uint64_t size_bytes_ = 0;
+};
+
+}  // namespace lagtrap::server

@@ -1,0 +1,206 @@
+// Runs: batches come in, questions about them are answered.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/sketch/sketch.hpp"
+#include "server/store/filter.hpp"
+#include "trace/run_batch.hpp"
+
+namespace lagtrap::server {
+
+enum class AddOutcome { New, Already };
+
+// Who sent something and when; `sender` is the name of the token, empty where the server needs none.
+struct Receipt {
+    std::string digest;  // SHA-256 of the bytes that came, 64 lower-case hexadecimal digits
+    std::uint64_t bytes = 0;
+    std::uint64_t received_realtime_ns = 0;
+    std::string sender;
+};
+
+// Why a run is hidden, or that it was put back. The latest mark of a run is in force; none is ever deleted.
+struct DirtyMark {
+    std::uint64_t run = 0;
+    bool dirty = true;
+    std::string rule;    // name of the rule; rule_by_hand for a person
+    std::string reason;  // in words
+    std::string by;      // account or part of the server
+    std::uint64_t at_realtime_ns = 0;
+};
+inline constexpr const char* rule_by_hand = "by hand";
+inline constexpr const char* rule_reported = "reported";  // RecordedRun::dirty_reasons, marked as the run comes in
+
+struct StoredStage {
+    std::string name;
+    std::uint64_t at_ns = 0;        // after the begin of the run
+    std::uint64_t duration_ns = 0;  // until the next marker
+    std::uint32_t tid = 0;
+};
+
+struct StoredRun {
+    std::uint64_t id = 0;  // below 2^63
+    std::string event;
+    std::uint64_t begin_realtime_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint64_t threshold_ns = 0;
+    std::uint64_t key = 0;
+    std::string host, user, build, process, executable, thread;
+    std::uint32_t pid = 0, begin_tid = 0, end_tid = 0;
+    trace::StartKind start = trace::StartKind::Unknown;
+    bool delay = false;
+    bool aborted = false;
+    std::uint32_t weight = 1;
+    std::optional<std::string> bundle;  // digest of the bundle that has this run as a delay
+    std::uint32_t bundle_delay = 0;     // the delay's number there
+    std::optional<DirtyMark> dirty;     // the mark in force, if it hides the run
+    std::vector<StoredStage> stages;    // from begin to the first marker there is no stage
+};
+
+// A marker of a run with its stack, innermost frame first.
+struct MarkerHit {
+    std::string name;  // "begin", the stages' names, "end"
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;
+    trace::RunStack stack;
+};
+
+struct RunDetail {
+    StoredRun run;
+    std::vector<MarkerHit> markers;
+};
+
+enum class RunOrder { Newest, Slowest };
+
+struct RunPage {
+    std::vector<StoredRun> runs;
+    std::optional<PageKey> next;
+};
+
+// Runs that Filter selects. Weighted: what the records stand for.
+struct RunCounts {
+    std::uint64_t records = 0;  // shown
+    std::uint64_t hidden = 0;   // records that are dirty, whether with_dirty shows them or not
+    std::uint64_t runs = 0;     // weighted, shown
+    std::uint64_t delays = 0;   // weighted, shown
+};
+
+struct HourCount {
+    std::uint64_t hour_ns = 0;  // its beginning, UTC
+    std::uint64_t runs = 0;     // weighted
+    std::uint64_t delays = 0;
+};
+
+struct Summary {
+    RunCounts counts;
+    std::uint64_t longest_ns = 0;  // exact
+    Sketch durations;              // of all shown, weighted
+    Sketch delay_durations;        // of those that are delays
+    std::vector<HourCount> hours;  // those with runs, in order
+};
+
+struct TrendPoint {
+    std::uint64_t from_ns = 0;  // the day's beginning, UTC
+    std::string build;
+    std::uint64_t runs = 0;  // weighted
+    std::uint64_t delays = 0;
+    Sketch durations;
+};
+
+struct EventRow {
+    std::string event;
+    std::uint64_t last_realtime_ns = 0;  // begin of its last run or delay
+    std::uint64_t runs = 0;              // weighted, without hidden ones
+    std::uint64_t delays = 0;            // of those, and delays of bundles that no run is known of
+    std::uint64_t hosts = 0;
+    std::uint64_t bundles = 0;
+};
+
+struct EventPage {
+    std::vector<EventRow> events;
+    std::optional<PageKey> next;
+};
+
+struct Choices {
+    std::vector<std::string> hosts, users, builds, processes;  // sorted; at most 10,000 each
+    std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;    // first begin, last begin + 1; 0, 0 without runs
+};
+
+// The little that a rule about durations needs of a run.
+struct RunDuration {
+    std::uint64_t id = 0;
+    std::uint64_t begin_realtime_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint32_t weight = 1;
+    trace::StartKind start = trace::StartKind::Unknown;
+    bool delay = false;
+    bool dirty = false;
+    bool by_hand = false;  // a person decided; rules leave it alone
+    std::string build;
+    std::string host;
+};
+
+struct StageStack {
+    trace::RunStack frames;
+    std::uint64_t hits = 0;
+    std::uint64_t median_ns = 0;  // of the stage's duration in these runs
+    std::uint64_t longest_ns = 0;
+};
+
+struct StageStacks {
+    std::vector<StageStack> stacks;  // most hits first, at most 1,000
+    std::uint64_t runs_read = 0;     // the newest; stage_stacks() stops at its limit
+};
+
+inline constexpr std::uint32_t page_limit = 1000;
+
+// Every function may be called from any thread and blocks; what a changing function has returned survives a power
+// failure. Texts go in as they came and are made printable and at most 1,024 bytes long.
+class RunStore {
+  public:
+    RunStore() = default;
+    RunStore(const RunStore&) = delete;
+    RunStore& operator=(const RunStore&) = delete;
+    virtual ~RunStore() = default;
+
+    // All runs of the batch or, if its digest is there already or anything fails, none. Delays among them are linked
+    // with those of bundles. The caller has checked the batch's indices (trace::read_run_batch does).
+    [[nodiscard]] virtual Result<AddOutcome> add_batch(const Receipt& receipt, const trace::RunBatch& batch) = 0;
+    [[nodiscard]] virtual Result<bool> has_batch(const std::string& digest) = 0;
+
+    // Events whose name contains `search` (letters of ASCII in either case), the last seen first; at most page_limit.
+    [[nodiscard]] virtual Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
+                                                   std::optional<PageKey> after) = 0;
+    // Of one event, or of all where `event` is empty.
+    [[nodiscard]] virtual Result<Choices> choices(const std::string& event) = 0;
+
+    // Those below need Filter::event.
+    [[nodiscard]] virtual Result<Summary> summary(const Filter& filter) = 0;
+    [[nodiscard]] virtual Result<RunCounts> count_runs(const Filter& filter) = 0;
+    // By day and build, in order of days.
+    [[nodiscard]] virtual Result<std::vector<TrendPoint>> trend(const Filter& filter) = 0;
+    [[nodiscard]] virtual Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
+                                               std::optional<PageKey> after) = 0;
+    // The newest `limit` (at most 1,000,000), newest first; hidden ones too whatever with_dirty says.
+    [[nodiscard]] virtual Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) = 0;
+    // Of the newest `run_limit` runs. "begin" is the time to the first marker.
+    [[nodiscard]] virtual Result<StageStacks> stage_stacks(const Filter& filter, const std::string& stage,
+                                                           std::uint32_t run_limit) = 0;
+
+    [[nodiscard]] virtual Result<std::optional<RunDetail>> find_run(std::uint64_t id) = 0;
+    // In the order of `ids`, at most 10,000; what is not there is left out.
+    [[nodiscard]] virtual Result<std::vector<StoredRun>> find_runs(const std::vector<std::uint64_t>& ids) = 0;
+
+    // Hides runs or puts them back. A mark of a rule does not change a run that a person has decided about. Gives how
+    // many runs changed; a run that is not there is no error.
+    [[nodiscard]] virtual Result<std::uint64_t> mark_dirty(const std::vector<DirtyMark>& marks) = 0;
+    // All marks of a run, the oldest first.
+    [[nodiscard]] virtual Result<std::vector<DirtyMark>> dirty_marks(std::uint64_t run) = 0;
+};
+
+}  // namespace lagtrap::server
