@@ -106,21 +106,34 @@ Status pack(const std::filesystem::path& directory, Output& output) {
     return status;
 }
 
-Result<Archive> open_bundle(const std::filesystem::path& path, int fd) {
+using Take = std::function<Status(std::string_view)>;
+
+Result<Archive> open_archive(int fd) {
     Archive handle(archive_read_new());
     if (archive_read_support_format_tar(handle.get()) != ARCHIVE_OK ||
         archive_read_support_filter_zstd(handle.get()) != ARCHIVE_OK ||
         archive_read_open_fd(handle.get(), fd, 1 << 16) != ARCHIVE_OK)
-        return archive_error(handle.get(), path.string() + ": not a bundle");
+        return archive_error(handle.get(), "not a bundle");
     return handle;
 }
 
 struct Member {
     const char* name;
     std::uint64_t limit_bytes;
-    std::string* content;
+    Take take;
     bool seen = false;
 };
+
+Take append_to(std::string& content) {
+    return [&content](std::string_view piece) {
+        content.append(piece);
+        return success();
+    };
+}
+
+Take ignore() {
+    return [](std::string_view) { return success(); };
+}
 
 Status read_member(archive* handle, archive_entry* entry, Member& member) {
     const std::string name = member.name;
@@ -132,14 +145,16 @@ Status read_member(archive* handle, archive_entry* entry, Member& member) {
     if (announced < 0 || static_cast<std::uint64_t>(announced) > member.limit_bytes) return too_large;
     // The space grows with what really comes: a small file may announce gigabytes.
     std::array<char, 65536> buffer;
+    std::uint64_t size_bytes = 0;
     for (;;) {
         const la_ssize_t got = archive_read_data(handle, buffer.data(), buffer.size());
         if (got < 0) return archive_error(handle, name);
         if (got == 0) break;
-        if (member.content->size() + static_cast<std::size_t>(got) > member.limit_bytes) return too_large;
-        member.content->append(buffer.data(), static_cast<std::size_t>(got));
+        size_bytes += static_cast<std::uint64_t>(got);
+        if (size_bytes > member.limit_bytes) return too_large;
+        TRY(member.take({buffer.data(), static_cast<std::size_t>(got)}));
     }
-    if (member.content->size() != static_cast<std::uint64_t>(announced))
+    if (size_bytes != static_cast<std::uint64_t>(announced))
         return make_error(ErrorKind::Invalid, name + " is cut short");
     return success();
 }
@@ -174,21 +189,15 @@ Status read_members(archive* handle, std::array<Member, 3>& members, std::size_t
     return success();
 }
 
-Result<BundleContent> read_content(const std::filesystem::path& path, std::uint64_t trace_limit_bytes,
-                                   std::size_t stop_after) {
-    TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK));
-    TRY_ASSIGN(const Archive handle, open_bundle(path, fd.get()));
-    BundleContent content;
-    std::array<Member, 3> members{Member{system_name, xml_limit_bytes, &content.system_xml},
-                                  Member{settings_name, xml_limit_bytes, &content.settings_xml},
-                                  Member{trace_name, trace_limit_bytes, &content.trace}};
-    if (auto status = read_members(handle.get(), members, stop_after); !status)
-        return status.error().within(path.string());
+// The members in any order; `stop_after` as read_members() has it.
+Status read_archive(int fd, std::array<Member, 3> members, std::size_t stop_after) {
+    TRY_ASSIGN(const Archive handle, open_archive(fd));
+    TRY(read_members(handle.get(), members, stop_after));
     for (const auto& member : members)
         if (!member.seen && (member.name == system_name || (stop_after == 0 && member.name == trace_name)))
-            return make_error(ErrorKind::Invalid, path.string() + ": holds no " + member.name +
-                                                      (stop_after == 0 ? "" : " as its first file"));
-    return content;
+            return make_error(ErrorKind::Invalid,
+                              std::string("holds no ") + member.name + (stop_after == 0 ? "" : " as its first file"));
+    return success();
 }
 
 }  // namespace
@@ -220,13 +229,44 @@ Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const st
     return info;
 }
 
+Result<BundleContent> read_open_bundle(int fd, std::uint64_t trace_limit_bytes) {
+    BundleContent content;
+    TRY(read_archive(fd,
+                     {Member{system_name, xml_limit_bytes, append_to(content.system_xml)},
+                      Member{settings_name, xml_limit_bytes, append_to(content.settings_xml)},
+                      Member{trace_name, trace_limit_bytes, append_to(content.trace)}},
+                     0));
+    return content;
+}
+
+Result<std::string> read_open_bundle_system_file(int fd) {
+    std::string system_xml;
+    TRY(read_archive(fd,
+                     {Member{system_name, xml_limit_bytes, append_to(system_xml)},
+                      Member{settings_name, xml_limit_bytes, ignore()}, Member{trace_name, 0, ignore()}},
+                     1));
+    return system_xml;
+}
+
+Status read_open_bundle_trace(int fd, std::uint64_t trace_limit_bytes, const Take& take) {
+    return read_archive(fd,
+                        {Member{system_name, xml_limit_bytes, ignore()},
+                         Member{settings_name, xml_limit_bytes, ignore()}, Member{trace_name, trace_limit_bytes, take}},
+                        0);
+}
+
 Result<BundleContent> read_bundle(const std::filesystem::path& path, std::uint64_t trace_limit_bytes) {
-    return read_content(path, trace_limit_bytes, 0);
+    TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK));
+    auto content = read_open_bundle(fd.get(), trace_limit_bytes);
+    if (!content) return content.error().within(path.string());
+    return content;
 }
 
 Result<std::string> read_bundle_system_file(const std::filesystem::path& path) {
-    TRY_ASSIGN(BundleContent content, read_content(path, 0, 1));
-    return std::move(content.system_xml);
+    TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK));
+    auto system_xml = read_open_bundle_system_file(fd.get());
+    if (!system_xml) return system_xml.error().within(path.string());
+    return system_xml;
 }
 
 }  // namespace lagtrap::trace

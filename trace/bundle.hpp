@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -32,5 +34,13 @@ struct BundleContent {
                                                 std::uint64_t trace_limit_bytes = 2ULL << 30);
 // The system file alone, without reading the trace (it comes first in the archive).
 [[nodiscard]] Result<std::string> read_bundle_system_file(const std::filesystem::path& path);
+
+// The same two for a bundle that is open already, from the place where `fd` stands; errors do not name it. Nothing else
+// is opened, so that a process that may open nothing can use them.
+[[nodiscard]] Result<BundleContent> read_open_bundle(int fd, std::uint64_t trace_limit_bytes);
+[[nodiscard]] Result<std::string> read_open_bundle_system_file(int fd);
+// Hands the merged trace to `take` piece by piece and holds none of it; an error of `take` ends it.
+[[nodiscard]] Status read_open_bundle_trace(int fd, std::uint64_t trace_limit_bytes,
+                                            const std::function<Status(std::string_view)>& take);
 
 }  // namespace lagtrap::trace
