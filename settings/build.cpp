@@ -30,6 +30,11 @@ Unwinding build_unwinding(const Element& element) {
                      element.number_of("cache-limit")};
 }
 
+Runs build_runs(const Element& element) {
+    return Runs{duration_of(element, "batch-interval"), element.number_of("batch-size"),
+                static_cast<std::uint32_t>(element.number_of("limit-per-second"))};
+}
+
 Spool build_spool(const Element& element) {
     return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
                  duration_of(element, "age-limit")};
@@ -79,6 +84,7 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     Settings& settings = built.settings;
     if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
     if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
+    if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
     if (const Element* element = root.child("spool")) settings.spool = build_spool(*element);
     if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);

@@ -42,6 +42,7 @@ class EventBuilder {
             event_.key = KeyKind::Argument;
             event_.key_scope = key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
         }
+        build_recording();
         build_form();
         check_stage_names();
         build_nesting();
@@ -57,6 +58,33 @@ class EventBuilder {
         const auto uid = find_uid(user->text);
         if (!uid) sources_.unknown_users.push_back({user->text, user->place});
         event_.scope.uid = uid.value_or(unknown_uid);
+    }
+
+    void build_recording() {
+        if (element_.text_of("record") == "runs") event_.record = RecordMode::Runs;
+        if (element_.text_of("stacks") == "markers") event_.stacks = StackMode::Markers;
+        event_.cold.first_of_process = element_.text_of("cold") == "first-of-process";
+        if (const Attribute* after = element_.attribute("cold-after"); after && after->valid)
+            event_.cold.after = std::chrono::nanoseconds(static_cast<std::int64_t>(after->number));
+        const Attribute* record = element_.attribute("record");
+        if (event_.record == RecordMode::Runs || !record || !record->valid) return;
+        for (const std::string_view name : {"stacks", "cold", "cold-after"}) refuse_without_runs(name);
+        const Element* library = element_.child("library");
+        for (const Element* stage : library ? library->children_of("stage") : element_.children_of("stage"))
+            if (stage->text_of("expected") == "yes") refuse_expected_without_runs(*stage);
+    }
+
+    void refuse_without_runs(std::string_view name) {
+        const Attribute* attribute = element_.attribute(name);
+        if (!attribute || !attribute->given || !attribute->valid) return;
+        diagnostics_.add(attribute->place, fmt::format("{} in {}, whose runs are not recorded", name, event_text()),
+                         fmt::format("expected record=\"runs\" beside {}", name));
+    }
+
+    void refuse_expected_without_runs(const Element& stage) {
+        diagnostics_.add(stage.attribute("expected")->place,
+                         fmt::format("an expected stage in {}, whose runs are not recorded", event_text()),
+                         "expected record=\"runs\" in the event");
     }
 
     // The event has one of three forms: <begin> and <end>, <function>, <library>.
@@ -79,7 +107,8 @@ class EventBuilder {
             if (end) event_.end = build_marker(*end);
         }
         for (const Element* stage : element_.children_of("stage"))
-            event_.stages.push_back({std::string(stage->text_of("name")), build_marker(*stage)});
+            event_.stages.push_back(
+                {std::string(stage->text_of("name")), build_marker(*stage), stage->text_of("expected") == "yes"});
         if (begin && end && !alone) {
             refuse_same_marker(*end);
             check_keys();
@@ -131,7 +160,8 @@ class EventBuilder {
         event_.end = build_library_marker(library, library, "end");
         for (const Element* stage : library.children_of("stage")) {
             const std::string name(stage->text_of("name"));
-            event_.stages.push_back({name, build_library_marker(library, *stage, "stage__" + name)});
+            event_.stages.push_back(
+                {name, build_library_marker(library, *stage, "stage__" + name), stage->text_of("expected") == "yes"});
         }
     }
 

@@ -16,6 +16,7 @@ constexpr std::uint64_t ms = 1'000 * us;
 constexpr std::uint64_t s = 1'000 * ms;
 constexpr std::uint64_t hour = 3'600 * s;
 constexpr std::uint64_t day = 24 * hour;
+constexpr std::uint64_t kibibyte = 1ULL << 10;
 constexpr std::uint64_t mebibyte = 1ULL << 20;
 constexpr std::uint64_t pid_limit = 1ULL << 22;  // the kernel's PID_MAX_LIMIT
 
@@ -40,6 +41,9 @@ constexpr AttributeSpec key{"key",
 
 constexpr AttributeSpec stage_name{"name", Name, Required, "", "", 0, 0, "What reports call this point of the run."};
 
+constexpr AttributeSpec stage_expected{
+    "expected", Choice, Optional, "no", "yes|no", 0, 0, "A recorded run that never comes here is a dirty one."};
+
 constexpr std::array scope_attributes{
     AttributeSpec{"pid", Count, Optional, "", "", 1, pid_limit, "This process alone."},
     AttributeSpec{"user", User, Optional, "", "", 0, 0, "Processes of this user."},
@@ -60,14 +64,15 @@ constexpr std::array begin_attributes{
                   "A value of the marker that says when the run really began, in nanoseconds of "
                   "CLOCK_MONOTONIC; counts if it is earlier than the marker."}};
 
-constexpr std::array stage_attributes{stage_name, usdt, function, tracepoint, binary_of_marker, side, key};
+constexpr std::array stage_attributes{stage_name, stage_expected,   usdt, function,
+                                      tracepoint, binary_of_marker, side, key};
 constexpr std::array end_attributes{usdt, function, tracepoint, binary_of_marker, side, key};
 
 constexpr std::array function_attributes{
     AttributeSpec{"name", Symbol, Required, "", "", 0, 0, "The function, by symbol or demangled name."},
     binary_of_marker};
 
-constexpr std::array library_stage_attributes{stage_name};
+constexpr std::array library_stage_attributes{stage_name, stage_expected};
 constexpr std::array library_attributes{binary_of_marker};
 
 constexpr std::array event_attributes{
@@ -81,7 +86,15 @@ constexpr std::array event_attributes{
                   "What a begin means while a run of the same key is open: a run of its own, a part of the "
                   "open one, or its replacement. Default: each where functions or <library> begin the run, "
                   "restart for usdt and tracepoint."},
-    AttributeSpec{"binary", Path, Optional, "", "", 0, 0, "Where the markers are that name no binary."}};
+    AttributeSpec{"binary", Path, Optional, "", "", 0, 0, "Where the markers are that name no binary."},
+    AttributeSpec{"record", Choice, Optional, "delays", "delays|runs", 0, 0,
+                  "Whether each run is recorded and sent to the server, not only what is known of delays."},
+    AttributeSpec{"stacks", Choice, Optional, "none", "none|markers", 0, 0,
+                  "Whether recorded runs have the call stack of each of their markers."},
+    AttributeSpec{"cold", Choice, Optional, "", "first-of-process", 0, 0,
+                  "Which recorded runs are cold starts: the first of each process."},
+    AttributeSpec{"cold-after", Duration, Optional, "", "", ms, 365 * day,
+                  "Recorded runs are cold starts so long after the program's last run."}};
 
 constexpr std::array recording_attributes{
     AttributeSpec{"sample-interval", Duration, Optional, "1ms", "", 100 * us, s,
@@ -110,6 +123,14 @@ constexpr std::array unwinding_attributes{
                   "Folder where these tables are kept, so that they need not be made again."},
     AttributeSpec{"cache-limit", ByteSize, Optional, "512MiB", "", 16 * mebibyte, 65536 * mebibyte,
                   "The tables not used for longest go when the folder grows larger."}};
+
+constexpr std::array runs_attributes{
+    AttributeSpec{"batch-interval", Duration, Optional, "10s", "", 100 * ms, hour,
+                  "A batch is closed when its first run is so old."},
+    AttributeSpec{"batch-size", ByteSize, Optional, "256KiB", "", 16 * kibibyte, 8 * mebibyte,
+                  "A batch is closed when its runs take about so much, before compression."},
+    AttributeSpec{"limit-per-second", Count, Optional, "2000", "", 1, 100'000,
+                  "Of one event; as many may pass at once. Runs beyond it are counted by those that pass."}};
 
 constexpr std::array upload_attributes{
     AttributeSpec{"url", Url, Required, "", "", 0, 0, "Address of lagtrap-server."},
@@ -157,16 +178,18 @@ constexpr ElementSpec event_element{"event",
 constexpr ElementSpec recording_element{"recording", "How captures are made, and how many.", recording_attributes, {}};
 constexpr ElementSpec unwinding_element{
     "unwinding", "What it may cost to walk the stacks of programs without frame pointers.", unwinding_attributes, {}};
+constexpr ElementSpec runs_element{
+    "runs", "How the runs of events with record=\"runs\" are gathered.", runs_attributes, {}};
 constexpr ElementSpec confirm_element{
     "confirm", "If present, a breach is announced and `lagtrap approve` or `decline` answers.", confirm_attributes, {}};
 constexpr ElementSpec spool_element{"spool", "Where captures and bundles are kept.", spool_attributes, {}};
 constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
 constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
 
-constexpr std::array root_children{ChildSpec{&recording_element, 1},       ChildSpec{&unwinding_element, 1},
-                                   ChildSpec{&confirm_element, 1},         ChildSpec{&spool_element, 1},
-                                   ChildSpec{&upload_element, 1},          ChildSpec{&control_element, 1},
-                                   ChildSpec{&event_element, events_limit}};
+constexpr std::array root_children{ChildSpec{&recording_element, 1}, ChildSpec{&unwinding_element, 1},
+                                   ChildSpec{&runs_element, 1},      ChildSpec{&confirm_element, 1},
+                                   ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
+                                   ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The outermost element.", root_attributes, root_children};
 
 // The largest unit that leaves a whole number: "1h", "100us".
@@ -183,6 +206,7 @@ std::string whole_duration(std::uint64_t nanoseconds) {
 std::string whole_byte_size(std::uint64_t bytes) {
     if (bytes % (mebibyte * mebibyte) == 0) return fmt::format("{}TiB", bytes / (mebibyte * mebibyte));
     if (bytes % (1024 * mebibyte) == 0) return fmt::format("{}GiB", bytes / (1024 * mebibyte));
+    if (bytes % mebibyte != 0) return fmt::format("{}KiB", bytes / kibibyte);
     return fmt::format("{}MiB", bytes / mebibyte);
 }
 

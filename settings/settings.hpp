@@ -40,6 +40,23 @@ struct Marker {
 struct Stage {
     std::string name;
     Marker marker;
+    bool expected = false;  // a run that never comes here is a dirty one
+};
+
+// A stage of one of these names says what kind of start its run was; it is no stage beside that.
+inline constexpr const char* cold_stage = "cold";
+inline constexpr const char* warm_stage = "warm";
+
+// What is kept of an event: its delays, or each of its runs too.
+enum class RecordMode { Delays, Runs };
+
+// Which markers of recorded runs have the call stack taken.
+enum class StackMode { None, Markers };
+
+// When a recorded run is a cold start; else it is a warm one. Without either nobody knows, but for the markers.
+struct ColdRule {
+    bool first_of_process = false;
+    std::optional<std::chrono::nanoseconds> after;  // so long since the program's last run
 };
 
 // When a delay is noticed: at the deadline, while the run is open, or at its end.
@@ -67,6 +84,9 @@ struct Event {
     Nesting nesting = Nesting::Each;
     KeyKind key = KeyKind::Thread;
     KeyScope key_scope = KeyScope::Process;
+    RecordMode record = RecordMode::Delays;
+    StackMode stacks = StackMode::None;  // counts with RecordMode::Runs alone, as does `cold`
+    ColdRule cold;
     std::optional<ArgumentRef> begin_time;  // of the begin marker: CLOCK_MONOTONIC nanoseconds
     Scope scope;
     Marker begin;
@@ -87,6 +107,13 @@ struct Unwinding {
     std::uint64_t memory_bytes = 64ULL << 20;  // tables of all programs together
     std::string cache_path = "/var/cache/lagtrap/unwind";
     std::uint64_t cache_limit_bytes = 512ULL << 20;
+};
+
+// How recorded runs are gathered and told to the server.
+struct Runs {
+    std::chrono::nanoseconds batch_interval{10'000'000'000};  // a batch is sent when its first run is so old
+    std::uint64_t batch_size_bytes = 256ULL << 10;            // or when its runs take so much, before compression
+    std::uint32_t limit_per_second = 2000;                    // of one event; what is beyond is sampled down
 };
 
 // The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
@@ -117,6 +144,7 @@ struct Settings {
     std::vector<Event> events;
     Recording recording;
     Unwinding unwinding;
+    Runs runs;
     std::optional<Confirm> confirm;
     Spool spool;
     std::optional<Upload> upload;

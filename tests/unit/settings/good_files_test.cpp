@@ -43,6 +43,9 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
     EXPECT_EQ(sample.recording.captures_per_hour, defaults.recording.captures_per_hour);
     EXPECT_EQ(sample.recording.capture_size_limit_bytes, defaults.recording.capture_size_limit_bytes);
     EXPECT_EQ(sample.recording.scheduling, defaults.recording.scheduling);
+    EXPECT_EQ(sample.runs.batch_interval, defaults.runs.batch_interval);
+    EXPECT_EQ(sample.runs.batch_size_bytes, defaults.runs.batch_size_bytes);
+    EXPECT_EQ(sample.runs.limit_per_second, defaults.runs.limit_per_second);
     EXPECT_EQ(sample.spool.path, defaults.spool.path);
     EXPECT_EQ(sample.spool.size_limit_bytes, defaults.spool.size_limit_bytes);
     EXPECT_EQ(sample.spool.age_limit, defaults.spool.age_limit);
@@ -102,7 +105,8 @@ TEST(GoodFiles, TheSmallestFileHasTheDefaults) {
 // An element that is there without attributes has the defaults of the table; they are those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><recording/><unwinding/><confirm/><spool/><upload url='https://a'/><control/></lagtrap>",
+        "<lagtrap version='1'><recording/><unwinding/><runs/><confirm/><spool/><upload "
+        "url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Settings& settings = outcome.settings;
@@ -117,6 +121,9 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.unwinding.memory_bytes, Unwinding{}.memory_bytes);
     EXPECT_EQ(settings.unwinding.cache_path, Unwinding{}.cache_path);
     EXPECT_EQ(settings.unwinding.cache_limit_bytes, Unwinding{}.cache_limit_bytes);
+    EXPECT_EQ(settings.runs.batch_interval, Runs{}.batch_interval);
+    EXPECT_EQ(settings.runs.batch_size_bytes, Runs{}.batch_size_bytes);
+    EXPECT_EQ(settings.runs.limit_per_second, Runs{}.limit_per_second);
     EXPECT_EQ(settings.spool.path, Spool{}.path);
     EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
     EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
@@ -171,7 +178,7 @@ TEST(Everything, UsdtEventWithKeys) {
     EXPECT_EQ(query.begin.key->index, 0);
     ASSERT_TRUE(query.begin_time);
     EXPECT_EQ(query.begin_time->index, 11);
-    EXPECT_EQ(query.begin.line, 15);
+    EXPECT_EQ(query.begin.line, 16);
     EXPECT_EQ(query.begin.column, 5);
     ASSERT_EQ(query.stages.size(), 2);
     EXPECT_EQ(query.stages[0].name, "parse");
@@ -243,6 +250,29 @@ TEST(Everything, LibraryMarkers) {
     EXPECT_EQ(request.begin.binary, "/opt/app/lib/libapp.so");
     ASSERT_TRUE(request.begin.key && request.end.key);
     EXPECT_EQ(request.begin.key->index, 0);
+}
+
+TEST(Everything, RecordedRuns) {
+    EXPECT_EQ(everything().runs.batch_interval, 2500ms);
+    EXPECT_EQ(everything().runs.batch_size_bytes, 3ULL << 19);
+    EXPECT_EQ(everything().runs.limit_per_second, 7);
+    const Event& call = event_named("call");
+    EXPECT_EQ(call.record, RecordMode::Runs);
+    EXPECT_EQ(call.stacks, StackMode::Markers);
+    EXPECT_FALSE(call.cold.first_of_process);
+    EXPECT_EQ(call.cold.after, 10min);
+    EXPECT_TRUE(call.stages.at(0).expected);
+    const Event& frame = event_named("frame-2");
+    EXPECT_EQ(frame.record, RecordMode::Runs);
+    EXPECT_EQ(frame.stacks, StackMode::None);
+    EXPECT_TRUE(frame.cold.first_of_process);
+    EXPECT_FALSE(frame.cold.after);
+    EXPECT_FALSE(frame.stages.at(0).expected);
+    EXPECT_TRUE(frame.stages.at(1).expected);
+    const Event& query = event_named("query");
+    EXPECT_EQ(query.record, RecordMode::Delays);
+    EXPECT_EQ(query.stacks, StackMode::None);
+    EXPECT_FALSE(query.cold.first_of_process || query.cold.after);
 }
 
 TEST(Users, AreFoundByName) {

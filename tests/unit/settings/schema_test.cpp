@@ -48,7 +48,7 @@ TEST(Xmllint, RejectsWhatASchemaCanReject) {
     for (const char* name :
          {"unknown_elements", "unknown_attributes", "missing_attributes", "choices", "counts", "durations", "names",
           "marker_names", "paths", "recording_values", "text_in_elements", "version_attribute", "other_root",
-          "duplicate_names", "url_scheme", "url_password", "no_markers"})
+          "duplicate_names", "runs_values", "url_scheme", "url_password", "no_markers"})
         EXPECT_EQ(xmllint(data_folder / "bad" / (std::string(name) + ".xml")), 3) << name;
 }
 
