@@ -111,6 +111,7 @@ Status ElfImage::parse_header(ElfKinds kinds) {
         return make_error(ErrorKind::Invalid, name_ + ": " + why);
     const auto header = number_at<Elf64_Ehdr>(head, 0);
     machine_ = header.e_machine;
+    entry_ = header.e_entry;
     std::uint64_t section_count = header.e_shnum;
     std::uint64_t names_index = header.e_shstrndx;
     std::uint64_t segment_count = header.e_phnum;

@@ -65,6 +65,8 @@ class ElfImage {
 
     // EM_*
     [[nodiscard]] std::uint16_t machine() const { return machine_; }
+    // Where it begins to run, as linked; 0: nowhere.
+    [[nodiscard]] std::uint64_t entry() const { return entry_; }
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
     [[nodiscard]] const std::vector<ElfSegment>& segments() const { return segments_; }
     // The first of this name that has content in the file; nullptr where there is none.
@@ -89,6 +91,7 @@ class ElfImage {
     std::string name_;
     std::uint64_t size_bytes_ = 0;
     std::uint16_t machine_ = 0;
+    std::uint64_t entry_ = 0;
     std::vector<ElfSection> sections_;
     std::vector<ElfSegment> segments_;
 };

@@ -67,13 +67,21 @@ std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first, std:
     return first;
 }
 
+// The dynamic linker's start code in assembler has no unwind information; more than this is no start code.
+constexpr std::uint64_t kMaxStartCodeBytes = 64;
+
 // Goes through the functions by address. Where they overlap, the last to begin holds up to its end, then the one around
 // it again. Positions count from the start of the table.
 class Sweep {
   public:
+    // Code around `entry` (as linked) of which no function tells is the first frame of whoever runs it.
     Sweep(const std::vector<CallFrameSection>& sections, const CallFrameEntries& entries, std::uint64_t base_address,
-          UnwindTableBuilder& builder)
-        : sections_(sections), entries_(entries), base_address_(base_address), builder_(builder) {}
+          std::uint64_t entry, UnwindTableBuilder& builder)
+        : sections_(sections),
+          entries_(entries),
+          base_address_(base_address),
+          entry_(entry - base_address),
+          builder_(builder) {}
 
     // Left out where its instructions are damaged.
     void add(const CallFrameFunction& function) {
@@ -101,10 +109,12 @@ class Sweep {
     };
 
     void put_rows(Active& active, std::uint64_t stop);
+    void put_gap(std::uint64_t limit);
 
     const std::vector<CallFrameSection>& sections_;
     const CallFrameEntries& entries_;
     std::uint64_t base_address_;
+    std::uint64_t entry_;
     UnwindTableBuilder& builder_;
     std::vector<Active> active_;  // the first active_count_ of them; the others keep their memory
     std::size_t active_count_ = 0;
@@ -117,8 +127,16 @@ void Sweep::put_until(std::uint64_t limit) {
         if (position_ < top.end) put_rows(top, std::min(top.end, limit));
         if (top.end <= position_) --active_count_;
     }
-    if (position_ >= limit) return;
+    if (position_ < limit) put_gap(limit);
+}
+
+void Sweep::put_gap(std::uint64_t limit) {
     builder_.put(position_, {});
+    if (entry_ >= position_ && entry_ < limit && limit - entry_ <= kMaxStartCodeBytes) {
+        lagtrap_unwind_rule first_frame{};
+        first_frame.kind_and_rbp = LAGTRAP_UNWIND_END;
+        builder_.put(entry_, first_frame);
+    }
     position_ = limit;
 }
 
@@ -190,7 +208,7 @@ Result<UnwindTable> make_unwind_table(const ElfImage& image) {
         const std::uint64_t buckets = (end - table.base_address - 1) / LAGTRAP_UNWIND_BUCKET_BYTES + 1;
         if (buckets > kMaxBuckets) return too_large(image);
         UnwindTableBuilder builder(static_cast<std::uint32_t>(buckets));
-        Sweep sweep(input.sections, input.entries, table.base_address, builder);
+        Sweep sweep(input.sections, input.entries, table.base_address, image.entry(), builder);
         for (const auto& function : input.functions) {
             sweep.add(function);
             if (builder.too_large()) return too_large(image);

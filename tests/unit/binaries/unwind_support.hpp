@@ -209,6 +209,7 @@ struct TestSection {
 struct TestFile {
     std::vector<TestSection> sections;
     std::uint16_t machine = EM_X86_64;
+    std::uint64_t entry = 0;
     bool section_headers = true;
     std::string eh_frame_hdr;                  // at address kFrames - 0x1000, with PT_GNU_EH_FRAME
     std::optional<std::uint64_t> second_code;  // address of another segment with code
@@ -250,6 +251,7 @@ struct TestFile {
         header.e_ident[EI_DATA] = ELFDATA2LSB;
         header.e_type = ET_EXEC;
         header.e_machine = machine;
+        header.e_entry = entry;
         header.e_phentsize = sizeof(Elf64_Phdr);
         header.e_shentsize = sizeof(Elf64_Shdr);
         header.e_phnum = static_cast<Elf64_Half>(segments.size());

@@ -25,6 +25,7 @@ const std::filesystem::path kFramesFolder = LAGTRAP_FRAMES_FOLDER;
 struct Comparison {
     std::uint64_t places = 0;
     std::uint64_t unsupported = 0;
+    std::uint64_t start_code = 0;  // places at the entry that libdw knows nothing of
     std::uint64_t rbx_given_up = 0;
     std::uint64_t rbp_given_up = 0;  // the caller's rbp is where no rule can say it
     std::map<lagtrap_unwind_kind, std::uint64_t> kinds;
@@ -53,6 +54,9 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
     bool same = ours.found == right.found;
     if (kind == LAGTRAP_UNWIND_UNSUPPORTED) {
         ++comparison.unsupported;
+    } else if (kind == LAGTRAP_UNWIND_END && !right.found) {
+        ++comparison.start_code;
+        same = true;
     } else if (kind == LAGTRAP_UNWIND_END) {
         same = same && right.return_address.form == CallerRegister::Form::Unknown;
     } else if (same && ours.found) {
@@ -106,6 +110,8 @@ Comparison compare_file(const std::filesystem::path& path) {
     std::cout << path.string() << ": " << table->row_count << " rows, " << table->unsupported_rows << " unsupported, "
               << table->size_bytes() / 1024 << " KiB; " << comparison.places << " places compared, "
               << comparison.rbp_given_up << " where rbp is given up, " << comparison.rbx_given_up << " where rbx is\n";
+    // One row at most, at the file's entry, of which libdw knows nothing.
+    EXPECT_LE(comparison.start_code, 3U) << path;
     // Of real code next to nothing may be out of reach.
     EXPECT_LT(static_cast<double>(table->unsupported_rows), 0.005 * static_cast<double>(table->row_count)) << path;
     return comparison;
@@ -127,6 +133,14 @@ INSTANTIATE_TEST_SUITE_P(Unwind, RealFile,
                              std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
                              return name;
                          });
+
+TEST(UnwindWitness, TakesTheDynamicLinkersStartCodeForTheFirstFrame) {
+    const auto path = std::filesystem::canonical("/lib64/ld-linux-x86-64.so.2");
+    const auto image = open_image(path);
+    const auto table = table_of_file(path);
+    ASSERT_TRUE(image && table);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, image->entry())), LAGTRAP_UNWIND_END);
+}
 
 TEST(UnwindWitness, AgreesOnLibcWithItsSignalFrameAndFirstFrames) {
     const auto comparison = compare_file("/lib/x86_64-linux-gnu/libc.so.6");
