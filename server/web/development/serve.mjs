@@ -1,0 +1,149 @@
+// A server for working on the pages: the built files and the API over made-up data. Not for anything else: it keeps
+// nothing and listens on loopback alone.
+//   node serve.mjs --pages FOLDER [--port N] [--world FILE]
+// The passwords of the accounts "admin" and "reader" are made up at each start, or taken from LAGTRAP_DEVELOPMENT_PASSWORD.
+// --world writes what the browser tests need to know (tests/browser/README.md).
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { parseArgs } from "node:util";
+import { Refusal, bundleDelays, causes, choices, compare, events, listBundles, listRuns, ofDelay, runDetail, setDirty, stageStacks, summary } from "./answers.mjs";
+import { bad_bundle, big_bundle, good_bundle, hostile_name, ns, slow_function } from "./data.mjs";
+
+const { values } = parseArgs({ options: { pages: { type: "string" }, port: { type: "string", default: "0" }, world: { type: "string" } } });
+if (!values.pages) {
+  console.error("say where the built pages are: --pages FOLDER");
+  process.exit(2);
+}
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8" };
+const password = process.env.LAGTRAP_DEVELOPMENT_PASSWORD ?? randomBytes(9).toString("base64url");
+const accounts = new Map(["admin", "reader"].map((account) => [account, { account, role: account, password, created_ns: ns(Date.now() - 86400000), last_sign_in_ns: null }]));
+const tokens = new Map();
+const sessions = new Map();
+
+const shown = ({ password: _password, ...account }) => account;
+const sessionOf = (request) => sessions.get(/(?:^|; )lagtrap=([^;]+)/.exec(request.headers.cookie ?? "")?.[1]);
+
+function needAdmin(session) {
+  if (session.role !== "admin") throw new Refusal(403, "only admins may do this", "Ask an admin of this server.");
+}
+
+async function bodyOf(request) {
+  let text = "";
+  for await (const piece of request) {
+    text += piece;
+    if (text.length > 1 << 20) throw new Refusal(413, "the request is too large");
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(400, "the request is not JSON");
+  }
+}
+
+async function signIn(request, response) {
+  const { account, password: given } = await bodyOf(request);
+  const found = accounts.get(account);
+  if (!found || found.password !== given) throw new Refusal(401, "the account or the password is wrong");
+  found.last_sign_in_ns = ns(Date.now());
+  const secret = randomBytes(24).toString("base64url");
+  sessions.set(secret, { account, role: found.role, expires_ns: ns(Date.now() + 12 * 3600000) });
+  response.setHeader("Set-Cookie", `lagtrap=${secret}; Path=/; HttpOnly; SameSite=Lax`);
+  return undefined;
+}
+
+async function administer(method, kind, name, request, session) {
+  needAdmin(session);
+  if (kind === "accounts") {
+    if (method === "GET") return { accounts: [...accounts.values()].map(shown) };
+    if (method === "DELETE") {
+      if (!accounts.delete(name)) throw new Refusal(404, "there is no such account");
+      return undefined;
+    }
+    const body = await bodyOf(request);
+    if (accounts.has(body.account)) throw new Refusal(409, "there is an account of this name");
+    const made = { ...body, created_ns: ns(Date.now()), last_sign_in_ns: null };
+    accounts.set(body.account, made);
+    return shown(made);
+  }
+  if (method === "GET") return { tokens: [...tokens.values()] };
+  if (method === "DELETE") {
+    if (!tokens.delete(name)) throw new Refusal(404, "there is no such token");
+    return undefined;
+  }
+  const body = await bodyOf(request);
+  const id = randomBytes(4).toString("hex");
+  tokens.set(id, { id, name: body.name, scope: body.scope, host: body.host ?? null, created_ns: ns(Date.now()), expires_ns: body.expires_ns ?? null, last_used_ns: null });
+  return { id, token: `ltu_${id}_${randomBytes(32).toString("base64url")}` };
+}
+
+async function answer(request, response, url) {
+  const [kind, name, what, number, detail] = url.pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
+  const { method } = request;
+  if (kind === "session" && method === "POST") return signIn(request, response);
+  const session = sessionOf(request);
+  if (!session) throw new Refusal(401, "nobody is signed in");
+  const query = url.searchParams;
+  if (kind === "session") {
+    if (method === "GET") return session;
+    for (const [secret, candidate] of sessions) if (candidate === session) sessions.delete(secret);
+    return undefined;
+  }
+  if (kind === "accounts" || kind === "tokens") return administer(method, kind, name, request, session);
+  if (kind === "compare" && method === "POST") return compare(await bodyOf(request));
+  if (kind === "runs" && what === "dirty" && method === "PUT") {
+    if (session.role === "reader") throw new Refusal(403, "this account may not mark runs", "Ask an admin for the role uploader.");
+    return setDirty(name, await bodyOf(request), session.account);
+  }
+  if (method !== "GET") throw new Refusal(405, "this can not be done here");
+  if (kind === "events" && name === undefined) return events(query);
+  if (kind === "events") return { summary, runs: listRuns, stages: stageStacks, causes }[what]?.(name, query) ?? unknown();
+  if (kind === "choices") return choices(query);
+  if (kind === "runs") return runDetail(name);
+  if (kind === "bundles" && name === undefined) return listBundles(query);
+  if (kind === "bundles" && what === "delays") return number === undefined ? bundleDelays(name) : ofDelay(name, Number(number), detail, query);
+  if (kind === "bundles" && ["trace", "system", undefined].includes(what)) {
+    if (what !== undefined) bundleDelays(name);
+    return { file: what === "system" ? "<system/>" : "bytes of a made-up file", type: what === "system" ? "application/xml" : "application/octet-stream" };
+  }
+  return unknown();
+}
+
+function unknown() {
+  throw new Refusal(404, "there is no such thing in the API");
+}
+
+async function page(url) {
+  const wanted = normalize(url.pathname);
+  const path = wanted.startsWith("/assets/") ? wanted : "/index.html";
+  return { file: await readFile(join(values.pages, path)), type: types[extname(path)] };
+}
+
+const server = createServer(async (request, response) => {
+  const url = new URL(request.url, "http://localhost");
+  response.setHeader("Content-Security-Policy", policy);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.setHeader("Cache-Control", "no-store");
+  try {
+    const result = await (url.pathname.startsWith("/api/v1/") ? answer(request, response, url) : page(url));
+    if (result === undefined) response.writeHead(204).end();
+    else if (result.file !== undefined) response.writeHead(200, { "Content-Type": result.type }).end(result.file);
+    else response.writeHead(request.method === "POST" && /(accounts|tokens)$/.test(url.pathname) ? 201 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(result));
+  } catch (error) {
+    const status = error instanceof Refusal ? error.status : error.code === "ENOENT" ? 404 : 500;
+    if (status === 500) console.error(error);
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify({ error: { message: error.message, hint: error.hint } }));
+  }
+});
+server.listen(Number(values.port), "127.0.0.1", async () => {
+  const address = `http://127.0.0.1:${server.address().port}`;
+  const world = {
+    url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
+    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", cause: slow_function }, quiet_event: "open document", hostile_event: hostile_name,
+    delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
+  };
+  if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));
+  console.log(`${address}  accounts admin and reader, password ${password}`);
+});

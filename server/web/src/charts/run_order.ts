@@ -1,0 +1,76 @@
+// The runs as they stand side by side: cold ones, a gap, warm ones, each by time or by duration; and which of
+// their stages get a colour of their own. No drawing here.
+import { other_stages_colour, stage_colours } from "../colours";
+import type { Run } from "../types";
+
+export interface Bars {
+  slots: (Run | null)[]; // null is a gap between groups
+  groups: { name: string; from: number; to: number }[]; // slots, `to` not included
+}
+
+const group_names: Record<string, string> = { cold: "cold starts", warm: "warm starts", unknown: "runs" };
+
+export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
+  const bars: Bars = { slots: [], groups: [] };
+  for (const start of ["cold", "warm", "unknown"] as const) {
+    const members = runs.filter((run) => run.start === start);
+    if (members.length === 0) continue;
+    // Time runs from left to right; the slowest stand first.
+    if (order === "newest") members.sort((one, other) => (BigInt(one.begin_ns) < BigInt(other.begin_ns) ? -1 : 1));
+    else members.sort((one, other) => other.duration_ns - one.duration_ns);
+    const gap = Math.max(1, Math.round(runs.length / 60));
+    if (bars.slots.length > 0) bars.slots.push(...new Array<null>(gap).fill(null));
+    bars.groups.push({ name: group_names[start], from: bars.slots.length, to: bars.slots.length + members.length });
+    bars.slots.push(...members);
+  }
+  return bars;
+}
+
+export interface StageColour {
+  name: string | null; // null: all that have no colour of their own
+  colour: string;
+}
+
+export const other_stages = null;
+
+// In order of appearance, as stages follow one another. Where there are more names than colours, those that take
+// the most time have one.
+export function stageColours(runs: Run[]): StageColour[] {
+  const totals = new Map<string, number>();
+  for (const run of runs) for (const stage of run.stages) totals.set(stage.name, (totals.get(stage.name) ?? 0) + stage.duration_ns);
+  let names = [...totals.keys()];
+  const too_many = names.length > stage_colours.length;
+  if (too_many) {
+    const longest = new Set([...names].sort((one, other) => totals.get(other)! - totals.get(one)!).slice(0, stage_colours.length));
+    names = names.filter((name) => longest.has(name));
+  }
+  const found: StageColour[] = names.map((name, index) => ({ name, colour: stage_colours[index] }));
+  if (too_many) found.push({ name: other_stages, colour: other_stages_colour });
+  return found;
+}
+
+// Durations of the coloured stages of a run, in milliseconds. A run without stages is one bar.
+export function stageHeights(run: Run, colours: StageColour[]): number[] {
+  const heights = new Array<number>(colours.length).fill(0);
+  for (const stage of run.stages) {
+    let index = colours.findIndex((colour) => colour.name === stage.name);
+    if (index < 0) index = colours.length - 1;
+    if (index >= 0) heights[index] += stage.duration_ns / 1e6;
+  }
+  return heights;
+}
+
+// The stage of a run at a height of `ms`; -1 above the bar.
+export function stageAt(heights: number[], ms: number): number {
+  let top = 0;
+  for (let index = 0; index < heights.length; ++index) {
+    top += heights[index];
+    if (ms <= top && heights[index] > 0) return index;
+  }
+  return -1;
+}
+
+// The runs of slots `from` to `to`, both included, in either order.
+export function runsBetween(bars: Bars, from: number, to: number): Run[] {
+  return bars.slots.slice(Math.min(from, to), Math.max(from, to) + 1).filter((run): run is Run => run !== null);
+}

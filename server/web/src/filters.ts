@@ -1,0 +1,98 @@
+// The filters that all lists share, and how they stand in the address: a link shows what its sender saw.
+
+export interface Filters {
+  event?: string;
+  search?: string;
+  from?: number; // milliseconds since 1970, whole minutes in the address
+  to?: number;
+  host?: string;
+  user?: string;
+  build?: string;
+  process?: string;
+  start?: "cold" | "warm";
+  dirty?: boolean;
+}
+
+const texts = ["event", "search", "host", "user", "build", "process"] as const;
+const longest_text = 256;
+
+// "2026-11-21T10:57Z"; seconds only where there are any.
+export function addressTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/(:00)?\.000Z$/, "Z").replace(/\.\d+Z$/, "Z");
+}
+
+export function parseAddressTime(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
+}
+
+// What is not understood is left out: an address is text from anywhere.
+export function parseFilters(query: URLSearchParams): Filters {
+  const filters: Filters = {};
+  for (const name of texts) {
+    const value = query.get(name);
+    if (value) filters[name] = value.slice(0, longest_text);
+  }
+  for (const name of ["from", "to"] as const) {
+    const ms = parseAddressTime(query.get(name) ?? "");
+    if (ms !== undefined) filters[name] = ms;
+  }
+  const start = query.get("start");
+  if (start === "cold" || start === "warm") filters.start = start;
+  if (query.get("dirty") === "1") filters.dirty = true;
+  return filters;
+}
+
+// In an order of its own, so that equal filters give equal addresses.
+function pairs(filters: Filters, time: (ms: number) => string): [string, string][] {
+  const found: [string, string][] = [];
+  for (const name of texts) {
+    const value = filters[name];
+    if (value) found.push([name, value]);
+  }
+  for (const name of ["from", "to"] as const) {
+    const ms = filters[name];
+    if (ms !== undefined) found.push([name, time(ms)]);
+  }
+  if (filters.start) found.push(["start", filters.start]);
+  if (filters.dirty) found.push(["dirty", "1"]);
+  return found;
+}
+
+type Extra = Record<string, string | number | undefined>;
+
+function join(base: [string, string][], extra: Extra): string {
+  const query = new URLSearchParams(base);
+  for (const [name, value] of Object.entries(extra)) {
+    if (value === undefined || value === "") query.delete(name);
+    else query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+// The query of an address of a page, with its question mark; empty without filters.
+export function addressQuery(filters: Filters, extra: Extra = {}): string {
+  return join(pairs(filters, addressTime), extra);
+}
+
+// The query of a request; times become nanoseconds.
+export function apiQuery(filters: Filters, extra: Extra = {}): string {
+  return join(
+    pairs(filters, (ms) => `${BigInt(Math.floor(ms)) * 1000000n}`),
+    extra,
+  );
+}
+
+// Filters other than the page's own event and the choice to see dirty runs.
+export function narrowing(filters: Filters): (keyof Filters)[] {
+  return (["search", "from", "to", "host", "user", "build", "process", "start"] as const).filter(
+    (name) => filters[name] !== undefined,
+  );
+}
+
+export function eventAddress(event: string, filters: Filters = {}): string {
+  const { event: _event, search: _search, ...rest } = filters;
+  return `/event/${encodeURIComponent(event)}${addressQuery(rest)}`;
+}

@@ -1,0 +1,104 @@
+// Drawing the visible part of a flame graph. The canvas is never larger than what is seen: browsers give up on
+// canvases of some ten thousand pixels, and deep stacks are higher than that.
+import type { NodeColours } from "./colours";
+import { type Layout, firstAfter } from "./layout";
+import type { FlameTree, Matches } from "./tree";
+
+export const row_height = 18;
+const font = "11px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+
+export interface View {
+  from: number; // the visible part, as shares of the whole
+  to: number;
+  zoomed: number; // the node that fills the width
+  selected: number;
+  hovered: number;
+  scroll: number; // pixels
+}
+
+export interface Ink {
+  text: string;
+  line: string;
+  surface: string;
+  accent: string;
+  match: string;
+  dark: boolean;
+}
+
+let letter_width = 0;
+
+function widthOfLetter(context: CanvasRenderingContext2D): number {
+  if (letter_width === 0) letter_width = context.measureText("mmmmmmmmmm").width / 10;
+  return letter_width;
+}
+
+export function labelOf(tree: FlameTree, node: number): string {
+  if (node === 0) return tree.names[tree.name[0]].function || "all";
+  const name = tree.names[tree.name[node]];
+  if (name.function !== "") return name.function;
+  return name.module === "" ? "unknown code" : `[${name.module.slice(name.module.lastIndexOf("/") + 1)}]`;
+}
+
+export function drawFlame(
+  context: CanvasRenderingContext2D, width: number, height: number, tree: FlameTree, layout: Layout, view: View,
+  colours: NodeColours, matches: Matches | null, ink: Ink,
+): void {
+  context.clearRect(0, 0, width, height);
+  context.font = font;
+  context.textBaseline = "middle";
+  const scale = width / (view.to - view.from);
+  const first_row = Math.floor(view.scroll / row_height);
+  const last_row = Math.min(layout.rows.length - 1, Math.floor((view.scroll + height) / row_height));
+  const labels: [number, number, number, number][] = [];
+  for (let depth = first_row; depth <= last_row; ++depth) {
+    const row = layout.rows[depth];
+    const top = depth * row_height - view.scroll;
+    let drawn_to = -1; // so that a thousand nodes within one pixel are one rectangle
+    for (let index = firstAfter(layout, row, view.from); index < row.length; ++index) {
+      const node = row[index];
+      if (layout.left[node] >= view.to) break;
+      const left = Math.max(0, (layout.left[node] - view.from) * scale);
+      const right = Math.min(width, (layout.right[node] - view.from) * scale);
+      if (right <= drawn_to) continue;
+      const start = Math.max(left, drawn_to);
+      const box = Math.max(right - start - (right - left > 3 ? 1 : 0), 0.75);
+      const found = matches === null ? 1 : matches.found[node];
+      context.globalAlpha = matches !== null && !found ? 0.28 : depth < layout.depth[view.zoomed] ? 0.55 : 1;
+      context.fillStyle = matches !== null && found ? ink.match : colours.palette[colours.of[node]];
+      context.fillRect(start, top, box, row_height - 1);
+      drawn_to = right - left < 1 ? start + 1 : right;
+      if (right - left > 34) labels.push([node, left, right, top]);
+    }
+  }
+  drawLabels(context, tree, labels, matches, ink);
+  outline(context, layout, view, view.hovered, scale, width, ink.text, 1);
+  outline(context, layout, view, view.selected, scale, width, ink.accent, 2);
+}
+
+function drawLabels(
+  context: CanvasRenderingContext2D, tree: FlameTree, labels: [number, number, number, number][], matches: Matches | null, ink: Ink,
+): void {
+  const letter = widthOfLetter(context);
+  for (const [node, left, right, top] of labels) {
+    const room = Math.floor((right - left - 8) / letter);
+    const text = labelOf(tree, node);
+    const found = matches !== null && matches.found[node];
+    context.globalAlpha = matches !== null && !found ? 0.55 : 1;
+    context.fillStyle = found ? "#1c1f23" : ink.text;
+    context.fillText(text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`, left + 4, top + row_height / 2);
+  }
+  context.globalAlpha = 1;
+}
+
+function outline(
+  context: CanvasRenderingContext2D, layout: Layout, view: View, node: number, scale: number, width: number, colour: string, thickness: number,
+): void {
+  if (node < 0 || layout.right[node] <= layout.left[node]) return;
+  const left = Math.max(0, (layout.left[node] - view.from) * scale);
+  const right = Math.min(width, (layout.right[node] - view.from) * scale);
+  if (right <= 0 || left >= width) return;
+  context.strokeStyle = colour;
+  context.lineWidth = thickness;
+  const inset = thickness / 2;
+  context.strokeRect(left + inset, layout.depth[node] * row_height - view.scroll + inset, Math.max(1, right - left - 1 - thickness), row_height - 1 - thickness);
+}

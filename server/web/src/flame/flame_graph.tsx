@@ -1,0 +1,165 @@
+// A flame graph that can be zoomed, searched and walked through with the keyboard.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatDifference, formatDuration, formatShare } from "../format";
+import { useTheme } from "../theme";
+import { differenceColours, moduleColours } from "./colours";
+import { type View, drawFlame, labelOf, row_height } from "./draw";
+import { type Width, isWithin, layOut, nodeAt } from "./layout";
+import type { FlameTree, Matches } from "./tree";
+
+interface Properties {
+  tree: FlameTree;
+  width: Width;
+  difference: boolean;
+  matches: Matches | null;
+  zoomed: number;
+  onZoom: (node: number) => void;
+  // The next match, with the wish to see it.
+  reveal: { node: number } | null;
+  label: string;
+  tallest?: number;
+}
+
+export function describeNode(tree: FlameTree, node: number, compared: boolean): string {
+  const name = tree.names[tree.name[node]];
+  const whole = tree.total > 0 ? tree.value[node] / tree.total : 0;
+  let text = `${labelOf(tree, node)}${name.module && name.function ? `  (${name.module})` : ""}: ${formatDuration(tree.value[node])}, ${formatShare(whole)}`;
+  if (tree.self[node] > 0 && tree.self[node] < tree.value[node]) text += `, alone ${formatDuration(tree.self[node])}`;
+  if (compared) text += `; normal runs ${formatDuration(tree.baseline[node])}, ${formatDifference(tree.value[node] - tree.baseline[node])}`;
+  return text;
+}
+
+export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, reveal, label, tallest = 520 }: Properties) {
+  const theme = useTheme();
+  const layout = useMemo(() => layOut(tree, width), [tree, width]);
+  const colours = useMemo(
+    () => (difference ? differenceColours(tree, theme.dark) : moduleColours(tree, theme.dark)),
+    [tree, difference, theme],
+  );
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const [selected, setSelected] = useState(0);
+  const [hovered, setHovered] = useState(-1);
+  const shown = zoomed < tree.parent.length ? zoomed : 0;
+  const tall = layout.rows.length * row_height + 2;
+  const height = Math.min(tall, tallest);
+  const view: View = {
+    from: layout.left[shown], to: Math.max(layout.right[shown], layout.left[shown] + 1e-12), zoomed: shown, selected, hovered,
+    scroll: scroller.current?.scrollTop ?? 0,
+  };
+
+  const paint = () => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || size.width === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+    if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    view.scroll = scroller.current?.scrollTop ?? 0;
+    drawFlame(context, size.width, size.height, tree, layout, view, colours, matches, {
+      text: theme.text, line: theme.line, surface: theme.surface, accent: theme.accent, match: theme.dark ? "#f0e442" : "#f6d743", dark: theme.dark,
+    });
+  };
+  const painter = useRef(paint);
+  painter.current = paint;
+  const frame = useRef(0);
+  const paintSoon = () => {
+    if (frame.current === 0)
+      frame.current = requestAnimationFrame(() => {
+        frame.current = 0;
+        painter.current();
+      });
+  };
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(paintSoon);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  useEffect(() => {
+    setSelected(0);
+    setHovered(-1);
+  }, [tree]);
+
+  const scrollTo = (node: number) => {
+    const element = scroller.current;
+    if (!element) return;
+    const top = layout.depth[node] * row_height;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + row_height > element.scrollTop + element.clientHeight) element.scrollTop = top + row_height - element.clientHeight;
+  };
+  const select = (node: number) => {
+    if (node < 0) return;
+    setSelected(node);
+    scrollTo(node);
+    // What is out of sight is brought into it.
+    if (!isWithin(tree, node, shown) && !isWithin(tree, shown, node)) onZoom(0);
+  };
+  useEffect(() => {
+    if (!reveal) return;
+    select(reveal.node);
+  }, [reveal]);
+
+  const at = (event: MouseEvent): number => {
+    const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
+    const share = view.from + ((event.clientX - box.left) / box.width) * (view.to - view.from);
+    return nodeAt(layout, share, Math.floor((event.clientY - box.top + (scroller.current?.scrollTop ?? 0)) / row_height));
+  };
+  const widthOf = (node: number) => layout.right[node] - layout.left[node];
+  const keys: Record<string, () => void> = {
+    ArrowUp: () => select(tree.parent[selected]),
+    ArrowDown: () => {
+      const child = layout.first_child[selected];
+      if (child >= 0 && widthOf(child) > 0) select(child);
+    },
+    ArrowLeft: () => select(layout.previous[selected]),
+    ArrowRight: () => {
+      const next = layout.next[selected];
+      if (next >= 0 && widthOf(next) > 0) select(next);
+    },
+    Home: () => select(0),
+    Enter: () => onZoom(selected === shown ? 0 : selected),
+    Escape: () => onZoom(0),
+    Backspace: () => onZoom(Math.max(0, tree.parent[shown])),
+  };
+  const told = hovered >= 0 ? hovered : selected;
+  return (
+    <div class="flame">
+      <p class="readout" data-testid="flame-readout">{describeNode(tree, told, tree.baseline_total !== null)}</p>
+      <div
+        class="flame-scroller" ref={scroller} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }}
+        aria-describedby="flame-keys" onScroll={paintSoon}
+        onKeyDown={(event) => {
+          const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+          if (!action) return;
+          event.preventDefault();
+          setHovered(-1);
+          action();
+        }}
+      >
+        <canvas
+          ref={canvas} class="flame-canvas" data-nodes={tree.parent.length} data-rows={layout.rows.length}
+          style={{ width: `${size.width}px`, height: `${size.height}px` }}
+          onMouseMove={(event) => setHovered(at(event))}
+          onMouseLeave={() => setHovered(-1)}
+          onClick={(event) => {
+            const node = at(event);
+            if (node < 0) return;
+            setSelected(node);
+            onZoom(node === shown ? 0 : node);
+          }}
+        />
+        <div class="flame-height" style={{ height: `${Math.max(0, tall - size.height)}px` }} />
+      </div>
+      <p class="visually-hidden" aria-live="polite">{describeNode(tree, selected, tree.baseline_total !== null)}</p>
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+// The page as a whole: who is signed in, where one is, and the frame around it.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, get, send, whenSignedOut } from "./api";
+import { Accounts } from "./pages/accounts";
+import { Bundles } from "./pages/bundles";
+import { DelayPage } from "./pages/delay";
+import { EventPage } from "./pages/event";
+import { Events } from "./pages/events";
+import { RunPage } from "./pages/run";
+import { SignIn } from "./pages/sign_in";
+import { Empty, Failure, Title } from "./parts";
+import { followLinks, usePlace } from "./router";
+import { parseRoute } from "./routes";
+import { startTheme, useThemeChoice } from "./theme";
+import type { Session } from "./types";
+
+function Page({ session }: { session: Session }) {
+  const place = usePlace();
+  const route = parseRoute(place.path);
+  switch (route.page) {
+    case "events": return <Events place={place} />;
+    case "event": return <EventPage key={route.event} event={route.event} place={place} session={session} />;
+    case "run": return <RunPage key={route.id} id={route.id} session={session} />;
+    case "bundles": return <Bundles place={place} />;
+    case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
+    case "accounts": return <Accounts session={session} />;
+    case "missing":
+      return (
+        <main id="main">
+          <Title text="There is no such page" />
+          <Empty title="The address leads nowhere here.">
+            <p>Go to the <a href="/">list of events</a>.</p>
+          </Empty>
+        </main>
+      );
+  }
+}
+
+function Head({ session, onSignOut }: { session: Session | null; onSignOut: () => void }) {
+  const [theme, nextTheme] = useThemeChoice();
+  const place = usePlace();
+  const current = (path: string) => (place.path === path ? "page" : undefined);
+  return (
+    <header class="head">
+      <a class="skip" href="#main">To the content</a>
+      <a class="brand" href="/">lagtrap</a>
+      {session && (
+        <nav aria-label="Pages">
+          <a href="/" aria-current={current("/")}>Events</a>
+          <a href="/bundles" aria-current={current("/bundles")}>Bundles</a>
+          {session.role === "admin" && <a href="/accounts" aria-current={current("/accounts")}>Accounts</a>}
+        </nav>
+      )}
+      <div class="head-end">
+        <button type="button" class="quiet" onClick={nextTheme} title="Colours: as the system has them, light, dark">Colours: {theme}</button>
+        {session && session.account !== "" && (
+          <>
+            <span class="who">{session.account} <span class="muted">{session.role}</span></span>
+            <button type="button" class="quiet" onClick={onSignOut}>Sign out</button>
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function App() {
+  const [session, setSession] = useState<Session | null>(null);
+  const [state, setState] = useState<"asking" | "in" | "out" | "failed">("asking");
+  const [error, setError] = useState<ApiError | null>(null);
+  const ask = async () => {
+    try {
+      setSession(await get<Session>("/api/v1/session"));
+      setState("in");
+    } catch (problem) {
+      const failure = problem instanceof ApiError ? problem : new ApiError(0, String(problem), "Load the page again.");
+      setSession(null);
+      setError(failure);
+      setState(failure.status === 401 ? "out" : "failed");
+    }
+  };
+  useEffect(() => {
+    whenSignedOut(() => {
+      setSession(null);
+      setState("out");
+    });
+    void ask();
+  }, []);
+  const signOut = async () => {
+    try {
+      await send("DELETE", "/api/v1/session");
+      setSession(null);
+      setState("out");
+    } catch (problem) {
+      setError(problem as ApiError);
+      setState("failed");
+    }
+  };
+  return (
+    <>
+      <Head session={session} onSignOut={() => void signOut()} />
+      {state === "in" && session && <Page session={session} />}
+      {state === "out" && <SignIn onSignedIn={() => void ask()} />}
+      {state === "failed" && error && <main id="main"><Failure error={error} again={() => void ask()} /></main>}
+      {state === "asking" && <main id="main" class="loading" aria-busy="true">Loading…</main>}
+    </>
+  );
+}
+
+startTheme();
+followLinks();
+render(<App />, document.getElementById("app") as HTMLElement);

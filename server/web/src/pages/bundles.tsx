@@ -1,0 +1,87 @@
+// The list of bundles, last received first.
+import { useEffect, useState } from "preact/hooks";
+import { type ApiError, get } from "../api";
+import { FilterBar } from "../filter_bar";
+import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
+import { formatBytes, formatCount, formatDuration, shortId } from "../format";
+import { useGet } from "../load";
+import { Empty, Failure, Ready, Time, Title } from "../parts";
+import type { Place } from "../router";
+import type { Bundle, BundleList } from "../types";
+
+function Row({ bundle }: { bundle: Bundle }) {
+  const bad = bundle.bad_reason !== null;
+  return (
+    <tr>
+      <th scope="row"><a class="code" href={`/bundle/${bundle.digest}`}>{shortId(bundle.digest)}</a></th>
+      <td><Time ns={bundle.received_ns} age /></td>
+      {bad ? (
+        <td colSpan={5} class="problem">can not be read: {bundle.bad_reason}</td>
+      ) : (
+        <>
+          <td><a href={eventAddress(bundle.event)}>{bundle.event}</a></td>
+          <td>{bundle.process}</td>
+          <td>{bundle.host}</td>
+          <td class="number">{formatCount(bundle.delays)}</td>
+          <td class="number">{formatDuration(bundle.longest_delay_ns)}</td>
+        </>
+      )}
+      <td class="number">{formatBytes(bundle.bytes)}</td>
+    </tr>
+  );
+}
+
+export function Bundles({ place }: { place: Place }) {
+  const filters = parseFilters(place.query);
+  const first = useGet<BundleList>(`/api/v1/bundles${apiQuery(filters, { limit: 100 })}`);
+  const [more, setMore] = useState<BundleList | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  useEffect(() => {
+    setMore(null);
+    setProblem(null);
+  }, [first.data]);
+  const next = more ? more.next : (first.data?.next ?? null);
+  const loadMore = async () => {
+    try {
+      const part = await get<BundleList>(`/api/v1/bundles${apiQuery(filters, { limit: 100, after: next ?? undefined })}`);
+      setMore((old) => ({ bundles: [...(old?.bundles ?? []), ...part.bundles], next: part.next }));
+    } catch (error) {
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <main id="main">
+      <Title text={filters.event ? `Bundles of ${filters.event}` : "Bundles"} />
+      <FilterBar filters={filters} event={filters.event} />
+      <Ready of={first} height={400}>
+        {(list) => {
+          const rows = [...list.bundles, ...(more?.bundles ?? [])];
+          if (rows.length === 0) {
+            return narrowing(filters).length > 0 || filters.event ? (
+              <Empty title="No bundle matches these filters."><p>Widen the span of time, or clear a filter above.</p></Empty>
+            ) : (
+              <Empty title="No bundle has been received yet.">
+                <p>A bundle is made when a run passes its threshold on a machine where <code>lagtrapd</code> and <code>lagtrap-uploader</code> run. See <code>lagtrap status</code> there.</p>
+              </Empty>
+            );
+          }
+          return (
+            <>
+              <table class="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Bundle</th><th scope="col">Received</th><th scope="col">Event</th><th scope="col">Process</th>
+                    <th scope="col">Host</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Longest</th><th scope="col" class="number">Size</th>
+                  </tr>
+                </thead>
+                <tbody>{rows.map((bundle) => <Row key={bundle.digest} bundle={bundle} />)}</tbody>
+              </table>
+              {problem && <Failure error={problem} again={() => void loadMore()} />}
+              {next !== null && <p><button type="button" onClick={() => void loadMore()}>Show more bundles</button></p>}
+            </>
+          );
+        }}
+      </Ready>
+    </main>
+  );
+}

@@ -1,0 +1,160 @@
+// What takes the extra time of delayed runs, over many bundles: the greatest first, each with its picture and history.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type ApiError, get } from "../api";
+import { state_colours } from "../colours";
+import { type Filters, apiQuery } from "../filters";
+import { FlameGraph } from "../flame/flame_graph";
+import { readTree, searchTree } from "../flame/tree";
+import { baseName, formatCount, formatDuration, formatShare, plural, shortId } from "../format";
+import { useGet } from "../load";
+import { Empty, Failure, Ready, Section, Swatch } from "../parts";
+import type { Cause, Causes, Flame } from "../types";
+
+export function causeAddress(cause: Cause): string | null {
+  if (!cause.example) return null;
+  const search = cause.frames.find((frame) => frame.function !== "")?.function ?? "";
+  const query = new URLSearchParams({ against: "normal", ...(search === "" ? {} : { search }) });
+  return `/bundle/${cause.example.bundle}/${cause.example.delay}?${query}`;
+}
+
+export function CauseList({ event, filters }: { event: string; filters: Filters }) {
+  const loaded = useGet<Causes>(`/api/v1/events/${encodeURIComponent(event)}/causes${apiQuery(filters)}`);
+  return (
+    <Section title="Causes of the delays" id="causes">
+      <Ready of={loaded} height={160}>
+        {(data) => (
+          <>
+            <p class="muted">
+              {plural(data.delayed_runs, "delayed run")} against {plural(data.normal_runs, "normal run")}, in {plural(data.bundles, "bundle")}. Tested run
+              by run; sorted by extra time times runs affected.
+            </p>
+            {data.causes.length === 0 ? (
+              <Empty title="No cause is named.">
+                <p>{data.silent_because ?? "Nothing takes significantly more time in delayed runs than in normal ones."}</p>
+              </Empty>
+            ) : (
+              <ol class="causes">
+                {data.causes.map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} />)}
+              </ol>
+            )}
+          </>
+        )}
+      </Ready>
+    </Section>
+  );
+}
+
+function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
+  const [open, setOpen] = useState(first);
+  const address = causeAddress(cause);
+  return (
+    <li class="cause">
+      <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <span class="cause-title code">{cause.title}</span>
+          <span class="cause-facts">
+            <span><Swatch colour={state_colours[cause.state] ?? state_colours.unknown} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
+            <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run</span>
+            <span>{plural(cause.affected_runs, "run")}</span>
+            <span>{plural(cause.hosts, "host")}, {plural(cause.users, "user")}</span>
+            <span class="cause-share"><meter min={0} max={1} value={cause.share} aria-hidden="true" /> {formatShare(cause.share)} of the extra time</span>
+            {cause.single_host && <span class="tag">few hosts</span>}
+          </span>
+        </summary>
+        {open && (
+          <div class="cause-body">
+            <div>
+              <h4>Blamed frames, innermost first</h4>
+              <ol class="stack">
+                {cause.frames.map((frame, index) => (
+                  <li key={index}><span class="code">{frame.function || "unknown function"}</span><span class="muted">{baseName(frame.module)}</span></li>
+                ))}
+              </ol>
+              <p class="muted">q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature <span class="code">{shortId(cause.signature)}</span></p>
+              {address && <p><a href={address}>Open an example</a></p>}
+            </div>
+            <BuildHistory cause={cause} />
+            {cause.example && <ExamplePicture cause={cause} />}
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+// Share of the runs affected in each build; the figures stand in the bars' titles and in the table for screen readers.
+function BuildHistory({ cause }: { cause: Cause }) {
+  const builds = cause.builds.slice(-24);
+  const highest = Math.max(0.01, ...builds.map((build) => (build.runs > 0 ? build.affected / build.runs : 0)));
+  const width = 22;
+  return (
+    <div class="history">
+      <h4>Runs affected, build by build</h4>
+      {builds.length === 0 ? (
+        <p class="muted">No build is known.</p>
+      ) : (
+        <>
+          <svg viewBox={`0 0 ${Math.max(builds.length, 6) * width} 62`} role="img" aria-label={`Share of runs affected in ${builds.length} builds, the last ${formatShare(share(builds[builds.length - 1]))}`}>
+            {builds.map((build, index) => {
+              const height = Math.max(share(build) > 0 ? 1.5 : 0.5, (share(build) / highest) * 56);
+              return (
+                <rect key={build.build} class={build.affected > 0 ? "hit" : "none"} x={index * width + 2} y={60 - height} width={width - 4} height={height}>
+                  <title>{`${build.build}: ${build.affected} of ${build.runs} runs, +${formatDuration(build.excess_ns)}`}</title>
+                </rect>
+              );
+            })}
+            <line x1="0" x2={Math.max(builds.length, 6) * width} y1="60.5" y2="60.5" />
+          </svg>
+          <table class="list compact">
+            <thead><tr><th scope="col">Build</th><th scope="col" class="number">Affected</th><th scope="col" class="number">Extra time</th></tr></thead>
+            <tbody>
+              {[...builds].reverse().slice(0, 4).map((build) => (
+                <tr key={build.build}>
+                  <th scope="row" class="code" title={build.build}>{shortId(build.build)}</th>
+                  <td class="number">{formatCount(build.affected)} of {formatCount(build.runs)}</td>
+                  <td class="number">{build.affected > 0 ? `+${formatDuration(build.excess_ns)}` : "none"}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </>
+      )}
+    </div>
+  );
+}
+
+function share(build: Cause["builds"][number]): number {
+  return build.runs > 0 ? build.affected / build.runs : 0;
+}
+
+// The flame graph of an example against normal runs, with the blamed frame marked.
+function ExamplePicture({ cause }: { cause: Cause }) {
+  const [flame, setFlame] = useState<Flame | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const [zoomed, setZoomed] = useState(0);
+  const example = cause.example as NonNullable<Cause["example"]>;
+  useEffect(() => {
+    const abort = new AbortController();
+    get<Flame>(`/api/v1/bundles/${example.bundle}/delays/${example.delay}/profile?state=all&against=normal`, abort.signal).then(setFlame, (error) => {
+      if (!abort.signal.aborted) setProblem(error as ApiError);
+    });
+    return () => abort.abort();
+  }, [example.bundle, example.delay]);
+  const tree = useMemo(() => (flame ? readTree(flame) : null), [flame]);
+  const matches = useMemo(() => {
+    const name = cause.frames.find((frame) => frame.function !== "")?.function;
+    const found = tree && name ? searchTree(tree, name) : null;
+    return found !== null && typeof found !== "string" && found.nodes.length > 0 ? found : null;
+  }, [tree, cause]);
+  return (
+    <div class="example">
+      <h4>Example, the blamed frame marked</h4>
+      {problem ? <Failure error={problem} /> : tree === null ? <p class="loading" role="status">Loading…</p> : (
+        <FlameGraph
+          tree={tree} width="value" difference={matches === null} matches={matches} zoomed={zoomed} onZoom={setZoomed} reveal={null} tallest={220}
+          label={`Flame graph of an example of ${cause.title}`}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+// One event: how long it takes, its runs, two sets compared, the stacks of a stage, and the causes of its delays.
+import { FilterBar } from "../filter_bar";
+import { Distribution, Hours } from "../charts/summary_charts";
+import { addressQuery, apiQuery, narrowing, parseFilters } from "../filters";
+import { formatCount, formatDuration, formatShare } from "../format";
+import { useGet } from "../load";
+import { Empty, Figure, Ready, Section, Title } from "../parts";
+import type { Place } from "../router";
+import type { Session, Summary } from "../types";
+import { CauseList } from "./causes";
+import { Runs } from "./event_runs";
+
+function Figures({ summary }: { summary: Summary }) {
+  const { percentiles } = summary;
+  return (
+    <dl class="figures">
+      <Figure label="Runs" value={formatCount(summary.runs)} />
+      <Figure
+        label="Over the threshold" value={formatShare(summary.share_over)} tone={summary.delays > 0 ? "bad" : undefined}
+        note={`${formatCount(summary.delays)}${summary.threshold_ns ? ` over ${formatDuration(summary.threshold_ns)}` : ""}`}
+      />
+      <Figure label="p50" value={formatDuration(percentiles.p50)} />
+      <Figure label="p75" value={formatDuration(percentiles.p75)} />
+      <Figure label="p90" value={formatDuration(percentiles.p90)} />
+      <Figure label="p95" value={formatDuration(percentiles.p95)} />
+      <Figure label="p99" value={formatDuration(percentiles.p99)} />
+      <Figure label="Longest" value={formatDuration(percentiles.max)} />
+    </dl>
+  );
+}
+
+export function EventPage({ event, place, session }: { event: string; place: Place; session: Session }) {
+  const { event: _event, search: _search, ...filters } = parseFilters(place.query);
+  const path = `/api/v1/events/${encodeURIComponent(event)}`;
+  const summary = useGet<Summary>(`${path}/summary${apiQuery(filters)}`);
+  const narrowed = narrowing(filters).length > 0;
+  return (
+    <main id="main">
+      <div class="title-row">
+        <Title text={event} />
+        <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, start: undefined })}`}>Bundles of this event</a>
+      </div>
+      <FilterBar filters={filters} event={event} />
+      <Ready of={summary} height={330}>
+        {(data) =>
+          data.runs === 0 && data.hidden === 0 ? (
+            <Empty title={narrowed ? "No run of this event matches these filters." : "No run of this event is known."}>
+              <p>
+                {narrowed
+                  ? "Widen the span of time, or clear a filter above."
+                  : "Runs are reported where the settings give the event record=\"runs\"; they are kept as long as the server's retention says."}
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <Figures summary={data} />
+              <div class="columns">
+                <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
+                <Section title="Delays by hour"><Hours summary={data} /></Section>
+              </div>
+            </>
+          )
+        }
+      </Ready>
+      <Runs event={event} filters={filters} place={place} session={session} />
+      <CauseList event={event} filters={filters} />
+    </main>
+  );
+}
+
+function Key() {
+  return (
+    <span class="key">
+      <span class="swatch in-time" aria-hidden="true" /> in time <span class="swatch late" aria-hidden="true" /> delay
+    </span>
+  );
+}

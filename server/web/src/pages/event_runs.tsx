@@ -1,0 +1,224 @@
+// The runs of an event: bars, dirty runs, two sets, the stacks of a stage.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type ApiError, send } from "../api";
+import { RunBars } from "../charts/run_bars";
+import { arrange, stageColours } from "../charts/run_order";
+import { type Filters, apiQuery } from "../filters";
+import { formatCount, formatDuration } from "../format";
+import { useGet } from "../load";
+import { Choice, Empty, Failure, Ready, Section, Swatch, Time } from "../parts";
+import { type Place, navigate, setQuery } from "../router";
+import type { Run, RunList, Session } from "../types";
+import { Compare } from "./compare";
+import { StageStackList } from "./stage_stacks";
+
+type Order = "newest" | "slowest";
+const counts = ["100", "240", "1000"];
+
+interface Sets {
+  a: string[];
+  b: string[];
+}
+const no_sets: Sets = { a: [], b: [] };
+
+export function Runs({ event, filters, place, session }: { event: string; filters: Filters; place: Place; session: Session }) {
+  const order: Order = place.query.get("order") === "slowest" ? "slowest" : "newest";
+  const asked = place.query.get("count") ?? "240";
+  const count = counts.includes(asked) ? asked : "240";
+  const stage = place.query.get("stage");
+  const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery(filters, { order, limit: count })}`;
+  const list = useGet<RunList>(path);
+  const [sets, setSets] = useState<Sets>(no_sets);
+  const [target, setTarget] = useState<"a" | "b">("a");
+  useEffect(() => {
+    setSets(no_sets);
+    setTarget("a");
+  }, [path]);
+  const put = (set: "a" | "b", runs: Run[]) => {
+    if (runs.length === 0) return;
+    const ids = runs.map((run) => run.id);
+    const taken = new Set(ids);
+    // A run is in one set only.
+    setSets((old) => ({
+      a: set === "a" ? ids : old.a.filter((id) => !taken.has(id)),
+      b: set === "b" ? ids : old.b.filter((id) => !taken.has(id)),
+    }));
+    setTarget("b");
+  };
+  return (
+    <Section
+      title="Runs" id="runs"
+      aside={
+        <>
+          <Choice<Order> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} />
+          <label class="inline">
+            <span>show</span>
+            <select name="count" value={count} onChange={(change) => setQuery({ count: change.currentTarget.value === "240" ? undefined : change.currentTarget.value })}>
+              {counts.map((value) => <option key={value} value={value}>{formatCount(Number(value))}</option>)}
+            </select>
+          </label>
+        </>
+      }
+    >
+      <Ready of={list} height={420}>
+        {(data) => (
+          <>
+            <DirtyLine list={data} shown={filters.dirty === true} />
+            {data.runs.length === 0 ? (
+              <Empty title="No run to show here.">
+                {data.hidden > 0 ? <p>All that match are hidden as dirty; show them with the button above.</p> : <p>Change the filters above.</p>}
+              </Empty>
+            ) : (
+              <Bars
+                list={data} order={order} sets={sets} target={target} stage={stage} onPut={put} onTarget={setTarget}
+                onClear={() => { setSets(no_sets); setTarget("a"); }}
+              />
+            )}
+            {(sets.a.length > 0 || sets.b.length > 0) && <Compare a={sets.a} b={sets.b} />}
+            {stage !== null && <StageStackList event={event} filters={filters} stage={stage} />}
+            {filters.dirty && <DirtyRuns runs={data.runs} session={session} onChanged={list.reload} />}
+            <RunTable runs={data.runs} />
+          </>
+        )}
+      </Ready>
+    </Section>
+  );
+}
+
+function Bars({ list, order, sets, target, stage, onPut, onTarget, onClear }: {
+  list: RunList;
+  order: Order;
+  sets: Sets;
+  target: "a" | "b";
+  stage: string | null;
+  onPut: (set: "a" | "b", runs: Run[]) => void;
+  onTarget: (set: "a" | "b") => void;
+  onClear: () => void;
+}) {
+  const bars = useMemo(() => arrange(list.runs, order), [list, order]);
+  const colours = useMemo(() => stageColours(list.runs), [list]);
+  const marked = useMemo(() => ({ a: new Set(sets.a), b: new Set(sets.b) }), [sets]);
+  const chosen = sets.a.length + sets.b.length;
+  const visible = list.total - list.hidden;
+  return (
+    <>
+      <ul class="legend" aria-label="Stages">
+        {colours.map((entry) => (
+          <li key={entry.name ?? ""}>
+            {entry.name === null ? (
+              <span><Swatch colour={entry.colour} /> other stages</span>
+            ) : (
+              <button type="button" class="legend-entry" aria-pressed={stage === entry.name} onClick={() => setQuery({ stage: stage === entry.name ? undefined : (entry.name as string) })}>
+                <Swatch colour={entry.colour} /> {entry.name}
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <RunBars
+        bars={bars} colours={colours} sets={marked} stage={stage} onChoose={(runs) => onPut(target, runs)} onSet={onPut}
+        onStage={(name) => setQuery({ stage: name })} onOpen={(run) => navigate(`/run/${run.id}`)} onClear={onClear}
+      />
+      <div class="below-bars">
+        <span>
+          Dragging chooses set{" "}
+          <Choice<"a" | "b"> label="Set that dragging chooses" value={target} options={[["a", `A (${sets.a.length})`], ["b", `B (${sets.b.length})`]]} onChoose={onTarget} />{" "}
+          {chosen > 0 && <button type="button" class="quiet" onClick={onClear}>Clear sets</button>}
+        </span>
+        {list.runs.length < visible && <span class="muted">{formatCount(list.runs.length)} of {formatCount(visible)} runs are shown, the {order} ones.</span>}
+        <details class="keys">
+          <summary>Keys</summary>
+          <p id="run-keys">
+            Left and right: from run to run; with Shift: choose several. A, B: make them set A or B. Up and down: from stage to stage.
+            Enter: the stacks of the stage, or the run. O: open the run. Escape: clear the sets.
+          </p>
+        </details>
+      </div>
+    </>
+  );
+}
+
+// "12 of 240 runs are hidden as dirty: 9 duration, 3 suspended."
+function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
+  const dirty = list.runs.filter((run) => run.dirty !== null).length;
+  if (!shown && list.hidden === 0) return null;
+  const why = (list.hidden_because ?? []).map((entry) => `${formatCount(entry.runs)} ${entry.rule}`).join(", ");
+  return (
+    <p class="dirty-line" data-testid="dirty-line">
+      {shown ? (
+        <span>{dirty === 0 ? "No run here is dirty." : `${formatCount(dirty)} of these ${formatCount(list.runs.length)} runs are dirty; they are drawn pale and count in the figures.`}</span>
+      ) : (
+        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : `: ${why}`}.</span>
+      )}{" "}
+      <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>{shown ? "Hide dirty runs" : "Show them"}</button>
+    </p>
+  );
+}
+
+function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session; onChanged: () => void }) {
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const dirty = runs.filter((run) => run.dirty !== null);
+  if (dirty.length === 0) return null;
+  const putBack = async (run: Run) => {
+    setProblem(null);
+    try {
+      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty: false, reason: "put back by hand" });
+      onChanged();
+    } catch (error) {
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <details class="sub" open>
+      <summary>Dirty runs ({dirty.length})</summary>
+      {problem && <Failure error={problem} />}
+      <div class="scroll">
+        <table class="list compact" data-testid="dirty-runs">
+          <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Why</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
+          <tbody>
+            {dirty.map((run) => (
+              <tr key={run.id}>
+                <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a> <span class="muted">{run.host}</span></th>
+                <td class="number">{formatDuration(run.duration_ns)}</td>
+                <td>{run.dirty?.rule}</td>
+                <td>{run.dirty?.reason}</td>
+                <td>{run.dirty?.by ?? "rule"}</td>
+                <td>{session.role === "reader" ? <span class="muted">needs role uploader</span> : <button type="button" onClick={() => void putBack(run)}>Put back</button>}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+// The bars in figures, for those who do not see them or want to copy them.
+function RunTable({ runs }: { runs: Run[] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="sub" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>List of runs ({formatCount(runs.length)})</summary>
+      {open && (
+        <div class="scroll">
+          <table class="list compact">
+            <thead>
+              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col">Bundle</th></tr>
+            </thead>
+            <tbody>
+              {runs.map((run) => (
+                <tr key={run.id}>
+                  <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a></th>
+                  <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}</td>
+                  <td>{run.start}</td><td>{run.host}</td><td>{run.user}</td>
+                  <td>{run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
+                  <td>{run.bundle && <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>open</a>}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}

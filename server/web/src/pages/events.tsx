@@ -1,0 +1,95 @@
+// The list of events, newest first.
+import { useEffect, useState } from "preact/hooks";
+import { type ApiError, get } from "../api";
+import { FilterBar } from "../filter_bar";
+import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
+import { formatCount, formatShare } from "../format";
+import { useGet } from "../load";
+import { Empty, Failure, Ready, Time, Title } from "../parts";
+import type { Place } from "../router";
+import type { EventList, EventRow } from "../types";
+
+export function Events({ place }: { place: Place }) {
+  const filters = parseFilters(place.query);
+  const query = apiQuery(filters, { limit: 100 });
+  const first = useGet<EventList>(`/api/v1/events${query}`);
+  const [more, setMore] = useState<{ events: EventRow[]; next: string | null } | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  useEffect(() => {
+    setMore(null);
+    setProblem(null);
+  }, [first.data]);
+  const next = more ? more.next : (first.data?.next ?? null);
+  const loadMore = async () => {
+    try {
+      const part = await get<EventList>(`/api/v1/events${apiQuery(filters, { limit: 100, after: next ?? undefined })}`);
+      setMore((old) => ({ events: [...(old?.events ?? []), ...part.events], next: part.next }));
+    } catch (error) {
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <main id="main">
+      <Title text="Events" />
+      <FilterBar filters={filters} search />
+      <Ready of={first} height={400}>
+        {(list) => {
+          const rows = [...list.events, ...(more?.events ?? [])];
+          if (rows.length === 0) return <NoEvents narrowed={narrowing(filters).length > 0} />;
+          return (
+            <>
+              <table class="list">
+                <thead>
+                  <tr>
+                    <th scope="col">Event</th><th scope="col">Last record</th><th scope="col" class="number">Runs</th>
+                    <th scope="col" class="number">Delays</th><th scope="col">Share delayed</th>
+                    <th scope="col" class="number">Hosts</th><th scope="col" class="number">Bundles</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map((row) => {
+                    const share = row.runs > 0 ? row.delays / row.runs : 0;
+                    return (
+                      <tr key={row.event}>
+                        <th scope="row"><a href={eventAddress(row.event, filters)}>{row.event}</a></th>
+                        <td><Time ns={row.last_ns} age /></td>
+                        <td class="number">{formatCount(row.runs)}</td>
+                        <td class="number">{formatCount(row.delays)}</td>
+                        <td class="share-cell">
+                          {row.runs > 0 && <><meter min={0} max={1} value={share} aria-hidden="true" /> {formatShare(share)}</>}
+                        </td>
+                        <td class="number">{formatCount(row.hosts)}</td>
+                        <td class="number">{formatCount(row.bundles)}</td>
+                      </tr>
+                    );
+                  })}
+                </tbody>
+              </table>
+              {problem && <Failure error={problem} again={() => void loadMore()} />}
+              {next !== null && <p><button type="button" onClick={() => void loadMore()}>Show more events</button></p>}
+            </>
+          );
+        }}
+      </Ready>
+    </main>
+  );
+}
+
+function NoEvents({ narrowed }: { narrowed: boolean }) {
+  if (narrowed) {
+    return (
+      <Empty title="No event matches these filters.">
+        <p>Widen the span of time, or clear a filter above.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing has been received yet.">
+      <ol>
+        <li>Make a token for uploads: <code>lagtrap-server token add NAME --scope upload</code>, or under Accounts.</li>
+        <li>On a machine to be watched, give <code>lagtrap-uploader</code> this server's address and the token.</li>
+        <li>Set <code>record="runs"</code> on an event of <code>/etc/lagtrap/settings.xml</code> to have every run reported, not only delays.</li>
+      </ol>
+    </Empty>
+  );
+}

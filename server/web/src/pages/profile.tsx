@@ -1,0 +1,175 @@
+// The flame graph of a delay with its controls, and the stacks that took most. What is chosen stands in the address.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { difference_steps, legendOf } from "../flame/colours";
+import { labelOf } from "../flame/draw";
+import { FlameGraph } from "../flame/flame_graph";
+import type { Width } from "../flame/layout";
+import { type FlameTree, invertTree, readTree, searchTree, topStacks } from "../flame/tree";
+import { baseName, formatCount, formatDuration, formatShare, plural } from "../format";
+import { useGet } from "../load";
+import { Choice, Empty, Ready, Section, Swatch } from "../parts";
+import { type Place, setQuery } from "../router";
+import { useTheme } from "../theme";
+import type { Delay, Flame } from "../types";
+
+type State = "all" | "on-cpu" | "off-cpu";
+
+export function Profile({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+  const asked = place.query.get("state");
+  const state: State = asked === "on-cpu" || asked === "off-cpu" ? asked : "all";
+  const against = place.query.get("against") === "normal";
+  const path = `/api/v1/bundles/${digest}/delays/${delay.number}/profile?state=${state}${against ? "&against=normal" : ""}`;
+  const loaded = useGet<Flame>(path);
+  return (
+    <Section
+      title="Flame graph" id="flame"
+      aside={
+        <>
+          <Choice<State> label="Time shown" value={state} options={[["all", "all time"], ["on-cpu", "on CPU"], ["off-cpu", "off CPU"]]} onChoose={(value) => setQuery({ state: value === "all" ? undefined : value, zoom: undefined })} />
+          <Choice<"no" | "normal"> label="Colours" value={against ? "normal" : "no"} options={[["no", "by module"], ["normal", "against normal runs"]]} onChoose={(value) => setQuery({ against: value === "normal" ? "normal" : undefined, width: undefined, zoom: undefined })} />
+        </>
+      }
+    >
+      <Ready of={loaded} height={420}>
+        {(flame) => flame.nodes.length <= 1 ? (
+          <Empty title="There are no stacks for this part of the time.">
+            <p>{state === "all" ? "The quality of the recording below says why." : "Choose \"all time\" to see the rest."}</p>
+          </Empty>
+        ) : <Graph flame={flame} against={against} place={place} />}
+      </Ready>
+    </Section>
+  );
+}
+
+function useTree(flame: Flame, inverted: boolean): FlameTree {
+  const tree = useMemo(() => readTree(flame), [flame]);
+  return useMemo(() => (inverted ? invertTree(tree) : tree), [tree, inverted]);
+}
+
+function Graph({ flame, against, place }: { flame: Flame; against: boolean; place: Place }) {
+  const inverted = place.query.get("view") === "inverted";
+  const width: Width = against && flame.baseline_total !== null && place.query.get("width") === "normal" ? "baseline" : "value";
+  const tree = useTree(flame, inverted);
+  const query = place.query.get("search") ?? "";
+  const [text, setText] = useState(query);
+  const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null);
+  const box = useRef<HTMLInputElement>(null);
+  const found = useMemo(() => searchTree(tree, text), [tree, text]);
+  const matches = found !== null && typeof found !== "string" ? found : null;
+  const zoom_text = place.query.get("zoom") ?? "0";
+  const zoomed = /^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < tree.parent.length ? Number(zoom_text) : 0;
+  useEffect(() => setText(query), [query]);
+  useEffect(() => {
+    setReveal(null);
+    if (text === query) return undefined;
+    const timer = setTimeout(() => setQuery({ search: text }, "replace"), 300);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => {
+    // "/" goes to the search box, as in many programs.
+    const listener = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    document.addEventListener("keydown", listener);
+    return () => document.removeEventListener("keydown", listener);
+  }, []);
+  const step = (direction: number) => {
+    if (!matches || matches.nodes.length === 0) return;
+    const index = reveal ? (reveal.index + direction + matches.nodes.length) % matches.nodes.length : 0;
+    setReveal({ node: matches.nodes[index], index });
+  };
+  const zoom = (node: number) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace");
+  return (
+    <>
+      <div class="flame-controls">
+        <label class="field grow">
+          <span>Search</span>
+          <input
+            ref={box} type="search" name="flame-search" value={text} placeholder="function or module, or /expression/"
+            onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter") return;
+              event.preventDefault();
+              step(event.shiftKey ? -1 : 1);
+            }}
+          />
+        </label>
+        <span class="found" data-testid="flame-found" role="status">
+          {typeof found === "string" ? <span class="problem">{found}</span> : matches ? `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "place")}${reveal ? `, at ${reveal.index + 1}` : ""}` : ""}
+        </span>
+        <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(-1)} aria-label="Previous match">↑</button>
+        <button type="button" disabled={!matches || matches.nodes.length === 0} onClick={() => step(1)} aria-label="Next match">↓</button>
+        <Choice<"calls" | "inverted"> label="Direction" value={inverted ? "inverted" : "calls"} options={[["calls", "callers first"], ["inverted", "inverted"]]} onChoose={(value) => setQuery({ view: value === "inverted" ? value : undefined, zoom: undefined })} />
+        {against && flame.baseline_total !== null && (
+          <Choice<Width> label="Width" value={width} options={[["value", "width: this delay"], ["baseline", "width: normal"]]} onChoose={(value) => setQuery({ width: value === "baseline" ? "normal" : undefined })} />
+        )}
+        <button type="button" disabled={zoomed === 0} onClick={() => zoom(0)}>Whole graph</button>
+      </div>
+      {against && flame.baseline_total === null && <p class="muted">There is no normal run of this event with a recording to compare with. Its runs under the threshold that lie in any bundle's recording would count.</p>}
+      <FlameGraph
+        tree={tree} width={width} difference={against && flame.baseline_total !== null} matches={matches} zoomed={zoomed} onZoom={zoom} reveal={reveal}
+        label={`Flame graph, ${formatCount(tree.parent.length)} nodes${inverted ? ", inverted" : ""}`}
+      />
+      <div class="below-bars">
+        <Legend difference={against && flame.baseline_total !== null} runs={flame.baseline_runs} />
+        {flame.dropped > 0 && <span class="muted">{plural(flame.dropped, "node")} too small to show; their time is in their callers.</span>}
+        <details class="keys">
+          <summary>Keys</summary>
+          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: one caller out. Escape: whole graph. / : search; Enter there: next match.</p>
+        </details>
+      </div>
+      <TopStacks tree={useTree(flame, false)} />
+    </>
+  );
+}
+
+function Legend({ difference, runs }: { difference: boolean; runs?: number }) {
+  const theme = useTheme();
+  const colours = legendOf(theme.dark);
+  if (difference) {
+    return (
+      <span class="key" data-testid="difference-legend">
+        {[...colours.less].reverse().map((colour) => <Swatch key={colour} colour={colour} />)} less <Swatch colour={colours.same} /> within {formatShare(difference_steps[0])}{" "}
+        {colours.more.map((colour) => <Swatch key={colour} colour={colour} />)} more than in {runs === undefined ? "normal runs" : plural(runs, "normal run")}
+      </span>
+    );
+  }
+  return (
+    <span class="key">
+      <Swatch colour={colours.user} /> user code, a tint a module <Swatch colour={colours.kernel} /> kernel <Swatch colour={colours.run_time} /> made at run time{" "}
+      <Swatch colour={colours.state} /> waiting or unknown
+    </span>
+  );
+}
+
+function TopStacks({ tree }: { tree: FlameTree }) {
+  const stacks = useMemo(() => topStacks(tree, 15), [tree]);
+  const nameOf = (node: number) => labelOf(tree, node);
+  return (
+    <div class="sub" role="region" aria-label="Top stacks">
+      <h3>Top stacks</h3>
+      <table class="list compact stacks" data-testid="top-stacks">
+        <thead><tr><th scope="col" class="number">Time</th><th scope="col" class="number">Share</th><th scope="col">Stack, innermost first</th></tr></thead>
+        <tbody>
+          {stacks.map((stack) => (
+            <tr key={stack.node}>
+              <td class="number">{formatDuration(stack.value)}</td>
+              <td class="number">{formatShare(Math.min(1, stack.value / Math.max(1, tree.total)))}</td>
+              <td>
+                <details>
+                  <summary class="code">{stack.path.slice(0, 3).map(nameOf).join(" ← ")}</summary>
+                  <ol class="stack">
+                    {stack.path.map((node) => <li key={node}><span class="code">{nameOf(node)}</span><span class="muted">{baseName(tree.names[tree.name[node]].module)}</span></li>)}
+                  </ol>
+                </details>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,125 @@
+// One run: its stages on a line, its markers with their stacks, its bundle, and whether it is dirty.
+import { useMemo, useState } from "preact/hooks";
+import { type ApiError, send } from "../api";
+import { stageColours } from "../charts/run_order";
+import { eventAddress } from "../filters";
+import { formatDuration, formatShare, shortId } from "../format";
+import { useGet } from "../load";
+import { Failure, Figure, Ready, Section, StackList, Swatch, Time, Title } from "../parts";
+import type { Run, RunDetail, Session } from "../types";
+
+// The stages one after the other, as wide as they took.
+export function StageLine({ stages, whole_ns, runs }: { stages: Run["stages"]; whole_ns: number; runs: Run[] }) {
+  const colours = useMemo(() => stageColours(runs), [runs]);
+  const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? "#9aa0a6";
+  if (stages.length === 0) return <p class="muted">This run has no stages.</p>;
+  return (
+    <>
+      <div class="stage-line" aria-hidden="true">
+        {stages.map((stage, index) => (
+          <span
+            key={index} title={`${stage.name}: ${formatDuration(stage.duration_ns)}`}
+            style={{ flexGrow: Math.max(stage.duration_ns, whole_ns / 2000), backgroundColor: colourOf(stage.name) }}
+          />
+        ))}
+      </div>
+      <table class="list compact stage-table">
+        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">After</th><th scope="col" class="number">Took</th><th scope="col" class="number">Share</th></tr></thead>
+        <tbody>
+          {stages.map((stage, index) => (
+            <tr key={index}>
+              <th scope="row"><Swatch colour={colourOf(stage.name)} /> {stage.name}</th>
+              <td class="number">{formatDuration(stage.at_ns)}</td>
+              <td class="number">{formatDuration(stage.duration_ns)}</td>
+              <td class="number">{whole_ns > 0 ? formatShare(Math.min(1, stage.duration_ns / whole_ns)) : ""}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onChanged: () => void }) {
+  const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const may = session.role !== "reader";
+  const change = async (dirty: boolean) => {
+    setProblem(null);
+    try {
+      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty, reason: dirty ? reason : "put back by hand" });
+      setReason("");
+      onChanged();
+    } catch (error) {
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <Section title="In or out">
+      {problem && <Failure error={problem} />}
+      {run.dirty ? (
+        <p data-testid="dirty-state">
+          <strong>This run is dirty</strong> and hidden from figures and lists: {run.dirty.reason || run.dirty.rule} (rule: {run.dirty.rule}
+          {run.dirty.by ? `, by ${run.dirty.by}` : ""}, <Time ns={run.dirty.at_ns} />).{" "}
+          {may && <button type="button" onClick={() => void change(false)}>Put it back</button>}
+        </p>
+      ) : (
+        <div data-testid="dirty-state">
+          <p>This run counts. {may ? "Take it out if it says nothing of the event, for example because the machine was disturbed." : ""}</p>
+          {may && (
+            <form class="row-form" onSubmit={(event) => { event.preventDefault(); void change(true); }}>
+              <label class="field grow"><span>Reason</span><input name="reason" required maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} /></label>
+              <button type="submit">Take it out</button>
+            </form>
+          )}
+        </div>
+      )}
+    </Section>
+  );
+}
+
+export function RunPage({ id, session }: { id: string; session: Session }) {
+  const loaded = useGet<RunDetail>(`/api/v1/runs/${id}`);
+  return (
+    <main id="main">
+      <Ready of={loaded} height={400}>
+        {(run) => (
+          <>
+            <p class="crumbs"><a href={eventAddress(run.event)}>{run.event}</a></p>
+            <Title text={`Run of ${run.event}`} />
+            <dl class="figures">
+              <Figure label="Duration" value={formatDuration(run.duration_ns)} tone={run.delay ? "bad" : undefined} note={run.delay ? `delay, over ${formatDuration(run.threshold_ns)}` : run.threshold_ns > 0 ? `threshold ${formatDuration(run.threshold_ns)}` : undefined} />
+              <Figure label="Start" value={run.start} />
+              <Figure label="Host" value={run.host} note={run.user === "" ? undefined : `user ${run.user}`} />
+              <Figure label="Process" value={run.process} note={`${run.thread} · pid ${run.pid}, tid ${run.tid}`} />
+              <Figure label="Build" value={shortId(run.build)} note={run.executable} />
+            </dl>
+            <p>
+              Began <Time ns={run.begin_ns} precise />.{" "}
+              {run.weight > 1 && <>It stands for {run.weight} runs; the others were sampled away. </>}
+              {run.bundle ? (
+                <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>Open the recording of this delay</a>
+              ) : (
+                <span class="muted">No recording was made of this run.</span>
+              )}
+            </p>
+            <Section title="Stages"><StageLine stages={run.stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
+            <Section title="Markers and their stacks">
+              {run.markers.length === 0 ? <p class="muted">No marker was kept.</p> : (
+                <div class="markers">
+                  {run.markers.map((marker, index) => (
+                    <details key={index} open={marker.stack.length > 0 && index < 4}>
+                      <summary><strong>{marker.name}</strong> <span class="muted">after {formatDuration(marker.at_ns)}, thread {marker.tid}</span></summary>
+                      <StackList frames={marker.stack} />
+                    </details>
+                  ))}
+                </div>
+              )}
+            </Section>
+            <DirtyBox run={run} session={session} onChanged={loaded.reload} />
+          </>
+        )}
+      </Ready>
+    </main>
+  );
+}

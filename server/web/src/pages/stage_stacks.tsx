@@ -1,0 +1,52 @@
+// The stacks recorded at the begin of a stage, and how long the stage took with each.
+import { useEffect, useRef } from "preact/hooks";
+import { type Filters, apiQuery } from "../filters";
+import { formatCount, formatDuration, frameName } from "../format";
+import { useGet } from "../load";
+import { Ready, StackList } from "../parts";
+import { setQuery } from "../router";
+import type { StageStacks } from "../types";
+
+export function StageStackList({ event, filters, stage }: { event: string; filters: Filters; stage: string }) {
+  const loaded = useGet<StageStacks>(`/api/v1/events/${encodeURIComponent(event)}/stages${apiQuery(filters, { stage })}`);
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.scrollIntoView?.({ block: "nearest" }), [stage]);
+  return (
+    <div class="sub" role="region" aria-label={`Stacks of the stage ${stage}`} ref={place} data-testid="stage-stacks">
+      <div class="sub-head">
+        <h3>Stacks of the stage <span class="code">{stage}</span></h3>
+        <button type="button" class="quiet" onClick={() => setQuery({ stage: undefined })}>Close</button>
+      </div>
+      <Ready of={loaded}>
+        {(data) =>
+          data.stacks.length === 0 ? (
+            <p class="muted">No stack was recorded at this stage. Give the event <code>stacks="markers"</code> in the settings to have one at each marker.</p>
+          ) : (
+            <table class="list compact stacks">
+              <thead><tr><th scope="col" class="number">Hits</th><th scope="col" class="number">Median</th><th scope="col" class="number">Longest</th><th scope="col">Stack, innermost first</th></tr></thead>
+              <tbody>
+                {data.stacks.map((stack, index) => (
+                  <tr key={index}>
+                    <td class="number">{formatCount(stack.hits)}</td>
+                    <td class="number">{formatDuration(stack.median_ns)}</td>
+                    <td class="number">{formatDuration(stack.longest_ns)}</td>
+                    <td>
+                      {stack.frames.length === 0 ? (
+                        <span class="muted">no stack</span>
+                      ) : (
+                        <details open={index === 0}>
+                          <summary class="code">{stack.frames.slice(0, 3).map(frameName).join(" ← ")}</summary>
+                          <StackList frames={stack.frames} />
+                        </details>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Ready>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+// Small pieces that all pages share.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ApiError } from "./api";
+import { baseName, formatAge, formatTime, frameName } from "./format";
+import type { Loaded } from "./load";
+import type { Frame } from "./types";
+
+// The heading takes the focus when the page is opened, so that a screen reader says where one is.
+export function Title({ children, text }: { children?: ComponentChildren; text: string }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${text} · lagtrap`;
+    heading.current?.focus({ preventScroll: true });
+  }, [text]);
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children ?? text}
+    </h1>
+  );
+}
+
+export function Failure({ error, again }: { error: ApiError; again?: () => void }) {
+  return (
+    <div class="notice failure" role="alert">
+      <p>
+        <strong>That did not work: {error.message}.</strong>
+      </p>
+      {error.hint !== "" && <p>{error.hint}</p>}
+      {again && <button type="button" onClick={again}>Try again</button>}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="notice">
+      <p>
+        <strong>{title}</strong>
+      </p>
+      {children}
+    </div>
+  );
+}
+
+// What to show while something loads and when it failed; `children` once it is there.
+export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (data: T) => ComponentChildren; height?: number }) {
+  if (of.error) return <Failure error={of.error} again={of.reload} />;
+  if (of.data === null) {
+    return (
+      <div class="loading" role="status" style={height ? { minHeight: `${height}px` } : undefined}>
+        Loading…
+      </div>
+    );
+  }
+  return <div class={of.loading ? "stale" : undefined} aria-busy={of.loading}>{children(of.data)}</div>;
+}
+
+export function Section({ title, aside, children, id }: { title: string; aside?: ComponentChildren; children: ComponentChildren; id?: string }) {
+  return (
+    <section class="panel" aria-label={title} id={id}>
+      <header class="panel-head">
+        <h2>{title}</h2>
+        {aside && <div class="panel-aside">{aside}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Time({ ns, age = false, precise = false }: { ns: string; age?: boolean; precise?: boolean }) {
+  const full = formatTime(ns, precise);
+  return <time title={full}>{age ? formatAge(ns, Date.now()) : full}</time>;
+}
+
+export function Figure({ label, value, note, tone }: { label: string; value: string; note?: string; tone?: "bad" }) {
+  return (
+    <div class={`figure ${tone ?? ""}`}>
+      <dt>{label}</dt>
+      <dd>
+        {value}
+        {note && <small>{note}</small>}
+      </dd>
+    </div>
+  );
+}
+
+export function Swatch({ colour }: { colour: string }) {
+  return <span class="swatch" aria-hidden="true" style={{ backgroundColor: colour }} />;
+}
+
+// One of a few; the choice is a group of buttons of which one is pressed.
+export function Choice<T extends string>({ label, value, options, onChoose }: {
+  label: string;
+  value: T;
+  options: [T, string][];
+  onChoose: (value: T) => void;
+}) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map(([option, text]) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChoose(option)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: number }) {
+  const [all, setAll] = useState(false);
+  if (frames.length === 0) return <p class="muted">No stack was recorded here. The settings' <code>stacks</code> decide that.</p>;
+  const shown = all ? frames : frames.slice(0, most);
+  return (
+    <div>
+      <ol class="stack">
+        {shown.map((frame, index) => (
+          <li key={index}>
+            <span class="code">{frameName(frame)}</span>
+            <span class="muted" title={frame.file === "" ? frame.module : `${frame.file}:${frame.line} in ${frame.module}`}>
+              {frame.file === "" ? (frame.function === "" ? "" : baseName(frame.module)) : `${baseName(frame.file)}:${frame.line}`}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {frames.length > most && (
+        <button type="button" class="quiet" onClick={() => setAll(!all)}>
+          {all ? "Show fewer" : `Show ${frames.length - most} more callers`}
+        </button>
+      )}
+    </div>
+  );
+}
+
+// A button that asks once more in its own place.
+export function Confirm({ text, question, onConfirm }: { text: string; question: string; onConfirm: () => void }) {
+  const [asking, setAsking] = useState(false);
+  if (!asking) return <button type="button" onClick={() => setAsking(true)}>{text}</button>;
+  return (
+    <span class="confirm" role="group" aria-label={question}>
+      <button type="button" class="danger" autoFocus onClick={() => { setAsking(false); onConfirm(); }}>{question}</button>
+      <button type="button" onClick={() => setAsking(false)}>Keep</button>
+    </span>
+  );
+}

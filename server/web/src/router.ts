@@ -1,0 +1,63 @@
+// The address bar: what it says now, and going elsewhere without loading the page anew.
+import { useEffect, useState } from "preact/hooks";
+
+export interface Place {
+  path: string;
+  query: URLSearchParams;
+  // Changes whenever the address does.
+  key: string;
+}
+
+const listeners = new Set<() => void>();
+
+function here(): Place {
+  const { pathname, search } = window.location;
+  return { path: pathname, query: new URLSearchParams(search), key: pathname + search };
+}
+
+function tell(): void {
+  for (const listener of [...listeners]) listener();
+}
+
+// `replace` for what is no step of its own, such as the letters of a search.
+export function navigate(address: string, how: "push" | "replace" = "push"): void {
+  if (how === "push") window.history.pushState(null, "", address);
+  else window.history.replaceState(null, "", address);
+  tell();
+}
+
+// Changes parts of the query and keeps the rest; an empty value takes its part out.
+export function setQuery(changes: Record<string, string | undefined>, how: "push" | "replace" = "push"): void {
+  const query = new URLSearchParams(window.location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === "") query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  navigate(window.location.pathname + (text === "" ? "" : `?${text}`), how);
+}
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(here);
+  useEffect(() => {
+    const listener = () => setPlace(here());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return place;
+}
+
+// Makes ordinary links change the page without a load; called once.
+export function followLinks(): void {
+  window.addEventListener("popstate", tell);
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+      return;
+    const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
+    if (!link || link.target !== "" || link.hasAttribute("download") || link.origin !== window.location.origin) return;
+    if (link.pathname.startsWith("/api/") || (link.hash !== "" && link.pathname === window.location.pathname)) return;
+    event.preventDefault();
+    navigate(link.pathname + link.search);
+    window.scrollTo(0, 0);
+  });
+}

@@ -1,0 +1,43 @@
+// Which page an address means.
+
+export type Route =
+  | { page: "events" }
+  | { page: "event"; event: string }
+  | { page: "run"; id: string }
+  | { page: "bundles" }
+  | { page: "delay"; digest: string; number: number | null }
+  | { page: "accounts" }
+  | { page: "missing" };
+
+function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
+export function parseRoute(path: string): Route {
+  const parts = path.split("/").slice(1);
+  if (parts.length > 1 && parts.at(-1) === "") parts.pop();
+  const [first, second, third] = parts;
+  if (parts.length === 1) {
+    if (first === "") return { page: "events" };
+    if (first === "bundles") return { page: "bundles" };
+    if (first === "accounts") return { page: "accounts" };
+  }
+  if (parts.length === 2 && second !== "") {
+    if (first === "event") {
+      const event = decoded(second);
+      if (event !== null) return { page: "event", event };
+    }
+    if (first === "run" && /^\d{1,20}$/.test(second)) return { page: "run", id: second };
+  }
+  if (first === "bundle" && /^[0-9a-f]{64}$/.test(second ?? "")) {
+    if (parts.length === 2) return { page: "delay", digest: second, number: null };
+    if (parts.length === 3 && /^[1-9]\d{0,5}$/.test(third)) {
+      return { page: "delay", digest: second, number: Number(third) };
+    }
+  }
+  return { page: "missing" };
+}

@@ -1,0 +1,53 @@
+// Light or dark: as the system has it, unless the reader chose.
+import { useEffect, useState } from "preact/hooks";
+import { type Theme, currentTheme } from "./colours";
+
+export type ThemeChoice = "system" | "light" | "dark";
+const choices: ThemeChoice[] = ["system", "light", "dark"];
+const listeners = new Set<() => void>();
+
+function stored(): ThemeChoice {
+  try {
+    const value = window.localStorage.getItem("lagtrap-theme");
+    return choices.includes(value as ThemeChoice) ? (value as ThemeChoice) : "system";
+  } catch {
+    return "system"; // a browser that keeps nothing
+  }
+}
+
+function apply(choice: ThemeChoice): void {
+  const dark = choice === "dark" || (choice === "system" && window.matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  for (const listener of [...listeners]) listener();
+}
+
+export function startTheme(): void {
+  apply(stored());
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(stored()));
+}
+
+export function useThemeChoice(): [ThemeChoice, () => void] {
+  const [choice, setChoice] = useState(stored);
+  const next = () => {
+    const chosen = choices[(choices.indexOf(choice) + 1) % choices.length];
+    try {
+      window.localStorage.setItem("lagtrap-theme", chosen);
+    } catch {
+      // Then it lasts as long as the page.
+    }
+    setChoice(chosen);
+    apply(chosen);
+  };
+  return [choice, next];
+}
+
+// The colours in force; the component is drawn anew when they change.
+export function useTheme(): Theme {
+  const [theme, setTheme] = useState(currentTheme);
+  useEffect(() => {
+    const listener = () => setTheme(currentTheme());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return theme;
+}
