@@ -1,0 +1,38 @@
+// Builds at which the durations of an event changed for good. Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lagtrap::server::reports {
+
+// Clean runs of one event and start.
+struct BuildMedian {
+    std::string build;
+    std::uint64_t median_ns = 0;
+    std::uint64_t runs = 0;
+};
+
+struct ChangePoint {
+    std::size_t place = 0;                      // index of the first build after the change
+    std::string build;                          // that build
+    std::uint64_t before_ns = 0, after_ns = 0;  // medians of the builds between this change and its neighbours
+    double change = 0;                          // after / before - 1
+    double p_value = 1;
+};
+
+struct ChangeOptions {
+    std::size_t window = 50;  // builds looked at together
+    double highest_p = 0.001;
+    double least_change = 0.05;
+};
+
+// `builds` oldest first. Splits the series of log(median) by the statistic of E-divisive means (Matteson and James, 2014)
+// within windows, and keeps, weakest first, the splits that Welch's t-test confirms and that are large enough, as Hunter
+// does (Fleming and others, ICPE 2023). At least three builds must lie on each side of a change.
+[[nodiscard]] std::vector<ChangePoint> find_change_points(std::span<const BuildMedian> builds,
+                                                          const ChangeOptions& options = {});
+
+}  // namespace lagtrap::server::reports
