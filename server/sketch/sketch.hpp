@@ -33,6 +33,8 @@ class Sketch {
     // Takes out what was added; never below zero.
     void remove_bin(std::uint16_t bin, std::uint64_t count);
     void merge(const Sketch& other);
+    // Takes out what was merged; no bin goes below zero.
+    void subtract(const Sketch& other);
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
     [[nodiscard]] bool empty() const { return count_ == 0; }

@@ -1,0 +1,64 @@
+// A batch of runs on its way into the database.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "server/store/database.hpp"
+#include "server/store/labels.hpp"
+#include "server/store/rollup.hpp"
+#include "server/store/run_store.hpp"
+
+namespace lagtrap::server {
+
+// Any thread.
+class BatchWriter {
+  public:
+    BatchWriter(Database& database, Labels& labels) : database_(database), labels_(labels) {}
+
+    [[nodiscard]] Result<AddOutcome> add(const Receipt& receipt, const trace::RunBatch& batch);
+
+  private:
+    using SeenKey = std::tuple<std::uint32_t, LabelKind, std::uint32_t>;  // event, what, label
+    struct Span {
+        std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+    };
+    // All that is to be written, made before the transaction begins.
+    struct Prepared {
+        std::uint32_t host = 0;
+        std::vector<RunRecord> runs;
+        std::vector<DirtyMark> marks;
+        std::map<SeenKey, Span> seen;
+        RollupChange rollups;
+    };
+    class LabelsOfBatch;
+
+    [[nodiscard]] Result<Prepared> prepare(const Receipt& receipt, const trace::RunBatch& batch);
+    [[nodiscard]] Result<std::vector<std::uint64_t>> keep_stacks(const trace::RunBatch& batch, std::uint64_t day);
+    [[nodiscard]] Result<std::uint64_t> take_numbers(std::uint64_t count);
+    [[nodiscard]] static RunRecord make_record(const trace::RecordedRun& run, const LabelsOfBatch& labels,
+                                               const std::vector<std::uint64_t>& stacks, std::uint64_t number);
+    void note_seen(const RunRecord& run, std::map<SeenKey, Span>& seen) const;
+    void drop_known(std::map<SeenKey, Span>& seen);
+    [[nodiscard]] Status write_seen(Connection& connection, const std::map<SeenKey, Span>& seen);
+    void remember_seen(const std::map<SeenKey, Span>& seen);
+
+    Database& database_;
+    Labels& labels_;
+    std::mutex mutex_;  // guards the rest
+    std::uint64_t next_number_ = 0, numbers_end_ = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> stack_days_;  // stack: the day that its row says
+    std::map<SeenKey, Span> known_seen_;                           // what the rows say at least
+};
+
+// How far `seen.last_ns` may be behind: rows that every batch would change are changed once a minute.
+inline constexpr std::uint64_t seen_slack_ns = 60ULL * 1'000'000'000ULL;
+
+[[nodiscard]] Status insert_mark(Connection& connection, const DirtyMark& mark);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,38 @@
+// Counts and distributions of runs: from roll-ups as far as they go, from the runs for what is left.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "server/sketch/sketch.hpp"
+#include "server/store/filter_sql.hpp"
+
+namespace lagtrap::server {
+
+// Some runs of one build, all hidden or all shown. From a roll-up they have sketches; read from the runs they all
+// lie in one bin.
+struct Piece {
+    std::uint64_t hour = 0;  // since 1970, that it begins in; of a day its first
+    std::uint32_t event = 0;
+    std::uint32_t build = 0;
+    bool dirty = false;
+    std::uint64_t records = 0, runs = 0, delays = 0;
+    std::uint64_t longest_ns = 0;
+    std::uint64_t last_ns = 0;  // begin of the last
+    bool rolled_up = false;
+    std::string_view sketch, delay_sketch;  // serialised
+    std::uint16_t bin = 0;
+};
+
+enum class Detail { Counts, Sketches };  // Counts: the sketches are not read
+enum class Grain { Day, Hour };          // Hour: no piece is longer than an hour
+
+using TakePiece = std::function<Status(const Piece&)>;
+
+// All runs that the filter selects, hidden ones too, in pieces of any order.
+[[nodiscard]] Status each_piece(Connection& connection, const Dialect& dialect, const NumberedFilter& filter,
+                                Detail detail, Grain grain, const TakePiece& take);
+// Adds the durations of a piece.
+[[nodiscard]] Status add_piece(const Piece& piece, Sketch& durations, Sketch* delay_durations);
+
+}  // namespace lagtrap::server

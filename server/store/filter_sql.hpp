@@ -1,0 +1,51 @@
+// A filter as a piece of SQL.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "server/store/filter.hpp"
+#include "server/store/labels.hpp"
+
+namespace lagtrap::server {
+
+// A filter whose names are numbers of labels.
+struct NumberedFilter {
+    std::optional<std::uint32_t> event, host, user, build, process;
+    std::optional<std::uint8_t> start;
+    std::uint64_t from_ns = 0;
+    std::uint64_t to_ns = INT64_MAX;
+    bool with_dirty = false;
+    bool from_given = false, to_given = false;
+
+    // Whether roll-ups can answer.
+    [[nodiscard]] bool fits_rollups() const { return !host && !user && !process; }
+};
+
+// Nothing if the filter names what the store has never seen: then nothing fits.
+[[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
+                                                                  const Filter& filter);
+
+// Conditions joined by AND, with their parameters.
+class Where {
+  public:
+    // `condition` has a '?' for the value.
+    void add(std::string_view condition, Value value);
+    void add(std::string_view condition);
+    // "$N" of a new parameter.
+    [[nodiscard]] std::string parameter(Value value);
+    [[nodiscard]] const std::string& sql() const { return sql_; }  // " WHERE ..." or nothing
+    [[nodiscard]] const Values& values() const { return values_; }
+
+  private:
+    std::string sql_;
+    Values values_;
+};
+
+// For rows of `run r`; the bounds of ids let PostgreSQL skip the partitions of other days.
+void add_run_conditions(Where& where, const NumberedFilter& filter);
+// For rows of `delay x`.
+void add_delay_conditions(Where& where, const NumberedFilter& filter);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,93 @@
+#include "server/store/labels.hpp"
+
+#include "core/text.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t text_limit_bytes = 1024;
+constexpr std::size_t remembered_limit = 200'000;
+
+Result<std::optional<std::uint32_t>> select_number(Connection& connection, const LabelName& name) {
+    TRY_ASSIGN(const auto found,
+               connection.number("SELECT id FROM label WHERE kind = $1 AND text = $2", {name.first, name.second}));
+    if (!found) return std::optional<std::uint32_t>();
+    return std::optional(static_cast<std::uint32_t>(*found));
+}
+
+}  // namespace
+
+std::string stored_text(std::string_view raw) {
+    std::string text = printable(raw.substr(0, text_limit_bytes));
+    if (text.size() <= text_limit_bytes) return text;
+    std::size_t end = text_limit_bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    return text.substr(0, end);
+}
+
+void Labels::remember(const LabelName& name, std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    if (numbers_.size() >= remembered_limit) numbers_.clear();
+    if (texts_.size() >= remembered_limit) texts_.clear();
+    numbers_.emplace(name, number);
+    texts_.emplace(number, name.second);
+}
+
+std::optional<std::uint32_t> Labels::recall(const LabelName& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted) {
+    std::vector<std::pair<const LabelName, std::uint32_t>*> missing;
+    for (auto& entry : wanted) {
+        if (const auto known = recall(entry.first)) {
+            entry.second = *known;
+        } else {
+            missing.push_back(&entry);
+        }
+    }
+    if (missing.empty()) return success();
+    // In the order of the map: two servers that add the same names do not wait for each other crosswise.
+    const Status written = database_.write([&](Connection& connection) -> Status {
+        for (auto* entry : missing) {
+            TRY_ASSIGN(auto number, select_number(connection, entry->first));
+            if (!number) {
+                TRY(connection.execute(
+                    "INSERT INTO label(kind, text) VALUES($1, $2) ON CONFLICT(kind, text) DO NOTHING",
+                    {entry->first.first, entry->first.second}));
+                TRY_ASSIGN(number, select_number(connection, entry->first));
+            }
+            if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
+            entry->second = *number;
+        }
+        return success();
+    });
+    if (!written) return written.error();
+    for (const auto* entry : missing) remember(entry->first, entry->second);
+    return success();
+}
+
+Result<std::optional<std::uint32_t>> Labels::find(Connection& connection, LabelKind kind, std::string_view text) {
+    const LabelName name(kind, stored_text(text));
+    if (const auto known = recall(name)) return known;
+    TRY_ASSIGN(const auto number, select_number(connection, name));
+    if (number) remember(name, *number);
+    return number;
+}
+
+Result<std::string> Labels::text_of(Connection& connection, std::uint32_t number) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = texts_.find(number); found != texts_.end()) return found->second;
+    }
+    TRY_ASSIGN(const auto rows, connection.query("SELECT kind, text FROM label WHERE id = $1", {number}));
+    TRY_ASSIGN(const bool found, rows->next());
+    if (!found) return std::string();
+    const LabelName name(static_cast<LabelKind>(rows->integer(0)), rows->text(1));
+    remember(name, number);
+    return name.second;
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,51 @@
+// PostgreSQL: a pool of connections that are made anew when they break.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "server/store/database.hpp"
+#include "server/store/postgres_connection.hpp"
+
+namespace lagtrap::server {
+
+class PostgresDatabase : public Database {
+  public:
+    // Brings the schema up to date; several servers may do so at once.
+    [[nodiscard]] static Result<std::unique_ptr<PostgresDatabase>> open(const std::string& address);
+
+    [[nodiscard]] Status read(const Task& task) override;
+    [[nodiscard]] Status write(const Task& task) override;
+    [[nodiscard]] const Dialect& dialect() const override;
+    [[nodiscard]] Status insert_runs(Connection& connection, const std::vector<RunRecord>& runs) override;
+    [[nodiscard]] Status make_days(std::uint64_t first, std::uint64_t last) override;
+    [[nodiscard]] Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) override;
+    [[nodiscard]] Result<std::uint64_t> run_bytes() override;
+    [[nodiscard]] Status backup(const std::filesystem::path& file) override;
+    [[nodiscard]] Result<std::vector<std::string>> check_structure() override;
+
+  private:
+    enum class Commit { Yes, No };
+    using Handle = std::unique_ptr<PostgresConnection>;
+
+    explicit PostgresDatabase(std::string address) : address_(std::move(address)) {}
+    // Waits for one of the pool; makes it anew if it broke, for some seconds.
+    [[nodiscard]] Result<Handle> take();
+    void give_back(Handle connection);
+    [[nodiscard]] Result<Handle> connect() const;
+    [[nodiscard]] Status transaction(const Task& task, const char* begin, Commit commit);
+    [[nodiscard]] Status make_day(std::uint64_t day);
+    [[nodiscard]] Result<std::vector<std::uint64_t>> days();
+
+    std::string address_;
+    std::mutex mutex_;  // guards the rest
+    std::condition_variable returned_;
+    std::vector<Handle> idle_;
+    unsigned in_use_ = 0;
+    std::set<std::uint64_t> made_days_;
+};
+
+}  // namespace lagtrap::server

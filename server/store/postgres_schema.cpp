@@ -1,0 +1,69 @@
+// The schema for PostgreSQL. A step that has been released is never changed; what changes is a new step.
+#include "server/store/migrations.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr const char* bundles = R"(
+CREATE TABLE bundle(number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, digest TEXT NOT NULL UNIQUE, bytes BIGINT NOT NULL, received_ns BIGINT NOT NULL,
+  sender TEXT NOT NULL, session_id TEXT NOT NULL, host TEXT NOT NULL, event TEXT NOT NULL, process TEXT NOT NULL,
+  started_ns BIGINT NOT NULL, longest_delay_ns BIGINT NOT NULL, delays BIGINT NOT NULL, bad_reason TEXT NOT NULL);
+)";
+
+constexpr const char* runs_and_accounts = R"(
+CREATE TABLE label(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind SMALLINT NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
+CREATE TABLE counter(name TEXT PRIMARY KEY, value BIGINT NOT NULL);
+CREATE TABLE stack(id BIGINT PRIMARY KEY, last_day BIGINT NOT NULL, frames BYTEA NOT NULL);
+CREATE TABLE batch(digest TEXT PRIMARY KEY, received_ns BIGINT NOT NULL, sender TEXT NOT NULL, host BIGINT NOT NULL,
+  bytes BIGINT NOT NULL, runs BIGINT NOT NULL, sampled_away BIGINT NOT NULL, lost BIGINT NOT NULL);
+CREATE INDEX batch_by_sender ON batch(sender, received_ns);
+CREATE INDEX batch_by_age ON batch(received_ns);
+CREATE TABLE run(id BIGINT NOT NULL, begin_ns BIGINT NOT NULL, duration_ns BIGINT NOT NULL, event INT NOT NULL,
+  host INT NOT NULL, account INT NOT NULL, build INT NOT NULL, process INT NOT NULL, weight INT NOT NULL,
+  bin SMALLINT NOT NULL, start SMALLINT NOT NULL, delay SMALLINT NOT NULL, dirty SMALLINT NOT NULL,
+  detail BYTEA NOT NULL, PRIMARY KEY(id)) PARTITION BY RANGE (id);
+CREATE INDEX run_by_begin ON run(event, begin_ns, id);
+CREATE INDEX run_by_duration ON run(event, duration_ns, id);
+CREATE TABLE run_mark(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run BIGINT NOT NULL, dirty SMALLINT NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL,
+  author TEXT NOT NULL, at_ns BIGINT NOT NULL);
+CREATE INDEX run_mark_by_run ON run_mark(run, id);
+CREATE TABLE rollup(event INT NOT NULL, level SMALLINT NOT NULL, bucket BIGINT NOT NULL, build INT NOT NULL,
+  start SMALLINT NOT NULL, dirty SMALLINT NOT NULL, records BIGINT NOT NULL, runs BIGINT NOT NULL, delays BIGINT NOT NULL,
+  longest_ns BIGINT NOT NULL, last_ns BIGINT NOT NULL, sketch BYTEA NOT NULL, delay_sketch BYTEA NOT NULL,
+  PRIMARY KEY(event, level, bucket, build, start, dirty));
+CREATE TABLE seen(event INT NOT NULL, kind SMALLINT NOT NULL, label INT NOT NULL, first_ns BIGINT NOT NULL,
+  last_ns BIGINT NOT NULL, PRIMARY KEY(event, kind, label));
+ALTER TABLE bundle ADD COLUMN parsed SMALLINT NOT NULL DEFAULT 0;
+CREATE INDEX bundle_by_sender ON bundle(sender, received_ns);
+CREATE TABLE delay(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, bundle BIGINT NOT NULL, number INT NOT NULL, delayed SMALLINT NOT NULL, event INT NOT NULL,
+  begin_ns BIGINT NOT NULL, duration_ns BIGINT NOT NULL, threshold_ns BIGINT NOT NULL, host INT NOT NULL,
+  process INT NOT NULL, thread INT NOT NULL, account INT NOT NULL, build INT NOT NULL, start SMALLINT NOT NULL,
+  pid BIGINT NOT NULL, tid BIGINT NOT NULL, run BIGINT, details TEXT NOT NULL, profile BYTEA NOT NULL);
+CREATE INDEX delay_by_bundle ON delay(bundle, number);
+CREATE INDEX delay_by_event ON delay(event, delayed, begin_ns);
+CREATE INDEX delay_by_run ON delay(run) WHERE run IS NOT NULL;
+CREATE INDEX delay_unlinked ON delay(host, begin_ns) WHERE run IS NULL AND delayed = 1;
+CREATE TABLE account(name TEXT PRIMARY KEY, role SMALLINT NOT NULL, password_hash TEXT NOT NULL,
+  created_ns BIGINT NOT NULL, disabled SMALLINT NOT NULL);
+CREATE TABLE session(token_sha256 TEXT PRIMARY KEY, account TEXT NOT NULL, created_ns BIGINT NOT NULL,
+  used_ns BIGINT NOT NULL, expires_ns BIGINT NOT NULL, address TEXT NOT NULL);
+CREATE INDEX session_by_account ON session(account);
+CREATE TABLE token(id TEXT PRIMARY KEY, secret_sha256 TEXT NOT NULL, name TEXT NOT NULL, scopes INT NOT NULL,
+  host TEXT NOT NULL, host_group TEXT NOT NULL, made_by TEXT NOT NULL, created_ns BIGINT NOT NULL, expires_ns BIGINT,
+  used_ns BIGINT);
+CREATE TABLE audit(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at_ns BIGINT NOT NULL, who TEXT NOT NULL, action TEXT NOT NULL, object TEXT NOT NULL,
+  detail TEXT NOT NULL);
+CREATE TABLE job(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind TEXT NOT NULL, payload TEXT NOT NULL, state SMALLINT NOT NULL, attempts INT NOT NULL,
+  not_before_ns BIGINT NOT NULL, lease_until_ns BIGINT NOT NULL, lease TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE UNIQUE INDEX job_waits_once ON job(kind, payload) WHERE state = 0;
+CREATE INDEX job_by_turn ON job(state, not_before_ns);
+)";
+
+}  // namespace
+
+const std::vector<Migration>& postgres_migrations() {
+    static const std::vector<Migration> steps = {{1, bundles}, {2, runs_and_accounts}};
+    return steps;
+}
+
+}  // namespace lagtrap::server

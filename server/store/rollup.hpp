@@ -1,0 +1,62 @@
+// Roll-ups: for each event, build, kind of start and hour, and again for each day, how many runs there were and how their
+// durations are distributed; hidden runs apart. Changed in the transaction that changes the runs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+
+#include "server/sketch/sketch.hpp"
+#include "server/store/database.hpp"
+
+namespace lagtrap::server {
+
+enum class RollupLevel : std::uint8_t { Hour = 0, Day = 1 };
+
+struct RollupKey {
+    std::uint32_t event;
+    RollupLevel level;
+    std::uint64_t bucket;  // hours or days since 1970
+    std::uint32_t build;
+    std::uint8_t start;
+    bool dirty;
+
+    auto operator<=>(const RollupKey&) const = default;
+};
+
+// Changes gathered for one transaction.
+class RollupChange {
+  public:
+    void add(const RunRecord& run) { change(run, true); }
+    void remove(const RunRecord& run) { change(run, false); }
+    // The runs must have been changed already. Rows are locked in the order of their keys, so that two servers can not
+    // wait for each other crosswise.
+    [[nodiscard]] Status apply(Connection& connection, const Dialect& dialect) const;
+
+  private:
+    struct Part {
+        std::int64_t records = 0, runs = 0, delays = 0;
+        std::uint64_t longest_ns = 0, last_ns = 0;
+        Sketch durations, delay_durations;
+    };
+    struct Delta {
+        Part added, removed;
+    };
+    struct Row {
+        bool found = false;
+        Part part;
+    };
+
+    void change(const RunRecord& run, bool added);
+    [[nodiscard]] static Result<Row> read_row(Connection& connection, const Dialect& dialect, const RollupKey& key);
+    [[nodiscard]] static Result<Row> find_or_make_row(Connection& connection, const Dialect& dialect,
+                                                      const RollupKey& key);
+    // The longest and the last after one of them was taken out.
+    [[nodiscard]] static Status find_extremes(Connection& connection, const RollupKey& key, Part& part);
+    [[nodiscard]] static Status apply_one(Connection& connection, const Dialect& dialect, const RollupKey& key,
+                                          const Delta& delta);
+
+    std::map<RollupKey, Delta> deltas_;
+};
+
+}  // namespace lagtrap::server

@@ -1,0 +1,141 @@
+// The store over a database of either engine.
+#pragma once
+
+#include <memory>
+
+#include "server/store/batch_writer.hpp"
+#include "server/store/counting.hpp"
+#include "server/store/database.hpp"
+#include "server/store/filter_sql.hpp"
+#include "server/store/labels.hpp"
+#include "server/store/run_detail.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+class SqlStore : public Store {
+  public:
+    explicit SqlStore(std::unique_ptr<Database> database)
+        : database_(std::move(database)), labels_(*database_), batches_(*database_, labels_) {}
+
+    // runs (sql_runs.cpp, sql_run_lists.cpp, sql_dirty.cpp)
+    [[nodiscard]] Result<AddOutcome> add_batch(const Receipt& receipt, const trace::RunBatch& batch) override;
+    [[nodiscard]] Result<bool> has_batch(const std::string& digest) override;
+    [[nodiscard]] Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
+                                           std::optional<PageKey> after) override;
+    [[nodiscard]] Result<Choices> choices(const std::string& event) override;
+    [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
+    [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;
+    [[nodiscard]] Result<std::vector<TrendPoint>> trend(const Filter& filter) override;
+    [[nodiscard]] Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
+                                       std::optional<PageKey> after) override;
+    [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) override;
+    [[nodiscard]] Result<StageStacks> stage_stacks(const Filter& filter, const std::string& stage,
+                                                   std::uint32_t run_limit) override;
+    [[nodiscard]] Result<std::optional<RunDetail>> find_run(std::uint64_t id) override;
+    [[nodiscard]] Result<std::vector<StoredRun>> find_runs(const std::vector<std::uint64_t>& ids) override;
+    [[nodiscard]] Result<std::uint64_t> mark_dirty(const std::vector<DirtyMark>& marks) override;
+    [[nodiscard]] Result<std::vector<DirtyMark>> dirty_marks(std::uint64_t run) override;
+
+    // bundles (sql_bundles.cpp, sql_delays.cpp)
+    [[nodiscard]] Result<AddOutcome> add(const BundleRow& row) override;
+    [[nodiscard]] Result<bool> set_contents(const std::string& digest, const BundleFacts& facts,
+                                            const std::string& bad_reason,
+                                            const std::vector<BundleDelay>& delays) override;
+    [[nodiscard]] Result<std::optional<BundleRow>> find(const std::string& digest) override;
+    [[nodiscard]] Result<std::vector<BundleRow>> list(std::uint32_t limit, std::optional<std::int64_t> before) override;
+    [[nodiscard]] Result<BundlePage> list_filtered(const Filter& filter, std::uint32_t limit,
+                                                   std::optional<PageKey> after) override;
+    [[nodiscard]] Result<std::vector<BundleRow>> oldest(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> digests() override;
+    [[nodiscard]] Status remove(const std::string& digest) override;
+    [[nodiscard]] Result<Totals> totals() override;
+    [[nodiscard]] Result<std::vector<StoredDelay>> delays(const std::string& digest) override;
+    [[nodiscard]] Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
+                                  const std::function<bool(StoredDelay&&)>& take) override;
+    [[nodiscard]] Result<std::uint64_t> received_bytes(const std::string& sender,
+                                                       std::uint64_t since_realtime_ns) override;
+
+    // accounts (sql_accounts.cpp)
+    [[nodiscard]] Result<AddOutcome> add_account(const Account& account) override;
+    [[nodiscard]] Result<std::optional<Account>> find_account(const std::string& name) override;
+    [[nodiscard]] Result<std::vector<Account>> accounts() override;
+    [[nodiscard]] Result<bool> change_account(const Account& account, const std::string& keep_session) override;
+    [[nodiscard]] Status remove_account(const std::string& name) override;
+    [[nodiscard]] Status add_session(const Session& session) override;
+    [[nodiscard]] Result<std::optional<Session>> find_session(const std::string& token_sha256) override;
+    [[nodiscard]] Status touch_session(const std::string& token_sha256, std::uint64_t used_realtime_ns) override;
+    [[nodiscard]] Status remove_session(const std::string& token_sha256) override;
+    [[nodiscard]] Result<std::vector<Session>> sessions(const std::string& account) override;
+    [[nodiscard]] Status add_token(const Token& token) override;
+    [[nodiscard]] Result<std::optional<Token>> find_token(const std::string& id) override;
+    [[nodiscard]] Result<std::vector<Token>> tokens() override;
+    [[nodiscard]] Status touch_token(const std::string& id, std::uint64_t used_realtime_ns) override;
+    [[nodiscard]] Result<bool> remove_token(const std::string& id) override;
+    [[nodiscard]] Status add_audit(const AuditEntry& entry) override;
+    [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit,
+                                                        std::optional<std::uint64_t> before) override;
+
+    // jobs (sql_jobs.cpp)
+    [[nodiscard]] Result<AddOutcome> put_job(const std::string& kind, const std::string& payload,
+                                             std::uint64_t not_before_realtime_ns) override;
+    [[nodiscard]] Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,
+                                                      std::uint64_t now_realtime_ns,
+                                                      std::chrono::nanoseconds lease) override;
+    [[nodiscard]] Result<bool> renew_job(const Job& job, std::uint64_t now_realtime_ns,
+                                         std::chrono::nanoseconds lease) override;
+    [[nodiscard]] Result<bool> finish_job(const Job& job) override;
+    [[nodiscard]] Result<bool> fail_job(const Job& job, const std::string& reason, std::uint64_t now_realtime_ns,
+                                        std::uint64_t retry_realtime_ns) override;
+    [[nodiscard]] Result<JobCounts> job_counts() override;
+    [[nodiscard]] Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) override;
+
+    // upkeep (sql_upkeep.cpp)
+    [[nodiscard]] Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) override;
+    [[nodiscard]] Result<RemovedRuns> shrink_runs(std::uint64_t bytes) override;
+    [[nodiscard]] Result<StoreSize> size() override;
+    [[nodiscard]] Status maintain(std::uint64_t now_realtime_ns) override;
+    [[nodiscard]] Status backup(const std::filesystem::path& file) override;
+    [[nodiscard]] Result<std::vector<std::string>> check() override;
+
+  private:
+    struct RawRun {
+        RunRecord record;
+        DetailRecord detail;
+    };
+    // Runs the task with the filter's names looked up; leaves what the task fills empty if nothing can fit.
+    [[nodiscard]] Status read_filtered(const Filter& filter,
+                                       const std::function<Status(Connection&, const NumberedFilter&)>& task);
+    // Rows of a SELECT of run_columns().
+    [[nodiscard]] Status read_runs(Rows& rows, std::vector<RawRun>& found);
+    [[nodiscard]] std::string run_columns() const;
+    // With names, marks and bundles, in the order of `raw`.
+    [[nodiscard]] Result<std::vector<StoredRun>> dress_runs(Connection& connection, const std::vector<RawRun>& raw);
+    [[nodiscard]] Status add_links(Connection& connection, std::vector<StoredRun>& runs);
+    [[nodiscard]] Status add_marks(Connection& connection, std::vector<StoredRun>& runs);
+    [[nodiscard]] Result<trace::RunStack> load_stack(Connection& connection, std::uint64_t id);
+    [[nodiscard]] Result<std::vector<RawRun>> select_runs(Connection& connection,
+                                                          const std::vector<std::uint64_t>& ids);
+    [[nodiscard]] Result<bool> mark_one(Connection& connection, const DirtyMark& mark, RollupChange& rollups);
+    [[nodiscard]] Status count_bundle_events(Connection& connection, const NumberedFilter& filter,
+                                             std::map<std::uint32_t, EventRow>& events);
+    [[nodiscard]] Status count_hosts(Connection& connection, const NumberedFilter& filter,
+                                     std::map<std::uint32_t, EventRow>& events);
+    [[nodiscard]] Status count_run_events(Connection& connection, const NumberedFilter& filter,
+                                          std::map<std::uint32_t, EventRow>& events);
+    // Links delays that have no run with runs, those of `host` (all if nothing) that began from `from_ns` to `to_ns`.
+    [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
+    [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);
+    [[nodiscard]] Result<RemovedRuns> remove_before_hour(std::uint64_t hour);
+    [[nodiscard]] Result<std::optional<std::uint64_t>> oldest_hour();
+    [[nodiscard]] static Status sum_up_day(Connection& connection, std::uint64_t day);
+
+    std::unique_ptr<Database> database_;
+    Labels labels_;
+    BatchWriter batches_;
+};
+
+// "1,2,3" for an IN list.
+[[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,147 @@
+#include "server/store/sqlite_connection.hpp"
+
+#include <sqlite3.h>
+
+namespace lagtrap::server {
+namespace {
+
+constexpr int busy_timeout_ms = 5000;
+constexpr std::size_t idle_limit = 300;
+
+// synchronous=FULL: with a write-ahead log NORMAL may lose acknowledged uploads at a power failure. Checkpoints are
+// made by a thread of their own, so that no commit waits for one.
+constexpr const char* write_settings =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+    "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY;";
+constexpr const char* read_settings =
+    "PRAGMA query_only=ON; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=8589934592;";
+
+bool bind(sqlite3_stmt* statement, int index, const Value& value) {
+    const std::string_view text = value.text();
+    const auto size = static_cast<sqlite3_uint64>(text.size());
+    // SQLITE_TRANSIENT is a cast of an integer to a pointer to function.
+    static const auto copy = reinterpret_cast<sqlite3_destructor_type>(-1);
+    const char* data = text.data() == nullptr ? "" : text.data();
+    switch (value.kind()) {
+        case Value::Kind::Null: return sqlite3_bind_null(statement, index) == SQLITE_OK;
+        case Value::Kind::Integer: return sqlite3_bind_int64(statement, index, value.integer()) == SQLITE_OK;
+        case Value::Kind::Text:
+            return sqlite3_bind_text64(statement, index, data, size, copy, SQLITE_UTF8) == SQLITE_OK;
+        case Value::Kind::Bytes: return sqlite3_bind_blob64(statement, index, data, size, copy) == SQLITE_OK;
+    }
+    return false;
+}
+
+}  // namespace
+
+class SqliteRows : public Rows {
+  public:
+    SqliteRows(SqliteConnection& connection, std::string sql, sqlite3_stmt* statement)
+        : connection_(connection), sql_(std::move(sql)), statement_(statement) {}
+    ~SqliteRows() override { connection_.give_back(sql_, statement_); }
+
+    Result<bool> next() override {
+        const int code = sqlite3_step(statement_);
+        if (code == SQLITE_ROW) return true;
+        if (code == SQLITE_DONE) return false;
+        return connection_.error("reading");
+    }
+    std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+    std::string_view bytes(int column) const override {
+        const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+        if (data == nullptr) return {};
+        return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+    }
+    bool is_null(int column) const override { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+  private:
+    SqliteConnection& connection_;
+    std::string sql_;
+    sqlite3_stmt* statement_;
+};
+
+Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::filesystem::path& path, Mode mode) {
+    sqlite3* opened = nullptr;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
+    const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
+    std::unique_ptr<SqliteConnection> connection(new SqliteConnection(opened));
+    if (code != SQLITE_OK) return connection->error(path.string());
+    sqlite3_busy_timeout(opened, busy_timeout_ms);
+    if (const auto status = connection->script(mode == Mode::Write ? write_settings : read_settings); !status)
+        return status.error().within(path.string());
+    return connection;
+}
+
+SqliteConnection::~SqliteConnection() {
+    forget_statements();
+    sqlite3_close(database_);
+}
+
+void SqliteConnection::forget_statements() {
+    for (auto& [sql, statements] : idle_)
+        for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
+    idle_.clear();
+}
+
+Error SqliteConnection::error(std::string_view doing) const {
+    Error error = make_error(ErrorKind::System, "database: " + std::string(doing) + ": " + sqlite3_errmsg(database_));
+    const int code = sqlite3_errcode(database_) & 0xff;
+    if (code == SQLITE_FULL) error.system_errno = ENOSPC;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) error.kind = ErrorKind::Busy;
+    return error;
+}
+
+Result<sqlite3_stmt*> SqliteConnection::take(const std::string& sql, std::span<const Value> values) {
+    sqlite3_stmt* statement = nullptr;
+    if (const auto found = idle_.find(sql); found != idle_.end() && !found->second.empty()) {
+        statement = found->second.back();
+        found->second.pop_back();
+    } else if (sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr) !=
+               SQLITE_OK) {
+        return error("preparing");
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        // $N is a name to SQLite, numbered by its first appearance.
+        const int index = sqlite3_bind_parameter_index(statement, ("$" + std::to_string(i + 1)).c_str());
+        if (index > 0 && !bind(statement, index, values[i])) {
+            const Error failed = error("binding");
+            give_back(sql, statement);
+            return failed;
+        }
+    }
+    return statement;
+}
+
+void SqliteConnection::give_back(const std::string& sql, sqlite3_stmt* statement) {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    if (idle_.size() >= idle_limit) forget_statements();
+    idle_[sql].push_back(statement);
+}
+
+Result<std::unique_ptr<Rows>> SqliteConnection::query(const std::string& sql, std::span<const Value> values) {
+    TRY_ASSIGN(sqlite3_stmt * statement, take(sql, values));
+    return std::unique_ptr<Rows>(std::make_unique<SqliteRows>(*this, sql, statement));
+}
+
+Result<std::uint64_t> SqliteConnection::execute(const std::string& sql, std::span<const Value> values) {
+    TRY_ASSIGN(sqlite3_stmt * statement, take(sql, values));
+    int code = SQLITE_ROW;
+    while (code == SQLITE_ROW) code = sqlite3_step(statement);
+    const auto changed = static_cast<std::uint64_t>(sqlite3_changes64(database_));
+    if (code == SQLITE_DONE) {
+        const bool changes = sqlite3_stmt_readonly(statement) == 0;
+        give_back(sql, statement);
+        return changes ? changed : 0;
+    }
+    const Error failed = error("running");
+    give_back(sql, statement);
+    return failed;
+}
+
+Status SqliteConnection::script(const std::string& sql) {
+    if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return error("running");
+    return success();
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,58 @@
+// An SQLite file: one thread writes and commits what has gathered together, others read, one makes checkpoints.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/store/database.hpp"
+#include "server/store/sqlite_connection.hpp"
+
+namespace lagtrap::server {
+
+class SqliteDatabase : public Database {
+  public:
+    // Makes the file if it is not there, and brings its schema up to date.
+    [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::filesystem::path& path);
+    ~SqliteDatabase() override;
+
+    [[nodiscard]] Status read(const Task& task) override;
+    [[nodiscard]] Status write(const Task& task) override;
+    [[nodiscard]] const Dialect& dialect() const override;
+    [[nodiscard]] Status insert_runs(Connection& connection, const std::vector<RunRecord>& runs) override;
+    [[nodiscard]] Status make_days(std::uint64_t first, std::uint64_t last) override;
+    [[nodiscard]] Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) override;
+    [[nodiscard]] Result<std::uint64_t> run_bytes() override;
+    [[nodiscard]] Status backup(const std::filesystem::path& file) override;
+    [[nodiscard]] Result<std::vector<std::string>> check_structure() override;
+
+  private:
+    struct Waiting {
+        const Task* task;
+        std::optional<Status> outcome{};
+    };
+
+    explicit SqliteDatabase(std::filesystem::path path) : path_(std::move(path)) {}
+    void write_loop();
+    void commit_group(const std::vector<Waiting*>& group);
+    void checkpoint_loop();
+    [[nodiscard]] Result<std::unique_ptr<SqliteConnection>> take_reader();
+
+    std::filesystem::path path_;
+    std::unique_ptr<SqliteConnection> writer_;
+    std::unique_ptr<SqliteConnection> checkpointer_;
+
+    std::mutex mutex_;  // guards the rest
+    std::condition_variable work_;
+    std::condition_variable done_;
+    std::deque<Waiting*> queue_;
+    std::vector<std::unique_ptr<SqliteConnection>> readers_;
+    bool stopping_ = false;
+    std::thread write_thread_;
+    std::thread checkpoint_thread_;
+};
+
+}  // namespace lagtrap::server
