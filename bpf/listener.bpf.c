@@ -9,6 +9,7 @@
 #include "bpf/listener.h"
 
 #include "bpf/kernel.bpf.h"
+#include "bpf/run_report.bpf.h"
 
 /* Every USDT site of every armed marker takes one; the library's default of 256 is for a single program. */
 #define BPF_USDT_MAX_SPEC_CNT 8192
@@ -71,6 +72,7 @@ struct hit {
     __u64 key;
     __u64 begin_ns;
     __u64 stack_pointer;
+    __u64 stack; /* id of the call stack; 0: not taken */
     __u32 pid;
     __u32 tid;
 };
@@ -194,6 +196,7 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     slot->open_depth = 0;
     slot->stage_next = 0;
     slot->reported = 0;
+    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
     __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
     *(volatile __u64*)&slot->deadline_ns = deadline_ns;
     if (config->flags & LAGTRAP_EVENT_DEADLINE) ask_for_look(deadline_ns);
@@ -217,7 +220,8 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     bool report = delay && watch.breach_wanted && !slot->reported;
     /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
     bool record = watch.recording || slot->reported;
-    if (!report && !record) return;
+    bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
+    if (!report && !record && !tell) return;
 
     __u32 stages = slot->stage_next;
     run->stages_lost =
@@ -247,6 +251,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
         if (bpf_ringbuf_output(&recorded_runs, run, size, BPF_RB_NO_WAKEUP))
             __sync_fetch_and_add(&counters->records_lost, 1);
     }
+    if (tell) report_run(slot, size, hit->now_ns, hit->stack);
 }
 
 /* Calls of a function on one thread, innermost last. A call may be left without passing a return (exception, longjmp):
@@ -398,6 +403,7 @@ static __always_inline int on_stage(const struct lagtrap_event_config* config, s
     stage_hit->tid = hit->tid;
     stage_hit->stage = stage;
     stage_hit->cpu = bpf_get_smp_processor_id();
+    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) slot->report.stage_stacks[place] = hit->stack;
     return 0;
 }
 
@@ -411,6 +417,8 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     hit->tid = (__u32)pid_tid;
     if (!in_scope(config, hit)) return 0;
     if (!(config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) hit->key = hit->tid;
+    if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS))
+        hit->stack = take_marker_stack(event, hit->now_ns);
     if (marker->role == LAGTRAP_ROLE_BEGIN) {
         /* A begin that claims to lie in the future, or an hour back, is not believed. */
         __u64 claimed_ns = hit->begin_ns;

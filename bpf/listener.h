@@ -33,6 +33,8 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_SCOPE_UID = 16,
     LAGTRAP_EVENT_SCOPE_PROGRAM = 32, /* by device and inode of the process's program */
     LAGTRAP_EVENT_MATCH_STACK = 64,   /* entry and return of a function: paired by the stack pointer too */
+    LAGTRAP_EVENT_RECORD_RUNS = 128,  /* each run that ends goes to reported_runs */
+    LAGTRAP_EVENT_STACKS = 256,       /* with the call stack of each of its markers */
 };
 
 struct lagtrap_event_config {
@@ -64,6 +66,49 @@ struct lagtrap_bucket {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_bucket) == 64, "a bucket is one cache line");
 
+/* ---- reported_runs: stacks (struct lagtrap_stack), processes and runs of events with record="runs". ---- */
+
+enum lagtrap_report_type { LAGTRAP_REPORT_PROCESS = 64, LAGTRAP_REPORT_RUN = 65 };
+
+/* A process at its first run. Stacks and processes come before the runs that name them; what found the ring full is
+ * named all the same. */
+struct lagtrap_process_report {
+    struct lagtrap_record header;
+    __u64 process;    /* stands for process and program; never 0 */
+    __u64 started_ns; /* CLOCK_BOOTTIME */
+    __u32 pid;
+    __u32 uid;
+    char comm[LAGTRAP_COMM_BYTES]; /* of the process */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 56, "layout of reports of processes");
+
+/* What comes before a struct lagtrap_run in a report of a run. Ids of stacks: 0 where there is none. */
+struct lagtrap_run_report {
+    struct lagtrap_record header; /* size_bytes counts the run too */
+    __u64 process;                /* of the begin */
+    __u64 begin_stack;
+    __u64 end_stack;
+    __u64 stage_stacks[LAGTRAP_MAX_STAGES];
+    __u32 weight; /* how many runs this one stands for: itself, and those before it that did not pass */
+    __u32 uid;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_report) == 48 + 8 * LAGTRAP_MAX_STAGES, "layout of reports of runs");
+
+/* How many runs of an event are told, and what became of them. */
+#define LAGTRAP_RUN_BURST_NS 1000000000ULL
+struct lagtrap_run_quota {
+    __u64 interval_ns; /* set by user space: a second / runs that pass in it */
+    __u64 next_ns;     /* when the runs that passed are paid for, at one each interval */
+    __u64 pending;     /* runs that the next to pass will stand for; user space may take them over */
+    __u64 reported;
+    __u64 sampled_away; /* beyond the limit */
+    __u64 ring_full;    /* passed, but found no room */
+    __u64 stacks_lost;
+    __u32 generation; /* changed by user space when it has forgotten the stacks it was told */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one cache line");
+
 /* An open run. deadline_ns is written last and cleared first: a scan skips a slot whose deadline is 0. */
 struct lagtrap_slot {
     __u64 deadline_ns;
@@ -72,8 +117,12 @@ struct lagtrap_slot {
     __u32 stage_next;
     __u32 reported; /* set by user space when it has seen the deadline pass */
     __u32 padding;
+    struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS; told together with the run behind it */
     struct lagtrap_run run;
 };
+LAGTRAP_STATIC_ASSERT(__builtin_offsetof(struct lagtrap_slot, run) ==
+                          __builtin_offsetof(struct lagtrap_slot, report) + sizeof(struct lagtrap_run_report),
+                      "a run lies behind its report");
 
 /* Runs begun and ended are the sum of the histogram. */
 struct lagtrap_event_counters {

@@ -149,6 +149,7 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     started_.push_back(Clock::now());
     state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
+    options_.on_session(session_.id);
     options_.inform(fmt::format(
         "recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
         current_event_, breach ? comm_of(breach->run) : "a request by hand",
@@ -187,6 +188,7 @@ void Collector::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
     Status ended = recorder_->stop(session_);
+    options_.on_session({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {

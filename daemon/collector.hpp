@@ -50,6 +50,7 @@ class Collector {
         std::string merge_program;  // path of lagtrap-merge
         Say inform;
         Say warn;
+        std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
     };
 
     Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
@@ -76,6 +77,8 @@ class Collector {
     [[nodiscard]] Status decline();
     // Ends a capture that runs and leaves it to be merged by the next start.
     void shut_down();
+    // Takes the listener's programs out of the watched programs.
+    void detach() { listener_->detach(); }
 
     [[nodiscard]] CollectorState state() const { return state_; }
     [[nodiscard]] bool merging() const { return merges_running_ > 0; }

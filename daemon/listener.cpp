@@ -64,6 +64,9 @@ struct Listener::Loop {
     void await_sweep();
     int take_notice(const lagtrap_record* record, std::size_t bytes);
     void look();
+    void tell_aborted() {
+        if (auto aborted = runs.take_aborted(); !aborted.empty()) owner.options_.on_aborted(std::move(aborted));
+    }
     std::uint64_t look_once(std::uint64_t now_ns);
     void schedule_look(std::uint64_t at_ns);
 
@@ -103,7 +106,7 @@ int Listener::Loop::take_notice(const lagtrap_record* record, std::size_t bytes)
         Breach breach;
         std::memcpy(&breach.run, record, std::min(bytes, sizeof(breach.run)));
         breach.noticed_ns = monotonic_ns();
-        if (owner.breach_wanted_.exchange(false)) owner.on_breach_(breach);
+        if (owner.breach_wanted_.exchange(false)) owner.options_.on_breach(breach);
     }
     return 0;
 }
@@ -116,11 +119,12 @@ std::uint64_t Listener::Loop::look_once(std::uint64_t now_ns) {
     // A run that becomes overdue during a recording is in it; one during the cool-down shall be told of after it.
     const bool tell = owner.breach_wanted_.load() || __atomic_load_n(&watch->recording, __ATOMIC_ACQUIRE) != 0;
     const OpenRuns::Look seen = runs.look(now_ns, owner.events_, tell);
+    tell_aborted();
     if (!seen.overdue.empty() && owner.breach_wanted_.exchange(false)) {
         __atomic_store_n(&watch->breach_wanted, 0, __ATOMIC_RELEASE);
         const auto first = std::min_element(seen.overdue.begin(), seen.overdue.end(),
                                             [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-        owner.on_breach_(Breach{*first, true, monotonic_ns()});
+        owner.options_.on_breach(Breach{*first, true, monotonic_ns()});
     }
     if (seen.open == 0 && !begun) return LAGTRAP_NEVER_NS;
     // A run that begins from now on is not overdue before now + the smallest threshold.
@@ -162,20 +166,20 @@ void Listener::Loop::await_sweep() {
         {
             const std::lock_guard lock(mutex);
             runs.sweep(owner.events_);
+            tell_aborted();
         }
         await_sweep();
     });
 }
 
-Listener::Listener(const std::vector<settings::Event>& events, OnBreach on_breach)
-    : events_(events), problems_(events.size()), on_breach_(std::move(on_breach)) {}
+Listener::Listener(const std::vector<settings::Event>& events, Options options)
+    : events_(events), problems_(events.size()), options_(std::move(options)) {}
 
-Result<std::unique_ptr<Listener>> Listener::create(const std::vector<settings::Event>& events,
-                                                   const std::map<std::string, EventCounters>& carried,
-                                                   OnBreach on_breach) {
-    std::unique_ptr<Listener> self(new Listener(events, std::move(on_breach)));
-    self->carried_ = carried;
-    TRY_ASSIGN(self->programs_, ListenerPrograms::load(events));
+Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
+                                                   Options options) {
+    const std::vector<settings::Event>& events = settings.events;
+    std::unique_ptr<Listener> self(new Listener(events, std::move(options)));
+    TRY_ASSIGN(self->programs_, ListenerPrograms::load(events, settings.runs, store));
     TRY_ASSIGN(OpenRuns runs, OpenRuns::map(self->programs_->tags_fd(), self->programs_->slots_fd()));
     self->loop_ = std::make_unique<Loop>(*self, std::move(runs));
     TRY(self->loop_->open_notices());
@@ -189,7 +193,9 @@ Result<std::unique_ptr<Listener>> Listener::create(const std::vector<settings::E
     return self;
 }
 
-Listener::~Listener() {
+Listener::~Listener() { detach(); }
+
+void Listener::detach() {
     stop();
     programs_->detach_all();
 }
@@ -245,8 +251,12 @@ std::vector<EventStatus> Listener::status() const {
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
         status.counters.abandoned += abandoned[index];
-        if (const auto before = carried_.find(status.name); before != carried_.end())
-            status.counters.add(before->second);
+        status.records_runs = events_[index].record == settings::RecordMode::Runs;
+        if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
+        if (const auto before = options_.carried.find(status.name); before != options_.carried.end()) {
+            status.counters.add(before->second.counters);
+            status.runs.add(before->second.runs);
+        }
         result.push_back(std::move(status));
     }
     return result;
@@ -254,11 +264,17 @@ std::vector<EventStatus> Listener::status() const {
 
 std::map<std::string, EventCounters> Listener::all_counters() const {
     std::map<std::string, EventCounters> counters;
-    for (const EventStatus& status : this->status()) {
-        counters[status.name] = status.counters;
-        counters[status.name].abandoned += status.open;  // open runs do not survive a reload
-    }
+    for (const auto& [name, totals] : all_totals()) counters[name] = totals.counters;
     return counters;
+}
+
+std::map<std::string, EventTotals> Listener::all_totals() const {
+    std::map<std::string, EventTotals> totals;
+    for (const EventStatus& status : this->status()) {
+        totals[status.name] = {status.counters, status.runs};
+        totals[status.name].counters.abandoned += status.open;  // open runs do not survive a reload
+    }
+    return totals;
 }
 
 bool Listener::binaries_changed() const {

@@ -15,6 +15,7 @@
 #include "bpf/listener.h"
 #include "core/result.hpp"
 #include "daemon/listener_programs.hpp"
+#include "daemon/open_runs.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -33,23 +34,39 @@ struct EventStatus {
     std::string problem;  // why it is not armed
     std::uint64_t open = 0;
     EventCounters counters;
+    bool records_runs = false;
+    RunCounters runs;
+};
+
+// What goes on to count when programs are replaced.
+struct EventTotals {
+    EventCounters counters;
+    RunCounters runs;
 };
 
 class Listener {
   public:
     // Called on the listener's thread; must only pass the breach on.
     using OnBreach = std::function<void(const Breach&)>;
+    // The same; runs of events with record="runs" that will never end.
+    using OnAborted = std::function<void(std::vector<OpenRuns::Aborted>)>;
+    struct Options {
+        std::map<std::string, EventTotals> carried;  // counters of events of these names go on from there
+        OnBreach on_breach;
+        OnAborted on_aborted;
+    };
 
     // Loads and attaches; an event that can not be armed has its problem in status(), and the others go on.
-    // Counters of events named in `carried` go on from there. Errors: BPF is refused altogether.
-    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const std::vector<settings::Event>& events,
-                                                                  const std::map<std::string, EventCounters>& carried,
-                                                                  OnBreach on_breach);
+    // Errors: BPF is refused altogether.
+    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const settings::Settings& settings,
+                                                                  const UnwindStore& store, Options options);
     ~Listener();
 
     // Starts and stops the thread.
     void start();
     void stop();
+    // Ends the watch: markers are met no more. After stop() alone, or it stops first.
+    void detach();
 
     // The following may be called from any thread.
 
@@ -58,10 +75,14 @@ class Listener {
     // Switches the recording of every run that ends, into recorded_runs_fd().
     void record_runs(bool on);
     [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
+    // Where runs of events with record="runs" come from.
+    [[nodiscard]] int reported_runs_fd() const { return programs_->reported_runs_fd(); }
+    [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }
     // Copies of the runs that are open now.
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
     [[nodiscard]] std::vector<EventStatus> status() const;
     [[nodiscard]] std::map<std::string, EventCounters> all_counters() const;
+    [[nodiscard]] std::map<std::string, EventTotals> all_totals() const;
     [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
     [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
     // Whether a program or library with markers was replaced on disk since it was attached to.
@@ -69,13 +90,12 @@ class Listener {
 
   private:
     struct Loop;
-    Listener(const std::vector<settings::Event>& events, OnBreach on_breach);
+    Listener(const std::vector<settings::Event>& events, Options options);
 
     std::vector<settings::Event> events_;
     std::vector<std::string> problems_;
-    std::map<std::string, EventCounters> carried_;
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> binary_identities_;  // device, inode
-    OnBreach on_breach_;
+    Options options_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<Loop> loop_;
     std::atomic<bool> breach_wanted_{false};

@@ -15,10 +15,14 @@
 #include "binaries/program_file.hpp"
 #include "binaries/return_sites.hpp"
 #include "daemon/open_runs.hpp"
+#include "daemon/unwind_store.hpp"
 #include "listener.skel.h"
 
 namespace lagtrap::daemon {
 namespace {
+
+// As run_report.bpf.h has it.
+constexpr __u32 scratches_of_cpu = 4;
 
 std::uint64_t* fields_of(EventCounters& counters) { return &counters.delays; }
 
@@ -54,7 +58,41 @@ ListenerPrograms::~ListenerPrograms() {
     listener_bpf__destroy(programs_);
 }
 
-Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vector<settings::Event>& events) {
+void RunCounters::add(const RunCounters& other) {
+    reported += other.reported;
+    sampled_away += other.sampled_away;
+    ring_full += other.ring_full;
+    stacks_lost += other.stacks_lost;
+}
+
+// What only events with record="runs" need is as small as may be where there are none.
+Status ListenerPrograms::size_maps(const UnwindStore& store) {
+    const bool any_runs = std::any_of(events_.begin(), events_.end(),
+                                      [](const auto& event) { return event.record == settings::RecordMode::Runs; });
+    const bool any_stacks = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
+        return event.record == settings::RecordMode::Runs && event.stacks == settings::StackMode::Markers;
+    });
+    if (!any_runs) {
+        bpf_map__set_max_entries(programs_->maps.reported_runs, static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
+        bpf_map__set_max_entries(programs_->maps.told_processes, 1);
+    }
+    if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
+    if (any_stacks) {
+        programs_->rodata->walk_scratch_count = static_cast<__u32>(cpus) * scratches_of_cpu;
+        bpf_map__set_max_entries(programs_->maps.walk_scratches, programs_->rodata->walk_scratch_count);
+    }
+    for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
+                                  std::pair(programs_->maps.unwind_tables, store.tables_fd()),
+                                  std::pair(programs_->maps.unwind_processes, store.processes_fd())})
+        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
+            return libbpf_error("give the listener the unwind tables", failed);
+    return success();
+}
+
+Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vector<settings::Event>& events,
+                                                                 const settings::Runs& runs, const UnwindStore& store) {
     keep_libbpf_messages();
     if (events.size() > LAGTRAP_MAX_EVENTS)
         return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
@@ -67,14 +105,15 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
              {self->programs_->progs.on_site, self->programs_->progs.on_entry, self->programs_->progs.on_return})
             bpf_program__set_expected_attach_type(program, type);
     }
+    TRY(self->size_maps(store));
     if (const int failed = listener_bpf__load(self->programs_); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();
-    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event));
+    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, runs));
     return self;
 }
 
-Status ListenerPrograms::configure_event(std::uint32_t index) {
+Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
     const settings::Event& event = events_[index];
     lagtrap_event_config config{};
     config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
@@ -83,6 +122,15 @@ Status ListenerPrograms::configure_event(std::uint32_t index) {
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
     if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
+    if (event.record == settings::RecordMode::Runs) {
+        config.flags |= LAGTRAP_EVENT_RECORD_RUNS;
+        if (event.stacks == settings::StackMode::Markers) config.flags |= LAGTRAP_EVENT_STACKS;
+        lagtrap_run_quota quota{};
+        quota.interval_ns = LAGTRAP_RUN_BURST_NS / std::max<std::uint32_t>(runs.limit_per_second, 1);
+        const int refused =
+            bpf_map__update_elem(programs_->maps.run_quotas, &index, sizeof(index), &quota, sizeof(quota), BPF_ANY);
+        if (refused != 0) return libbpf_error("limit the runs of event " + event.name, refused);
+    }
     if (event.scope.pid) {
         config.flags |= LAGTRAP_EVENT_SCOPE_PID;
         config.scope_pid = *event.scope.pid;
@@ -314,6 +362,17 @@ Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
     EventCounters sum;
     for (const EventCounters& one : per_cpu) sum.add(one);
     return sum;
+}
+
+int ListenerPrograms::reported_runs_fd() const { return bpf_map__fd(programs_->maps.reported_runs); }
+int ListenerPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }
+
+Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
+    lagtrap_run_quota quota{};
+    const int failed =
+        bpf_map__lookup_elem(programs_->maps.run_quotas, &event, sizeof(event), &quota, sizeof(quota), 0);
+    if (failed != 0) return libbpf_error("read the counters of runs", failed);
+    return RunCounters{quota.reported, quota.sampled_away, quota.ring_full, quota.stacks_lost};
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {

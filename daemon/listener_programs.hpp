@@ -31,10 +31,25 @@ struct EventCounters {
     [[nodiscard]] std::uint64_t runs() const;
 };
 
+// What was told of the runs of an event with record="runs".
+struct RunCounters {
+    std::uint64_t reported = 0;
+    std::uint64_t sampled_away = 0;  // others stand for them
+    std::uint64_t ring_full = 0;     // the same, for want of room
+    std::uint64_t stacks_lost = 0;
+
+    void add(const RunCounters& other);
+};
+
+class UnwindStore;
+
 class ListenerPrograms {
   public:
-    // Loads the programs for these events; nothing is attached yet. Events keep their index.
-    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const std::vector<settings::Event>& events);
+    // Loads the programs for these events; nothing is attached yet. Events keep their index. Stacks at markers are
+    // walked by what `store` holds.
+    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const std::vector<settings::Event>& events,
+                                                                        const settings::Runs& runs,
+                                                                        const UnwindStore& store);
     ~ListenerPrograms();
 
     // Attaches every marker of one event, or none of them: an event with a marker missing would pair nonsense.
@@ -47,13 +62,17 @@ class ListenerPrograms {
     [[nodiscard]] int slots_fd() const;
     [[nodiscard]] int notices_fd() const;
     [[nodiscard]] int recorded_runs_fd() const;
+    [[nodiscard]] int reported_runs_fd() const;
+    [[nodiscard]] int run_quotas_fd() const;
     // May be called from any thread.
     [[nodiscard]] Result<EventCounters> counters(std::uint32_t event) const;
+    [[nodiscard]] Result<RunCounters> run_counters(std::uint32_t event) const;
     [[nodiscard]] std::vector<int> program_fds() const;
 
   private:
     explicit ListenerPrograms(const std::vector<settings::Event>& events);
-    [[nodiscard]] Status configure_event(std::uint32_t event);
+    [[nodiscard]] Status size_maps(const UnwindStore& store);
+    [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     struct MarkerNumber {
         std::uint32_t id = 0;
         bool takes_arguments = false;

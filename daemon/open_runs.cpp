@@ -143,11 +143,17 @@ std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t 
     return run;
 }
 
-void OpenRuns::free_slot(std::size_t index, std::uint64_t tag, std::uint32_t event) {
+void OpenRuns::free_slot(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+                         const std::vector<settings::Event>& events) {
+    Aborted aborted{slots_[index].report, run};
     __atomic_store_n(&slots_[index].deadline_ns, 0, __ATOMIC_RELEASE);
     std::uint64_t expected = tag;
     if (!__atomic_compare_exchange_n(&tags_[index], &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-    ++abandoned_[event];
+    ++abandoned_[run.event];
+    if (run.event < events.size() && events[run.event].record == settings::RecordMode::Runs) {
+        aborted.run.end_ns = monotonic_ns();
+        aborted_.push_back(aborted);
+    }
     const std::size_t first = first_bucket(tag);
     if (first != index / LAGTRAP_BUCKET_SLOTS)
         __atomic_fetch_sub(&tags_[first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS], 1, __ATOMIC_ACQ_REL);
@@ -172,7 +178,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         auto run = read_slot(index, tag);
         if (!run) continue;
         if (!can_end(*run, events) || (pairs_calls(events[event]) && !frame_alive(*run, slot.stack_pointer))) {
-            free_slot(index, tag, event);
+            free_slot(index, tag, *run, events);
             continue;
         }
         // Its end sees that it is reported, or has come before and is a breach itself.
@@ -217,7 +223,7 @@ void OpenRuns::sweep(const std::vector<settings::Event>& events) {
         const std::uint64_t tag = load(tags_[index]);
         if (tag == 0 || is_spill_count(index)) continue;
         const auto run = read_slot(index, tag);
-        if (run && !can_end(*run, events)) free_slot(index, tag, run->event);
+        if (run && !can_end(*run, events)) free_slot(index, tag, *run, events);
     }
 }
 

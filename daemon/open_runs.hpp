@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bpf/listener.h"
@@ -38,6 +39,12 @@ class MappedMemory {
 // Not for several threads at once.
 class OpenRuns {
   public:
+    // A run that was freed by look() or sweep(), of an event whose runs are recorded; end_ns is when it was noticed.
+    struct Aborted {
+        lagtrap_run_report report{};
+        lagtrap_run run{};
+    };
+
     [[nodiscard]] static Result<OpenRuns> map(int tags_fd, int slots_fd);
 
     struct Look {
@@ -60,16 +67,20 @@ class OpenRuns {
     [[nodiscard]] std::map<std::uint32_t, std::uint64_t> count_open() const;
     // Freed by look() and sweep(), by event.
     [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& abandoned() const { return abandoned_; }
+    // Those since the last call.
+    [[nodiscard]] std::vector<Aborted> take_aborted() { return std::exchange(aborted_, {}); }
 
   private:
     [[nodiscard]] std::optional<lagtrap_run> read_slot(std::size_t index, std::uint64_t tag) const;
-    void free_slot(std::size_t index, std::uint64_t tag, std::uint32_t event);
+    void free_slot(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+                   const std::vector<settings::Event>& events);
 
     MappedMemory tags_memory_;
     MappedMemory slots_memory_;
     std::uint64_t* tags_ = nullptr;
     lagtrap_slot* slots_ = nullptr;
     std::map<std::uint32_t, std::uint64_t> abandoned_;
+    std::vector<Aborted> aborted_;
 };
 
 }  // namespace lagtrap::daemon

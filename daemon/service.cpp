@@ -1,5 +1,6 @@
 #include "daemon/service.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
@@ -44,9 +45,13 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                                   settings.unwinding.cache_limit_bytes}));
     if (!self->unwinder_->cache_problem().empty())
         self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
+    TRY_ASSIGN(self->reporter_, RunReporter::create(spool, settings.spool, self->options_.warn));
+    const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
+        reporter->note_session(session);
+    };
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool),
-        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_session});
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
@@ -56,14 +61,29 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     return self;
 }
 
+Result<RunSource> Service::source_of(const Listener& listener, const settings::Settings& settings) {
+    RunSource source;
+    source.ring.reset(::fcntl(listener.reported_runs_fd(), F_DUPFD_CLOEXEC, 0));
+    source.quotas.reset(::fcntl(listener.run_quotas_fd(), F_DUPFD_CLOEXEC, 0));
+    if (!source.ring.valid() || !source.quotas.valid()) return system_error("share the ring of reported runs");
+    source.events = settings.events;
+    source.limits = settings.runs;
+    source.since_ns = monotonic_ns();
+    return source;
+}
+
 // The new programs are attached before the old ones go, so that no run is missed in between.
 Status Service::arm(const settings::Settings& settings) {
     const bool first = settings_.source_text.empty();
     const auto on_breach = [this](const Breach& breach) {
         boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
     };
-    const auto carried = first ? std::map<std::string, EventCounters>{} : collector_->listener().all_counters();
-    TRY_ASSIGN(auto listener, Listener::create(settings.events, carried, on_breach));
+    const auto on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
+        reporter_->take_aborted(std::move(aborted));
+    };
+    const auto carried = first ? std::map<std::string, EventTotals>{} : collector_->listener().all_totals();
+    TRY_ASSIGN(auto listener, Listener::create(settings, unwinder_->store(), {carried, on_breach, on_aborted}));
+    TRY_ASSIGN(RunSource source, source_of(*listener, settings));
     TRY_ASSIGN(auto recorder, Recorder::create(settings.recording, *unwinder_));
     for (const EventStatus& event : listener->status()) {
         if (event.armed) continue;
@@ -73,6 +93,8 @@ Status Service::arm(const settings::Settings& settings) {
     settings_ = settings;
     facts_.settings_loaded_realtime_ns = realtime_ns();
     collector_->use(settings, std::move(listener), std::move(recorder));
+    if (!first) source.ended_after_ns = monotonic_ns();
+    reporter_->use(std::move(source), settings.spool);
     return success();
 }
 
@@ -151,13 +173,16 @@ void Service::run() {
     sd_notify(0, fmt::format("READY=1\nSTATUS=watching {} events", settings_.events.size()).c_str());
     keep_watch();
     context_.run();
+    // What has ended by now is told.
+    collector_->detach();
+    reporter_->stop();
 }
 
 boost::json::object Service::answer(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
-    if (command == "status") return status_report(*collector_, *unwinder_, facts_, settings_);
+    if (command == "status") return status_report(*collector_, *unwinder_, *reporter_, facts_, settings_);
     if (command == "approve") return outcome(collector_->approve());
     if (command == "decline") return outcome(collector_->decline());
     if (command == "trigger") {

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "daemon/collector.hpp"
 #include "daemon/control_server.hpp"
+#include "daemon/run_reporter.hpp"
 #include "daemon/status_report.hpp"
 #include "settings/settings.hpp"
 
@@ -38,6 +39,7 @@ class Service {
   private:
     explicit Service(Options options);
     [[nodiscard]] Status arm(const settings::Settings& settings);
+    [[nodiscard]] static Result<RunSource> source_of(const Listener& listener, const settings::Settings& settings);
     void reload();
     void apply_when_idle(const settings::Settings& settings);
     void apply(const settings::Settings& settings);
@@ -51,7 +53,8 @@ class Service {
     boost::asio::steady_timer watch_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;
-    std::unique_ptr<Unwinder> unwinder_;  // outlives the recorder in the collector
+    std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector
+    std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
     std::unique_ptr<Collector> collector_;
     std::unique_ptr<ControlServer> control_;
 };

@@ -27,6 +27,13 @@ boost::json::array histogram(const EventCounters& counters) {
 
 boost::json::object event_report(const EventStatus& status, std::uint64_t threshold_ns) {
     const EventCounters& counters = status.counters;
+    const RunCounters& runs = status.runs;
+    boost::json::value recorded;
+    if (status.records_runs)
+        recorded = {{"reported", runs.reported},
+                    {"sampled_away", runs.sampled_away},
+                    {"ring_full", runs.ring_full},
+                    {"stacks_lost", runs.stacks_lost}};
     return {{"name", status.name},
             {"threshold_ns", threshold_ns},
             {"armed", status.armed},
@@ -41,6 +48,7 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
             {"too_deep", counters.too_deep},
             {"open", status.open},
             {"max_ns", counters.max_ns},
+            {"recorded", std::move(recorded)},
             {"histogram", histogram(counters)}};
 }
 
@@ -107,10 +115,16 @@ boost::json::object unwinder_report(const UnwinderStatus& status) {
             {"largest", std::move(largest)}};
 }
 
+boost::json::object batches_report(const RunReporter& reporter) {
+    const BatchTotals totals = reporter.totals();
+    return {{"written", totals.written}, {"runs", totals.written_runs},   {"bytes", totals.written_bytes},
+            {"failed", totals.failed},   {"lost_runs", totals.lost_runs}, {"problem", reporter.problem()}};
+}
+
 }  // namespace
 
-boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const ServiceFacts& facts,
-                                  const settings::Settings& settings) {
+boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
+                                  const ServiceFacts& facts, const settings::Settings& settings) {
     const double seconds_left =
         std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
     boost::json::value pending;
@@ -149,6 +163,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
               {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
             {"last_bundle", last},
             {"events", std::move(events)},
+            {"batches", batches_report(reporter)},
             {"unwinder", unwinder_report(unwinder.status())},
             {"cost", cost_report(collector)}};
 }

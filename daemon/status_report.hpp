@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "daemon/collector.hpp"
+#include "daemon/run_reporter.hpp"
 
 namespace lagtrap::daemon {
 
@@ -19,6 +20,7 @@ struct ServiceFacts {
 };
 
 [[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
-                                                const ServiceFacts& facts, const settings::Settings& settings);
+                                                const RunReporter& reporter, const ServiceFacts& facts,
+                                                const settings::Settings& settings);
 
 }  // namespace lagtrap::daemon

@@ -6,14 +6,14 @@
 namespace lagtrap::uploader {
 namespace {
 
-int removal_rank(EntryState state) {
-    switch (state) {
+int removal_rank(const RetentionEntry& entry) {
+    switch (entry.state) {
         case EntryState::Sent: return 0;
         case EntryState::Rejected: return 1;
-        case EntryState::Ready: return 2;
+        case EntryState::Ready: return entry.kind == EntryKind::Batch ? 2 : 3;
         case EntryState::Sending: break;
     }
-    return 3;
+    return 4;
 }
 
 }  // namespace
@@ -32,8 +32,8 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
         if (entry.state != EntryState::Sending) kept.push_back(index);
     }
     std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) {
-        const int rank_a = removal_rank(entries[a].state);
-        const int rank_b = removal_rank(entries[b].state);
+        const int rank_a = removal_rank(entries[a]);
+        const int rank_b = removal_rank(entries[b]);
         return rank_a != rank_b ? rank_a < rank_b : entries[a].age > entries[b].age;
     });
     for (const std::size_t index : kept) {

@@ -10,10 +10,14 @@ namespace lagtrap::uploader {
 // The folder an entry lies in.
 enum class EntryState { Ready, Sending, Sent, Rejected };
 
+// What an entry is: a bundle, or a batch of runs, which is worth less.
+enum class EntryKind { Bundle, Batch };
+
 struct RetentionEntry {
     EntryState state = EntryState::Ready;
     std::uint64_t size_bytes = 0;
     std::chrono::nanoseconds age{};  // since it was made; negative (a clock that jumped back) counts as new
+    EntryKind kind = EntryKind::Bundle;
 };
 
 struct RetentionLimits {
@@ -22,7 +26,7 @@ struct RetentionLimits {
 };
 
 // Indices of the entries to remove. First all that are too old; then, until the rest fits, the sent ones, the
-// rejected ones and the ready ones, the oldest of each first. An entry that is being sent stays, but its size counts.
+// rejected ones, the ready batches and the ready bundles, the oldest of each first. An entry that is being sent stays, but its size counts.
 [[nodiscard]] std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries,
                                                        const RetentionLimits& limits);
 

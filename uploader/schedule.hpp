@@ -1,4 +1,4 @@
-// Which bundle to try next, and when. No clock of its own, no network, no files.
+// Which bundle or batch to try next, and when. No clock of its own, no network, no files.
 #pragma once
 
 #include <map>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "uploader/retention.hpp"
 #include "uploader/retry_policy.hpp"
 
 namespace lagtrap::uploader {
@@ -17,15 +18,18 @@ class Schedule {
         std::optional<TimePoint> wake;    // otherwise: when one will be due; nothing if there is none
     };
 
-    // `names` in the order in which they are to be sent; names that are no longer there are forgotten.
+    // `names` in the order in which they are to be sent; names that are no longer there are forgotten. Bundles and
+    // batches that are due take turns, so that neither waits for all of the others.
     [[nodiscard]] Choice choose(const std::vector<std::string>& names, TimePoint now);
 
-    // A failure that concerns all bundles holds all of them back; `random` lies in [0, 1).
+    // A failure that concerns all entries holds all of them back; `random` lies in [0, 1).
     void note_failure(const std::string& name, long status, std::optional<std::chrono::seconds> retry_after,
                       TimePoint now, double random);
     void note_success(const std::string& name);
 
   private:
+    [[nodiscard]] static EntryKind kind_of(const std::string& name);
+
     struct State {
         AttemptHistory history;
         double random = 0;
@@ -33,7 +37,8 @@ class Schedule {
         void note(TimePoint now, std::optional<std::chrono::seconds> retry_after, double share);
     };
     State server_;
-    std::map<std::string, State> bundles_;
+    std::map<std::string, State> entries_;
+    EntryKind last_kind_ = EntryKind::Batch;
 };
 
 }  // namespace lagtrap::uploader

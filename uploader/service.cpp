@@ -80,7 +80,7 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
         return claimed.error();
     }
     const auto path = spool_.path_of(EntryState::Sending, name);
-    const TransferOutcome outcome = transfer_->send(path, *parse_bundle_name(name), [this] { return keep_going(); });
+    const TransferOutcome outcome = transfer_->send(path, *parse_entry_name(name), [this] { return keep_going(); });
     TRY(file_away(name, outcome));
     return std::optional(outcome);
 }
@@ -202,10 +202,10 @@ void Service::reload() {
 
 void Service::tell_systemd() {
     const auto ready = spool_.list(EntryState::Ready);
-    const std::string state =
-        fmt::format("STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}",
-                    delivered_, rejected_, failed_, ready ? ready->size() : 0, spool_.unsent_removed(),
-                    last_trouble_.empty() ? "" : "; ", last_trouble_);
+    const std::string state = fmt::format(
+        "STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}", delivered_,
+        rejected_, failed_, ready ? ready->size() : 0, spool_.unsent_removed() + spool_.unsent_batches_removed(),
+        last_trouble_.empty() ? "" : "; ", last_trouble_);
     ::sd_notify(0, state.c_str());
 }
 

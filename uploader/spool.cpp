@@ -22,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view bundle_suffix = ".lagtrap.tar.zst";
+constexpr std::string_view batch_suffix = ".runs.zst";
+constexpr const char* removed_bundles_file = ".removed";
+constexpr const char* removed_batches_file = ".removed-batches";
 constexpr std::size_t uuid_length = 36;
 constexpr std::size_t digest_prefix_length = 16;
 constexpr std::uint64_t reason_limit_bytes = 4096;
@@ -83,21 +86,35 @@ std::chrono::system_clock::time_point to_time_point(const timespec& time) {
         std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
 }
 
+// The number in a file, 0 where there is none.
+std::uint64_t count_in(const fs::path& path) {
+    const auto text = read_file(path, 32);
+    std::uint64_t count = 0;
+    if (text) std::from_chars(text->data(), text->data() + text->size(), count);
+    return count;
+}
+
 std::string plural(std::uint32_t count, const char* what) { return fmt::format("{} {}", count, what); }
 
 }  // namespace
 
-std::optional<BundleName> parse_bundle_name(std::string_view name) {
-    if (name.size() != uuid_length + 1 + digest_prefix_length + bundle_suffix.size()) return std::nullopt;
-    if (!name.ends_with(bundle_suffix) || name[uuid_length] != '-') return std::nullopt;
-    const std::string_view session = name.substr(0, uuid_length);
+std::optional<EntryName> parse_entry_name(std::string_view name) {
+    const EntryKind kind = name.ends_with(batch_suffix) ? EntryKind::Batch : EntryKind::Bundle;
+    const std::string_view suffix = kind == EntryKind::Batch ? batch_suffix : bundle_suffix;
+    if (name.size() != uuid_length + 1 + digest_prefix_length + suffix.size()) return std::nullopt;
+    if (!name.ends_with(suffix) || name[uuid_length] != '-') return std::nullopt;
+    const std::string_view id = name.substr(0, uuid_length);
     const std::string_view digest = name.substr(uuid_length + 1, digest_prefix_length);
-    if (!is_uuid(session) || !is_lower_hex(digest)) return std::nullopt;
-    return BundleName{std::string(session), std::string(digest)};
+    if (!is_uuid(id) || !is_lower_hex(digest)) return std::nullopt;
+    return EntryName{std::string(id), std::string(digest), kind};
 }
 
 std::string make_bundle_name(std::string_view session_id, std::string_view digest) {
     return fmt::format("{}-{}{}", session_id, digest.substr(0, digest_prefix_length), bundle_suffix);
+}
+
+std::string make_batch_name(std::string_view batch_id, std::string_view digest) {
+    return fmt::format("{}-{}{}", batch_id, digest.substr(0, digest_prefix_length), batch_suffix);
 }
 
 std::string RetentionOutcome::describe() const {
@@ -105,6 +122,7 @@ std::string RetentionOutcome::describe() const {
     if (sent > 0) parts.push_back(plural(sent, "sent"));
     if (rejected > 0) parts.push_back(plural(rejected, "rejected"));
     if (unsent > 0) parts.push_back(plural(unsent, "never sent"));
+    if (batches > 0) parts.push_back(plural(batches, "batches of runs never sent"));
     if (parts.empty()) return {};
     return fmt::format("removed bundles to keep the spool within its limits: {} ({})", fmt::join(parts, ", "),
                        format_byte_size(bytes));
@@ -148,9 +166,10 @@ Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
     for (; !error && files != fs::directory_iterator(); files.increment(error)) {
         const std::string name = files->path().filename().string();
         struct stat facts {};
-        if (!parse_bundle_name(name) || ::lstat(files->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode))
-            continue;
-        SpoolEntry entry{name, state, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
+        const auto parsed = parse_entry_name(name);
+        if (!parsed || ::lstat(files->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+        SpoolEntry entry{
+            name, state, parsed->kind, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
         if (state == EntryState::Rejected) {
             const auto reason = read_file(files->path().string() + ".reason", reason_limit_bytes);
             entry.reason = reason ? printable(reason->substr(0, reason->find('\n'))) : "unknown";
@@ -199,6 +218,12 @@ Status Spool::claim(const std::string& name) const {
 }
 
 Status Spool::mark_sent(const std::string& name) const {
+    if (const auto parsed = parse_entry_name(name); parsed && parsed->kind == EntryKind::Batch) {
+        // The server has it; here nobody looks at it again.
+        const fs::path path = path_of(EntryState::Sending, name);
+        if (::unlink(path.c_str()) != 0) return system_error("removing " + path.string());
+        return success();
+    }
     return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Sent, name));
 }
 
@@ -232,7 +257,7 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
     std::vector<RetentionEntry> candidates;
     candidates.reserve(entries.size());
     for (const SpoolEntry& entry : entries)
-        candidates.push_back({entry.state, entry.size_bytes, std::chrono::nanoseconds(now - entry.made)});
+        candidates.push_back({entry.state, entry.size_bytes, std::chrono::nanoseconds(now - entry.made), entry.kind});
 
     for (const std::size_t index : choose_removals(candidates, limits)) {
         const SpoolEntry& entry = entries[index];
@@ -245,20 +270,22 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
         outcome.bytes += entry.size_bytes;
         if (entry.state == EntryState::Sent) ++outcome.sent;
         if (entry.state == EntryState::Rejected) ++outcome.rejected;
-        if (entry.state == EntryState::Ready) ++outcome.unsent;
+        if (entry.state == EntryState::Ready) ++(entry.kind == EntryKind::Batch ? outcome.batches : outcome.unsent);
     }
-    if (outcome.unsent > 0) {
-        const std::string count = std::to_string(unsent_removed() + outcome.unsent) + "\n";
-        TRY(write_file_durably(folder(EntryState::Ready) / ".removed", count, 0660));
-    }
+    const auto add_to = [&](const char* file, std::uint32_t removed) -> Status {
+        const fs::path path = folder(EntryState::Ready) / file;
+        if (removed == 0) return success();
+        return write_file_durably(path, std::to_string(count_in(path) + removed) + "\n", 0660);
+    };
+    TRY(add_to(removed_bundles_file, outcome.unsent));
+    TRY(add_to(removed_batches_file, outcome.batches));
     return outcome;
 }
 
-std::uint64_t Spool::unsent_removed() const {
-    const auto text = read_file(folder(EntryState::Ready) / ".removed", 32);
-    std::uint64_t count = 0;
-    if (text) std::from_chars(text->data(), text->data() + text->size(), count);
-    return count;
+std::uint64_t Spool::unsent_removed() const { return count_in(folder(EntryState::Ready) / removed_bundles_file); }
+
+std::uint64_t Spool::unsent_batches_removed() const {
+    return count_in(folder(EntryState::Ready) / removed_batches_file);
 }
 
 }  // namespace lagtrap::uploader

@@ -2,7 +2,7 @@
 // the folder it lies in, so that after a crash the folders tell the truth and there is no index to repair.
 //
 //   captures/  recordings being written or waiting for their merge; the daemon's alone
-//   ready/     bundles not yet sent
+//   ready/     bundles and batches of runs not yet sent
 //   sending/   the one the uploader works on; a restart puts it back into ready/
 //   sent/      the server has confirmed their digest
 //   rejected/  the server will never take them; NAME.reason says why
@@ -25,19 +25,23 @@
 
 namespace lagtrap::uploader {
 
-// What the name of a bundle says: "SESSION-DIGEST16.lagtrap.tar.zst".
-struct BundleName {
-    std::string session_id;     // UUID in lower case
+// What the name of an entry says: "SESSION-DIGEST16.lagtrap.tar.zst" of a bundle, "BATCH-DIGEST16.runs.zst" of a batch of
+// runs.
+struct EntryName {
+    std::string id;             // of session or batch: UUID in lower case
     std::string digest_prefix;  // first 16 hexadecimal digits of the SHA-256 of the file
+    EntryKind kind = EntryKind::Bundle;
 };
 
-// Nothing unless `name` is a whole bundle name; files of other names in the spool's folders are left alone.
-[[nodiscard]] std::optional<BundleName> parse_bundle_name(std::string_view name);
+// Nothing unless `name` is a whole name of an entry; files of other names in the spool's folders are left alone.
+[[nodiscard]] std::optional<EntryName> parse_entry_name(std::string_view name);
 [[nodiscard]] std::string make_bundle_name(std::string_view session_id, std::string_view digest);
+[[nodiscard]] std::string make_batch_name(std::string_view batch_id, std::string_view digest);
 
 struct SpoolEntry {
-    std::string name;  // of the file, as parse_bundle_name takes it
+    std::string name;  // of the file, as parse_entry_name takes it
     EntryState state = EntryState::Ready;
+    EntryKind kind = EntryKind::Bundle;
     std::uint64_t size_bytes = 0;
     std::chrono::system_clock::time_point made;
     std::string reason;  // why it was rejected; printable, empty in the other states
@@ -47,7 +51,8 @@ struct SpoolEntry {
 struct RetentionOutcome {
     std::uint32_t sent = 0;
     std::uint32_t rejected = 0;
-    std::uint32_t unsent = 0;  // lost for the server
+    std::uint32_t unsent = 0;   // lost for the server
+    std::uint32_t batches = 0;  // of runs, never sent
     std::uint64_t bytes = 0;
     // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
     [[nodiscard]] std::string describe() const;
@@ -69,7 +74,7 @@ class Spool {
     [[nodiscard]] std::filesystem::path folder(EntryState state) const;
     [[nodiscard]] std::filesystem::path path_of(EntryState state, const std::string& name) const;
 
-    // The bundles in a folder, oldest first; files that are no bundles and links are not listed.
+    // The bundles and batches in a folder, oldest first; other files and links are not listed.
     [[nodiscard]] Result<std::vector<SpoolEntry>> list(EntryState state) const;
     [[nodiscard]] Result<std::vector<SpoolEntry>> list_all() const;
 
@@ -78,18 +83,20 @@ class Spool {
 
     // ready -> sending. ErrorKind::NotFound if it is no longer there (retention, another hand).
     [[nodiscard]] Status claim(const std::string& name) const;
-    // sending -> sent, rejected (with a reason), or back to ready.
+    // sending -> sent, rejected (with a reason), or back to ready. A batch of runs that was sent is removed.
     [[nodiscard]] Status mark_sent(const std::string& name) const;
     [[nodiscard]] Status mark_rejected(const std::string& name, std::string_view reason) const;
     [[nodiscard]] Status put_back(const std::string& name) const;
     // Puts back what an earlier uploader left in sending/; says how many.
     [[nodiscard]] Result<std::uint32_t> recover() const;
 
-    // Removes what choose_removals() names, and adds bundles that were never sent to unsent_removed().
+    // Removes what choose_removals() names, and adds what was never sent to unsent_removed() and unsent_batches_removed().
     [[nodiscard]] Result<RetentionOutcome> apply_retention(const RetentionLimits& limits,
                                                            std::chrono::system_clock::time_point now) const;
     // How many unsent bundles retention has removed from this spool, ever.
     [[nodiscard]] std::uint64_t unsent_removed() const;
+    // The same of batches of runs.
+    [[nodiscard]] std::uint64_t unsent_batches_removed() const;
 
   private:
     explicit Spool(std::filesystem::path path) : path_(std::move(path)) {}

@@ -66,8 +66,9 @@ Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http)
     return target;
 }
 
-std::string bundle_url(const Target& target, std::string_view digest) {
-    return target.url + "/api/v1/bundles/" + std::string(digest);
+std::string entry_url(const Target& target, EntryKind kind, std::string_view digest) {
+    const char* const folder = kind == EntryKind::Batch ? "/api/v1/batches/" : "/api/v1/bundles/";
+    return target.url + folder + std::string(digest);
 }
 
 Result<std::string> read_token(const std::string& path) {

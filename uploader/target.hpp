@@ -7,6 +7,7 @@
 
 #include "core/result.hpp"
 #include "settings/settings.hpp"
+#include "uploader/retention.hpp"
 
 namespace lagtrap::uploader {
 
@@ -28,8 +29,8 @@ struct Target {
 // that is plain http where that is refused; http to this machine (localhost, 127.0.0.0/8, ::1) is always allowed.
 [[nodiscard]] Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http);
 
-// The address of a bundle.
-[[nodiscard]] std::string bundle_url(const Target& target, std::string_view digest);
+// The address of a bundle or a batch of runs.
+[[nodiscard]] std::string entry_url(const Target& target, EntryKind kind, std::string_view digest);
 
 // The token in a file: one line of at most 4096 printable characters without blanks. The file must not be
 // readable for others. Read at each attempt, so that a new token needs no restart.

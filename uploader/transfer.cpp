@@ -195,8 +195,8 @@ TransferOutcome judge(const Response& response) {
 // The handle with everything that one bundle's requests have in common.
 class Transfer::Request {
   public:
-    Request(CURL* curl, const Target& target, const std::string& digest, const KeepGoing& keep_going)
-        : curl_(curl), target_(target), url_(bundle_url(target, digest)), keep_going_(keep_going) {}
+    Request(CURL* curl, const Target& target, EntryKind kind, const std::string& digest, const KeepGoing& keep_going)
+        : curl_(curl), target_(target), url_(entry_url(target, kind, digest)), keep_going_(keep_going) {}
 
     void add_header(const std::string& line) {
         curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
@@ -288,7 +288,7 @@ std::optional<TransferOutcome> judge_head(const Response& response, const std::s
 
 }  // namespace
 
-TransferOutcome Transfer::send(const std::filesystem::path& file, const BundleName& name, const KeepGoing& keep_going) {
+TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryName& name, const KeepGoing& keep_going) {
     if (curl_ == nullptr) return later("libcurl could not start");
     const auto fd = open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd) return later(fd.error().message);
@@ -308,13 +308,13 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const BundleNa
         return outcome;
     }
 
-    Request request(static_cast<CURL*>(curl_.get()), target_, *digest, keep_going);
+    Request request(static_cast<CURL*>(curl_.get()), target_, name.kind, *digest, keep_going);
     if (!target_.token_file.empty()) {
         const auto token = read_token(target_.token_file);
         if (!token) return later(token.error().message);
         request.add_header("Authorization: Bearer " + *token);
     }
-    request.add_header("X-Lagtrap-Session: " + name.session_id);
+    if (name.kind == EntryKind::Bundle) request.add_header("X-Lagtrap-Session: " + name.id);
     if (auto outcome = judge_head(request.head(), *digest)) return *outcome;
     request.add_header("Content-Type: application/zstd");
     return confirm(request.put(fd->get(), size_bytes), *digest, size_bytes);

@@ -1,4 +1,4 @@
-// One attempt to bring one bundle to the server. libcurl does the work.
+// One attempt to bring one bundle or batch of runs to the server. libcurl does the work.
 #pragma once
 
 #include <chrono>
@@ -36,11 +36,11 @@ class Transfer {
     Transfer(Transfer&&) noexcept;
     Transfer& operator=(Transfer&&) noexcept;
 
-    // HEAD, and PUT unless the server has the bundle: PUT {url}/api/v1/bundles/{sha256}. The digest is taken from
+    // HEAD, and PUT unless the server has the entry: PUT {url}/api/v1/bundles/{sha256}, or batches/. The digest is taken from
     // the file first: a file that does not fit its name is damaged and Rejected. Delivered only if
     // the server names the same digest and size. Redirects are not followed, certificates are checked, answers are
     // bounded. Never fails otherwise than by its verdict.
-    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const BundleName& name,
+    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const EntryName& name,
                                        const KeepGoing& keep_going);
 
   private:

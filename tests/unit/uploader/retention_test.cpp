@@ -35,6 +35,14 @@ TEST(Retention, TakesSentThenRejectedThenReadyOldestFirst) {
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 59, .age = hours(99)}), ElementsAre(5));
 }
 
+TEST(Retention, BatchesOfRunsGoBeforeBundles) {
+    const std::vector<RetentionEntry> entries{{EntryState::Ready, 10, hours(9), EntryKind::Bundle},
+                                              {EntryState::Ready, 10, hours(1), EntryKind::Batch},
+                                              {EntryState::Ready, 10, hours(2), EntryKind::Batch},
+                                              {EntryState::Sent, 10, hours(1), EntryKind::Bundle}};
+    EXPECT_THAT(choose_removals(entries, {.size_bytes = 0, .age = hours(99)}), ElementsAre(3, 2, 1, 0));
+}
+
 TEST(Retention, CountsWhatIsBeingSentButKeepsIt) {
     const std::vector<RetentionEntry> entries{{EntryState::Sending, 500, hours(1)}, {EntryState::Ready, 10, hours(1)}};
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 100, .age = hours(99)}), ElementsAre(1));

@@ -45,6 +45,24 @@ TEST(Schedule, SuccessEndsTheBackOff) {
     EXPECT_EQ(schedule.choose(both, start + seconds(1)).name, "a");
 }
 
+TEST(Schedule, BundlesAndBatchesTakeTurns) {
+    const std::string id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11-0123456789abcdef";
+    const std::string bundle = id + ".lagtrap.tar.zst";
+    std::vector<std::string> names{"1" + id.substr(1) + ".runs.zst", "2" + id.substr(1) + ".runs.zst",
+                                   "3" + id.substr(1) + ".runs.zst", bundle, "a" + bundle.substr(1)};
+    Schedule schedule;
+    std::vector<std::string> order;
+    while (!names.empty()) {
+        order.push_back(*schedule.choose(names, start).name);
+        schedule.note_success(order.back());
+        std::erase(names, order.back());
+    }
+    std::string kinds;
+    for (const std::string& name : order) kinds += name.ends_with(".runs.zst") ? 'r' : 'b';
+    EXPECT_EQ(kinds, "brbrr");
+    EXPECT_EQ(order[1][0], '1') << "of each kind the first";
+}
+
 TEST(Schedule, ForgetsBundlesThatAreGone) {
     Schedule schedule;
     for (int i = 0; i < 20; ++i) schedule.note_failure("a", 500, {}, start, 0.99);

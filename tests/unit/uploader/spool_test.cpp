@@ -33,8 +33,10 @@ class SpoolTest : public testing::Test {
     }
     void TearDown() override { fs::remove_all(root_); }
 
-    std::string add(EntryState state, const std::string& content, hours age = hours(0)) {
-        const std::string name = make_bundle_name(random_uuid(), sha256_of(content));
+    std::string add(EntryState state, const std::string& content, hours age = hours(0),
+                    EntryKind kind = EntryKind::Bundle) {
+        const std::string name = kind == EntryKind::Batch ? make_batch_name(random_uuid(), sha256_of(content))
+                                                          : make_bundle_name(random_uuid(), sha256_of(content));
         const fs::path path = spool_->path_of(state, name);
         std::ofstream(path) << content;
         fs::last_write_time(path, fs::file_time_type::clock::now() - age);
@@ -59,27 +61,41 @@ unsigned mode_of(const fs::path& path) {
     return facts.st_mode & 07777;
 }
 
-TEST(BundleName, IsTakenApartAndPutTogether) {
+TEST(EntryName, IsTakenApartAndPutTogether) {
     const std::string session = "0a1b2c3d-0000-4000-8000-0123456789ab";
     const std::string name = make_bundle_name(session, sha256_of("x"));
     EXPECT_EQ(name, session + "-2d711642b726b044.lagtrap.tar.zst");
-    const auto parsed = parse_bundle_name(name);
+    const auto parsed = parse_entry_name(name);
     ASSERT_TRUE(parsed.has_value());
-    EXPECT_EQ(parsed->session_id, session);
+    EXPECT_EQ(parsed->id, session);
     EXPECT_EQ(parsed->digest_prefix, "2d711642b726b044");
 }
 
-TEST(BundleName, RefusesEverythingElse) {
+TEST(EntryName, OfABatchIsTakenApartToo) {
+    const std::string batch = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    const std::string name = make_batch_name(batch, sha256_of("x"));
+    EXPECT_EQ(name, batch + "-" + sha256_of("x").substr(0, 16) + ".runs.zst");
+    const auto parsed = parse_entry_name(name);
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->id, batch);
+    EXPECT_EQ(parsed->digest_prefix, sha256_of("x").substr(0, 16));
+    EXPECT_EQ(parsed->kind, EntryKind::Batch);
+    EXPECT_EQ(parse_entry_name(make_bundle_name(batch, sha256_of("x")))->kind, EntryKind::Bundle);
+    EXPECT_FALSE(parse_entry_name("x" + name));
+    EXPECT_FALSE(parse_entry_name(name + ".zst"));
+}
+
+TEST(EntryName, RefusesEverythingElse) {
     const std::string good = "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
-    ASSERT_TRUE(parse_bundle_name(good));
-    EXPECT_FALSE(parse_bundle_name(""));
-    EXPECT_FALSE(parse_bundle_name("." + good));
-    EXPECT_FALSE(parse_bundle_name(good + ".reason"));
-    EXPECT_FALSE(parse_bundle_name("../" + good.substr(3)));
+    ASSERT_TRUE(parse_entry_name(good));
+    EXPECT_FALSE(parse_entry_name(""));
+    EXPECT_FALSE(parse_entry_name("." + good));
+    EXPECT_FALSE(parse_entry_name(good + ".reason"));
+    EXPECT_FALSE(parse_entry_name("../" + good.substr(3)));
     for (std::size_t i = 0; i < good.size(); ++i) {
         std::string changed = good;
         changed[i] = '/';
-        EXPECT_FALSE(parse_bundle_name(changed)) << i;
+        EXPECT_FALSE(parse_entry_name(changed)) << i;
     }
 }
 
@@ -189,6 +205,30 @@ TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
     EXPECT_EQ(outcome->unsent, 1U);
     EXPECT_EQ(spool_->unsent_removed(), 2U);
     EXPECT_EQ(spool_->apply_retention({.size_bytes = 100, .age = hours(1)}, now)->describe(), "");
+}
+
+TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
+    const std::string bundle = add(EntryState::Ready, "aaaa", hours(5));
+    add(EntryState::Ready, "bbbb", hours(1), EntryKind::Batch);
+    const auto outcome =
+        spool_->apply_retention({.size_bytes = 4, .age = hours(100)}, std::chrono::system_clock::now());
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->batches, 1U);
+    EXPECT_EQ(outcome->unsent, 0U);
+    EXPECT_THAT(outcome->describe(), HasSubstr("1 batches of runs never sent"));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(bundle));
+    EXPECT_EQ(spool_->unsent_batches_removed(), 1U);
+    EXPECT_EQ(spool_->unsent_removed(), 0U);
+}
+
+TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
+    const std::string batch = add(EntryState::Ready, "aaaa", hours(0), EntryKind::Batch);
+    ASSERT_TRUE(spool_->claim(batch).ok());
+    ASSERT_TRUE(spool_->mark_sent(batch).ok());
+    EXPECT_TRUE(spool_->list_all()->empty());
+    const std::string refused = add(EntryState::Sending, "bbbb", hours(0), EntryKind::Batch);
+    ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
+    EXPECT_EQ(spool_->list(EntryState::Rejected)->at(0).reason, "no");
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// Names the frames of batches and writes them into the spool, on a thread of its own at the lowest priority.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "daemon/frame_names.hpp"
+#include "daemon/gathered_batch.hpp"
+#include "uploader/spool.hpp"
+
+namespace lagtrap::daemon {
+
+struct BatchTotals {
+    std::uint64_t written = 0;        // batches in the spool
+    std::uint64_t written_runs = 0;   // that are in them, not those that they stand for
+    std::uint64_t written_bytes = 0;  // of their files
+    std::uint64_t failed = 0;         // batches that could not be written, or came too fast
+    std::uint64_t lost_runs = 0;      // that these stood for
+};
+
+// Functions may be called from any thread.
+class BatchWriter {
+  public:
+    using Say = std::function<void(const std::string&)>;
+    // `warn` is called on the writer's thread, about once a minute at most.
+    BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn);
+    // Writes what is left.
+    ~BatchWriter();
+
+    // Takes a batch. Of more than a few that wait, new ones are dropped and counted.
+    void put(GatheredBatch gathered);
+    void set_retention(uploader::RetentionLimits retention);
+    // Runs lost since the last call, for the next batch to tell.
+    [[nodiscard]] std::uint64_t take_lost();
+    [[nodiscard]] BatchTotals totals() const;
+
+  private:
+    static constexpr std::size_t waiting_limit = 16;
+    void work();
+    void write(GatheredBatch gathered);
+    // Writes it in pieces where it is beyond the limits of a batch.
+    [[nodiscard]] Status write_in_pieces(const trace::RunBatch& batch);
+    void lose(const trace::RunBatch& batch);
+    void keep_within_limits();
+
+    uploader::Spool spool_;
+    Say warn_;
+    FrameNames names_;
+    mutable std::mutex mutex_;  // over what follows
+    std::condition_variable more_;
+    std::deque<GatheredBatch> waiting_;
+    uploader::RetentionLimits retention_;
+    BatchTotals totals_;
+    std::uint64_t lost_to_tell_ = 0;
+    bool ending_ = false;
+    std::chrono::steady_clock::time_point next_retention_;  // the thread's own, as is the next
+    std::chrono::steady_clock::time_point next_warning_;
+    std::thread thread_;
+};
+
+// The runs [from, to) of a batch with the stacks that they name, as a batch of its own with a new id. What was lost is
+// told by the first piece.
+[[nodiscard]] trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::size_t to);
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,73 @@
+#include "daemon/run_processes.hpp"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "binaries/program_file.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::size_t processes_limit = 16'384;
+constexpr std::size_t users_limit = 4'096;
+constexpr std::size_t files_limit = 4'096;
+
+}  // namespace
+
+const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
+    if (users_.size() >= users_limit) users_.clear();
+    const auto [known, is_new] = users_.try_emplace(uid);
+    if (!is_new) return known->second;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> buffer;
+    const bool named = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found;
+    known->second = named ? printable(found->pw_name) : std::to_string(uid);
+    return known->second;
+}
+
+RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid) {
+    RunProcess process;
+    process.user = name_of_user(uid);
+    const auto folder = proc_root_ / std::to_string(pid);
+    std::array<char, 4096> target{};
+    const ssize_t bytes = ::readlink((folder / "exe").c_str(), target.data(), target.size());
+    if (bytes > 0) process.executable = printable({target.data(), static_cast<std::size_t>(bytes)});
+    const auto file = open_file(folder / "exe", O_RDONLY | O_NONBLOCK);
+    struct stat facts {};
+    if (!file || ::fstat(file->get(), &facts) != 0) return process;
+    if (build_ids_.size() >= files_limit) build_ids_.clear();
+    const std::pair identity{std::pair<std::uint64_t, std::uint64_t>{facts.st_dev, facts.st_ino},
+                             std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec};
+    const auto [known, is_new] = build_ids_.try_emplace(identity);
+    if (is_new) known->second = binaries::read_build_id(file->get());
+    process.build_id = known->second;
+    return process;
+}
+
+void RunProcesses::take(const lagtrap_process_report& report) {
+    if (processes_.size() >= processes_limit) processes_.clear();
+    RunProcess process = look_at(report.pid, report.uid);
+    process.name = printable({report.comm, ::strnlen(report.comm, sizeof(report.comm))});
+    process.started_boottime_ns = report.started_ns;
+    processes_.insert_or_assign(report.process, std::move(process));
+}
+
+const RunProcess& RunProcesses::find(std::uint64_t process, std::uint32_t pid, std::uint32_t uid) {
+    const auto known = processes_.find(process);
+    if (known != processes_.end()) return known->second;
+    if (processes_.size() >= processes_limit) processes_.clear();
+    RunProcess found = look_at(pid, uid);
+    if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64); name && !name->empty())
+        found.name = printable(std::string_view(*name).substr(0, name->size() - 1));
+    return processes_.insert_or_assign(process, std::move(found)).first->second;
+}
+
+}  // namespace lagtrap::daemon
