@@ -1,0 +1,12 @@
+#include "trace/perf_map.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "tests/fuzz/memory_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    (void)lagtrap::trace::parse_perf_map(lagtrap::fuzz::text_of(data, size));
+    return 0;
+}
