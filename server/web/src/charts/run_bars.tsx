@@ -6,7 +6,7 @@ import { formatDuration, formatTime } from "../format";
 import { useTheme } from "../theme";
 import type { Run } from "../types";
 import { type BarChart, type BarConfiguration, ChartCanvas, axis } from "./chart";
-import { type Bars, type StageColour, runsBetween, stageAt, stageHeights } from "./run_order";
+import { type Bars, type StageColour, axisEnd, runsBetween, stageAt, stageHeights } from "./run_order";
 
 const strip_height = 12; // below the bars: one mark per run, which opens it
 
@@ -65,6 +65,7 @@ function makeConfiguration(bars: Bars, colours: StageColour[], heights: number[]
         y: {
           stacked: true,
           beginAtZero: true,
+          max: axisEnd(bars),
           ...axis(theme, { ticks: { color: theme.muted, maxTicksLimit: 7, callback: (value: number | string) => formatDuration(Number(value) * 1e6) } }),
         },
       },
@@ -271,7 +272,15 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
       context.globalAlpha = 1;
       context.fillRect(x, area.top - 2, step, 3);
     }
-    // One mark a run: filled for a delay, higher where there is a bundle, hollow for a dirty run.
+    if (run.duration_ns / 1e6 > scales.y.max) {
+      context.fillStyle = theme.text; // the bar goes on beyond the axis
+      context.beginPath();
+      context.moveTo(x + step / 2, area.top - 3);
+      context.lineTo(x + step / 2 - 4, area.top + 4);
+      context.lineTo(x + step / 2 + 4, area.top + 4);
+      context.fill();
+    }
+    // One mark a run: coloured for a delay, higher where there is a bundle, pale for a dirty run.
     context.fillStyle = run.dirty ? theme.line : run.delay ? "#d55e00" : theme.muted;
     context.globalAlpha = run.delay || run.dirty ? 1 : 0.45;
     context.fillRect(x, area.bottom + 3, width, run.bundle ? 8 : 4);

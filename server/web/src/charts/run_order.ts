@@ -60,6 +60,18 @@ export function stageHeights(run: Run, colours: StageColour[]): number[] {
   return heights;
 }
 
+// Where the axis ends, in milliseconds: dirty runs that stand far above all others do not press these flat.
+export function axisEnd(bars: Bars): number | undefined {
+  let clean = 0;
+  let longest = 0;
+  for (const run of bars.slots) {
+    if (!run) continue;
+    longest = Math.max(longest, run.duration_ns);
+    if (!run.dirty) clean = Math.max(clean, run.duration_ns);
+  }
+  return clean > 0 && longest > clean * 1.5 ? Math.round((clean * 1.15) / 1e6) : undefined;
+}
+
 // The stage of a run at a height of `ms`; -1 above the bar.
 export function stageAt(heights: number[], ms: number): number {
   let top = 0;

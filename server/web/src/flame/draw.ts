@@ -63,7 +63,7 @@ export function drawFlame(
       const start = Math.max(left, drawn_to);
       const box = Math.max(right - start - (right - left > 3 ? 1 : 0), 0.75);
       const found = matches === null ? 1 : matches.found[node];
-      context.globalAlpha = matches !== null && !found ? 0.28 : depth < layout.depth[view.zoomed] ? 0.55 : 1;
+      context.globalAlpha = matches !== null && !found ? 0.4 : depth < layout.depth[view.zoomed] ? 0.55 : 1;
       context.fillStyle = matches !== null && found ? ink.match : colours.palette[colours.of[node]];
       context.fillRect(start, top, box, row_height - 1);
       drawn_to = right - left < 1 ? start + 1 : right;
@@ -72,7 +72,8 @@ export function drawFlame(
   }
   drawLabels(context, tree, labels, matches, ink);
   outline(context, layout, view, view.hovered, scale, width, ink.text, 1);
-  outline(context, layout, view, view.selected, scale, width, ink.accent, 2);
+  // The root is chosen at first; a frame around everything would say nothing.
+  if (view.selected > 0) outline(context, layout, view, view.selected, scale, width, ink.accent, 2);
 }
 
 function drawLabels(
@@ -83,7 +84,7 @@ function drawLabels(
     const room = Math.floor((right - left - 8) / letter);
     const text = labelOf(tree, node);
     const found = matches !== null && matches.found[node];
-    context.globalAlpha = matches !== null && !found ? 0.55 : 1;
+    context.globalAlpha = matches !== null && !found ? 0.75 : 1;
     context.fillStyle = found ? "#1c1f23" : ink.text;
     context.fillText(text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`, left + 4, top + row_height / 2);
   }

@@ -94,7 +94,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
         <p class="muted">No build is known.</p>
       ) : (
         <>
-          <svg viewBox={`0 0 ${Math.max(builds.length, 6) * width} 62`} role="img" aria-label={`Share of runs affected in ${builds.length} builds, the last ${formatShare(share(builds[builds.length - 1]))}`}>
+          <svg viewBox={`0 0 ${Math.max(builds.length, 6) * width} 62`} preserveAspectRatio="xMinYMax meet" role="img" aria-label={`Share of runs affected in ${builds.length} builds, the last ${formatShare(share(builds[builds.length - 1]))}`}>
             {builds.map((build, index) => {
               const height = Math.max(share(build) > 0 ? 1.5 : 0.5, (share(build) / highest) * 56);
               return (

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressQuery, apiQuery, eventAddress, narrowing, parseAddressTime, parseFilters } from "../src/filters";
+import { parseRoute } from "../src/routes";
+
+const parse = (text: string) => parseFilters(new URLSearchParams(text));
+
+test("filters survive the way to the address and back", () => {
+  const filters = {
+    event: "a b", search: "<x> & y", host: "web-1", user: "zoë", build: "7f3a", process: "p=1", start: "cold" as const, dirty: true,
+    from: Date.UTC(2026, 10, 21, 10, 57), to: Date.UTC(2026, 10, 22, 0, 0, 30),
+  };
+  assert.deepEqual(parse(addressQuery(filters)), filters);
+  assert.match(addressQuery(filters), /from=2026-11-21T10%3A57Z&to=2026-11-22T00%3A00%3A30Z/);
+});
+
+test("equal filters give equal addresses, whatever their order", () => {
+  assert.equal(addressQuery({ user: "u", host: "h" }), addressQuery({ host: "h", user: "u" }));
+  assert.equal(addressQuery({}), "");
+});
+
+test("requests have nanoseconds, exactly", () => {
+  assert.equal(apiQuery({ from: 1795258620123 }), "?from=1795258620123000000");
+  assert.equal(apiQuery({ host: "h" }, { limit: 5, after: undefined }), "?host=h&limit=5");
+});
+
+test("what is not understood in an address is left out", () => {
+  assert.deepEqual(parse("start=hot&dirty=yes&from=yesterday&to=2026-13-45&host=&bogus=1"), {});
+  assert.equal(parse(`host=${"x".repeat(5000)}`).host?.length, 256);
+  assert.equal(parseAddressTime("2026-11-21"), Date.UTC(2026, 10, 21));
+  assert.equal(parseAddressTime("1795258620"), undefined);
+});
+
+test("the filters that narrow a list are known", () => {
+  assert.deepEqual(narrowing({ event: "e", dirty: true }), []);
+  assert.deepEqual(narrowing({ host: "h", start: "warm" }), ["host", "start"]);
+});
+
+test("an event's address carries the filters but not the search", () => {
+  assert.equal(eventAddress("a/b <c>", { search: "b", host: "h" }), "/event/a%2Fb%20%3Cc%3E?host=h");
+  assert.deepEqual(parseRoute("/event/a%2Fb%20%3Cc%3E"), { page: "event", event: "a/b <c>" });
+});
+
+test("addresses lead to pages", () => {
+  const digest = "ab".repeat(32);
+  assert.deepEqual(parseRoute("/"), { page: "events" });
+  assert.deepEqual(parseRoute("/bundles"), { page: "bundles" });
+  assert.deepEqual(parseRoute("/accounts/"), { page: "accounts" });
+  assert.deepEqual(parseRoute("/run/18446744073709551615"), { page: "run", id: "18446744073709551615" });
+  assert.deepEqual(parseRoute(`/bundle/${digest}`), { page: "delay", digest, number: null });
+  assert.deepEqual(parseRoute(`/bundle/${digest}/12`), { page: "delay", digest, number: 12 });
+  for (const path of ["/run/x", "/run/", "/event/", "/event/%E0%A4%A", `/bundle/${digest}/0`, "/bundle/xyz", "/other", "/event/a/b"]) {
+    assert.deepEqual(parseRoute(path), { page: "missing" }, path);
+  }
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { arrange, axisEnd, runsBetween, stageAt, stageColours, stageHeights } from "../src/charts/run_order";
+import { formatBytes, formatDifference, formatDuration, formatShare, frameName, millisecondsOf } from "../src/format";
+import type { Run, Start } from "../src/types";
+
+test("durations have three digits and the unit that fits", () => {
+  const cases: [number, string][] = [
+    [0, "0 ns"], [850, "850 ns"], [999.6, "1 µs"], [1234, "1.23 µs"], [12345678, "12.3 ms"], [312e6, "312 ms"], [999.7e6, "1 s"],
+    [1.5e9, "1.5 s"], [100e6, "100 ms"], [125e9, "2 min 5 s"], [3725e9, "1 h 2 min"], [-3e6, "−3 ms"],
+  ];
+  for (const [ns, text] of cases) assert.equal(formatDuration(ns), text, String(ns));
+  assert.equal(formatDifference(12e6), "+12 ms");
+  assert.equal(formatDifference(0), "0");
+});
+
+test("shares near an end are not rounded to it", () => {
+  assert.equal(formatShare(0), "0 %");
+  assert.equal(formatShare(0.0002), "<0.1 %");
+  assert.equal(formatShare(0.123), "12.3 %");
+  assert.equal(formatShare(0.9999), ">99.9 %");
+  assert.equal(formatShare(1), "100 %");
+});
+
+test("sizes, times past 2^53 and frames without a name", () => {
+  assert.equal(formatBytes(1843200), "1.76 MiB");
+  assert.equal(millisecondsOf("1795258620123456789"), 1795258620123);
+  assert.equal(frameName({ function: "", module: "/lib/libc.so.6", offset: "4660" }), "libc.so.6+0x1234");
+  assert.equal(frameName({ function: "", module: "", offset: "18446744073709551615" }), "unknown code+0xffffffffffffffff");
+});
+
+function run(id: number, start: Start, duration_ms: number, stages: [string, number][] = [], dirty = false): Run {
+  let at = 0;
+  return {
+    id: String(id), event: "e", begin_ns: String(9007199254740993000n + BigInt(id)), duration_ns: duration_ms * 1e6, threshold_ns: 0, host: "", user: "", build: "", process: "",
+    executable: "", pid: 1, tid: 1, thread: "", start, delay: false, weight: 1, bundle: null, dirty: dirty ? { rule: "duration", reason: "", by: null, at_ns: "0" } : null,
+    stages: stages.map(([name, ms]) => ({ name, at_ns: (at += ms * 1e6) - ms * 1e6, duration_ns: ms * 1e6 })),
+  };
+}
+
+test("cold and warm runs stand apart, each by time or by duration", () => {
+  const runs = [run(3, "warm", 5), run(1, "warm", 9), run(2, "cold", 7)];
+  const bars = arrange(runs, "newest");
+  assert.deepEqual(bars.slots.map((slot) => slot?.id ?? null), ["2", null, "1", "3"]);
+  assert.deepEqual(bars.groups, [{ name: "cold starts", from: 0, to: 1 }, { name: "warm starts", from: 2, to: 4 }]);
+  assert.deepEqual(arrange([runs[0], runs[1]], "slowest").slots.map((slot) => slot?.id), ["1", "3"]);
+  assert.deepEqual(runsBetween(bars, 3, 0).map((one) => one.id), ["2", "1", "3"]);
+});
+
+test("stages keep their order and colour; beyond the colours, the shortest share one", () => {
+  assert.deepEqual(stageColours([run(1, "warm", 3, [["b", 1], ["a", 2]])]).map((entry) => entry.name), ["b", "a"]);
+  const many = run(1, "warm", 100, Array.from({ length: 12 }, (_, index) => [`s${index}`, index + 1] as [string, number]));
+  const colours = stageColours([many]);
+  assert.equal(colours.length, 10);
+  assert.equal(colours[9].name, null);
+  const heights = stageHeights(many, colours);
+  assert.equal(heights[9], 1 + 2 + 3);
+  assert.equal(heights.reduce((sum, height) => sum + height, 0), 78);
+});
+
+test("the stage under the mouse is found, none above the bar", () => {
+  assert.equal(stageAt([2, 0, 3], 1), 0);
+  assert.equal(stageAt([2, 0, 3], 4.5), 2);
+  assert.equal(stageAt([2, 0, 3], 6), -1);
+});
+
+test("dirty runs far above the others do not set the axis", () => {
+  assert.equal(axisEnd(arrange([run(1, "warm", 100), run(2, "warm", 5000, [], true)], "newest")), 115);
+  assert.equal(axisEnd(arrange([run(1, "warm", 100), run(2, "warm", 120)], "newest")), undefined);
+});

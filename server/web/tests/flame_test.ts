@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstAfter, isWithin, layOut, nodeAt } from "../src/flame/layout";
+import { invertTree, readTree, searchTree, topStacks } from "../src/flame/tree";
+import type { Flame, FlameNode } from "../src/types";
+
+const names = ["all", "main", "parse", "copy", "wait", "<script>"].map((name) => ({ function: name, module: name === "copy" ? "/lib/libc.so" : "/bin/app" }));
+const flame = (nodes: FlameNode[]): Flame => ({ unit: "ns", total: nodes[0][2], baseline_total: nodes[0][3], nodes, names, dropped: 0 });
+
+// main 100 = parse 60 (copy 40, itself 20) + wait 30 (copy 5) + itself 10
+const sample = flame([
+  [-1, 0, 100, 50, 3],
+  [0, 1, 100, 50, 0],
+  [1, 4, 30, 0, 3],
+  [1, 2, 60, 50, 0],
+  [3, 3, 40, 50, 0],
+  [2, 3, 5, 0, 0],
+]);
+
+test("time of a node alone is its time without its children's", () => {
+  const tree = readTree(sample);
+  assert.deepEqual([...tree.self], [0, 10, 25, 20, 40, 5]);
+  assert.equal(tree.baseline_self[4], 50);
+});
+
+test("what is no tree is refused", () => {
+  assert.throws(() => readTree(flame([[-1, 0, 1, 0, 0], [2, 1, 1, 0, 0], [0, 1, 1, 0, 0]])), /before its parent/);
+  assert.throws(() => readTree(flame([[-1, 0, 1, 0, 0], [1, 1, 1, 0, 0]])), /before its parent/);
+  assert.throws(() => readTree(flame([[-1, 77, 1, 0, 0]])), /no name/);
+  assert.throws(() => readTree({ ...sample, nodes: [] }), /no root/);
+});
+
+test("children stand side by side, the widest first, within their parent", () => {
+  const tree = readTree(sample);
+  const layout = layOut(tree, "value");
+  assert.deepEqual([layout.left[3], layout.right[3]], [0, 0.6]);
+  assert.deepEqual([layout.left[2], layout.right[2]], [0.6, 0.8999999999999999]);
+  assert.deepEqual(layout.rows.map((row) => [...row]), [[0], [1], [3, 2], [4, 5]]);
+  assert.equal(layout.first_child[1], 3);
+  assert.equal(layout.next[3], 2);
+  assert.equal(layout.previous[2], 3);
+});
+
+test("children that claim more than their parent share what it has", () => {
+  const tree = readTree(flame([[-1, 0, 100, 0, 0], [0, 1, 90, 0, 0], [0, 2, 30, 0, 0]]));
+  const layout = layOut(tree, "value");
+  assert.equal(layout.right[1], 0.75);
+  assert.equal(layout.right[2], 1);
+});
+
+test("by the normal runs' time, what they do not have has no width", () => {
+  const layout = layOut(readTree(sample), "baseline");
+  assert.deepEqual(layout.rows.map((row) => [...row]), [[0], [1], [3], [4]]);
+  assert.equal(layout.right[4], 1);
+});
+
+test("the node at a place is found, and nothing where nothing is", () => {
+  const layout = layOut(readTree(sample), "value");
+  assert.equal(nodeAt(layout, 0.3, 2), 3);
+  assert.equal(nodeAt(layout, 0.7, 2), 2);
+  assert.equal(nodeAt(layout, 0.95, 2), -1);
+  assert.equal(nodeAt(layout, 0.5, 3), -1); // parse's own time
+  assert.equal(nodeAt(layout, 0.1, 9), -1);
+  assert.equal(firstAfter(layout, layout.rows[2], 0.6), 1);
+  assert.equal(isWithin(readTree(sample), 4, 3), true);
+  assert.equal(isWithin(readTree(sample), 4, 2), false);
+});
+
+test("turned upside down, time of each function alone comes first and adds up", () => {
+  const inverted = invertTree(readTree(sample));
+  const label = (node: number) => names[inverted.name[node]].function;
+  const tops = [...inverted.parent].flatMap((parent, node) => (parent === 0 ? [[label(node), inverted.value[node]]] : []));
+  assert.deepEqual(Object.fromEntries(tops), { main: 10, wait: 25, parse: 20, copy: 45 });
+  assert.equal(inverted.total, 100);
+  const copy = [...inverted.parent].findIndex((parent, node) => parent === 0 && label(node) === "copy");
+  const callers = [...inverted.parent].flatMap((parent, node) => (parent === copy ? [[label(node), inverted.value[node]]] : []));
+  assert.deepEqual(Object.fromEntries(callers), { parse: 40, wait: 5 });
+});
+
+test("inverted trees stay within their limits", () => {
+  const nodes: FlameNode[] = [[-1, 0, 1e9, 0, 0]];
+  for (let index = 1; index < 20000; ++index) nodes.push([Math.floor((index - 1) / 3), index % names.length, Math.max(1, Math.floor(1e9 / index)), 0, 0]);
+  const inverted = invertTree(readTree(flame(nodes)), 0, 5000);
+  assert.equal(inverted.parent.length, 5000);
+});
+
+test("search counts time of matches within matches once", () => {
+  const tree = readTree(flame([[-1, 0, 100, 0, 0], [0, 1, 80, 0, 0], [1, 2, 50, 0, 0], [2, 1, 20, 0, 0], [0, 4, 20, 0, 3]]));
+  const found = searchTree(tree, "MAIN");
+  assert.ok(found !== null && typeof found !== "string");
+  assert.deepEqual(found.nodes, [1, 3]);
+  assert.equal(found.value, 80);
+});
+
+test("search takes modules, expressions and any letters, and says what is wrong", () => {
+  const tree = readTree(sample);
+  const places = (query: string) => {
+    const found = searchTree(tree, query);
+    assert.ok(found !== null && typeof found !== "string", query);
+    return found.nodes;
+  };
+  assert.deepEqual(places("libc"), [4, 5]);
+  assert.deepEqual(places("/^(parse|wait)$/"), [2, 3]);
+  assert.deepEqual(places("<script>"), []);
+  assert.equal(searchTree(tree, "   "), null);
+  assert.match(String(searchTree(tree, "/(/")), /regular expression/);
+});
+
+test("top stacks are those with the most time of their own, innermost first", () => {
+  const top = topStacks(readTree(sample), 2);
+  assert.deepEqual(top.map((stack) => [stack.value, stack.path]), [[40, [4, 3, 1]], [25, [2, 1]]]);
+});
+
+test("50,000 nodes in a chain need no recursion", () => {
+  const nodes: FlameNode[] = Array.from({ length: 50000 }, (_, index) => [index - 1, index % names.length, 50000 - index, 0, 0]);
+  const tree = readTree(flame(nodes));
+  const layout = layOut(tree, "value");
+  assert.equal(layout.rows.length, 50000);
+  assert.equal(topStacks(tree, 1)[0].value, 1);
+  const found = searchTree(tree, "main");
+  assert.ok(found !== null && typeof found !== "string" && found.nodes.length > 8000);
+});

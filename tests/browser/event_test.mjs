@@ -1,0 +1,237 @@
+// The list of events and the page of one.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser, eventPath, keep, needs, openPage, parameter, world } from "./support.mjs";
+
+after(closeBrowser);
+
+const bars = (page) => page.getByTestId("run-bars");
+const overlay = (page) => page.locator(".run-canvas canvas.overlay");
+async function shownBars(page) {
+  await bars(page).waitFor();
+  return Number(await bars(page).getAttribute("data-runs"));
+}
+
+test("the newest event stands first; search and filters go into the address, and a link shows the same", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  await page.locator("table.list tbody tr").first().waitFor();
+  const times = await page.locator("table.list tbody time").evaluateAll((list) => list.map((time) => time.title));
+  assert.deepEqual(times, [...times].sort().reverse());
+  await keep(page, "events");
+  await page.getByLabel("Search").fill(world.event.name.toUpperCase());
+  await page.waitForURL(/search=/);
+  await page.getByLabel("Host").selectOption(world.event.host);
+  await page.waitForURL(/host=/);
+  await page.getByRole("button", { name: "Clear 2 filters" }).waitFor();
+  await page.getByRole("link", { name: world.event.name, exact: true }).waitFor();
+  const shown = await page.locator("table.list tbody").innerText();
+  await page.goto(page.url());
+  await page.getByRole("link", { name: world.event.name, exact: true }).waitFor();
+  assert.equal(await page.getByLabel("Search").inputValue(), world.event.name.toUpperCase());
+  assert.equal(await page.getByLabel("Host").inputValue(), world.event.host);
+  assert.equal((await page.locator("table.list tbody").innerText()).replace(/\d+ (seconds|minutes?|hours?) ago/g, ""), shown.replace(/\d+ (seconds|minutes?|hours?) ago/g, ""));
+  await page.getByLabel("Search").fill("no event has this name");
+  await page.getByText("No event matches these filters.").waitFor();
+  await done();
+});
+
+test("filters narrow an event's runs; back undoes them", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
+  await runs.waitFor();
+  const all = await runs.innerText();
+  assert.equal(Number(all.replace(/,/g, "")), world.event.runs - world.event.hidden);
+  await page.getByLabel("Start").selectOption("cold");
+  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText !== before, all);
+  assert.equal(parameter(page, "start"), "cold");
+  await page.goBack();
+  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText === before, all);
+  assert.equal(parameter(page, "start"), null);
+  await page.getByLabel("Span").selectOption({ label: "Last hour" });
+  await page.waitForURL(/from=.*to=/);
+  await done();
+});
+
+test("a stage clicked shows its stacks, the mark below a bar opens the run", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?order=slowest&count=100`);
+  assert.equal(await shownBars(page), 100);
+  await page.getByRole("button", { name: world.event.stage, exact: true }).waitFor();
+  const box = await overlay(page).boundingBox();
+  // Somewhere up the tallest bar there is each of its stages; the read-out names the one under the mouse.
+  let found = false;
+  for (let part = 0.95; part > 0.05 && !found; part -= 0.02) {
+    await page.mouse.move(box.x + 75, box.y + box.height * part);
+    found = (await page.getByTestId("run-readout").innerText()).includes(`stage ${world.event.stage}`);
+  }
+  assert.ok(found, `no stage ${world.event.stage} under the mouse`);
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.getByTestId("stage-stacks").locator("tbody tr").first().waitFor();
+  assert.equal(parameter(page, "stage"), world.event.stage);
+  await keep(page, "event", { fullPage: true });
+  await page.mouse.click(box.x + 75, box.y + box.height - 6);
+  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  await page.getByText("Markers and their stacks").waitFor();
+  await keep(page, "run", { fullPage: true });
+  await page.goBack();
+  await page.getByTestId("stage-stacks").waitFor();
+  await done();
+});
+
+test("two sets dragged with the mouse are compared", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?order=slowest&count=240`);
+  assert.equal(await shownBars(page), 240);
+  await overlay(page).scrollIntoViewIfNeeded();
+  const box = await overlay(page).boundingBox();
+  const drag = async (from, to) => {
+    await page.mouse.move(box.x + box.width * from, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * ((from + to) / 2), box.y + 70);
+    await page.mouse.move(box.x + box.width * to, box.y + 80);
+    await page.mouse.up();
+  };
+  // Slowest first within the warm runs: the right end is faster than the middle.
+  await drag(0.9, 0.98);
+  await page.getByText("Now choose the other set").waitFor();
+  await drag(0.3, 0.38);
+  const verdict = page.getByTestId("verdict");
+  await verdict.waitFor();
+  assert.match(await verdict.innerText(), /^B takes .+ longer than A \(95 % interval \+.+ to \+.+\)/);
+  await keep(page, "compare");
+  await page.getByRole("button", { name: "Clear sets" }).click();
+  await verdict.waitFor({ state: "detached" });
+  await done();
+});
+
+test("two sets chosen with the keyboard are compared; Enter opens a run", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?order=slowest&count=240`);
+  await shownBars(page);
+  await bars(page).focus();
+  const press = async (...keys) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await press("End", "Shift+ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowLeft", "a");
+  await press("Home", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "b");
+  await page.getByTestId("verdict").waitFor();
+  assert.match(await page.locator(".sets").innerText(), /A: 5 runs.*B: 5 runs/s);
+  await press("Escape");
+  await page.getByTestId("verdict").waitFor({ state: "detached" });
+  await press("ArrowUp", "Enter");
+  await page.getByTestId("stage-stacks").waitFor();
+  await press("o");
+  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  await done();
+});
+
+test("dirty runs are hidden with the reason, shown on request, and put back by hand", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?count=1000`);
+  const line = page.getByTestId("dirty-line");
+  await line.waitFor();
+  const hidden = async () => Number(/^([\d,]+) of/.exec(await line.innerText())[1].replace(/,/g, ""));
+  const before = await hidden();
+  assert.equal(before, world.event.hidden);
+  await page.getByRole("button", { name: "Show them" }).click();
+  await page.waitForURL(/dirty=1/);
+  const row = page.getByTestId("dirty-runs").locator("tbody tr").first();
+  await row.waitFor();
+  assert.ok((await row.locator("td").nth(2).innerText()).length > 3, "the reason is given");
+  await keep(page, "dirty");
+  const run = await row.getByRole("link").getAttribute("href");
+  const rows = await page.getByTestId("dirty-runs").locator("tbody tr").count();
+  await row.getByRole("button", { name: "Put back" }).click();
+  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=dirty-runs] tbody tr").length === count - 1, rows);
+  await page.getByRole("button", { name: "Hide dirty runs" }).click();
+  await page.getByRole("button", { name: "Show them" }).waitFor();
+  assert.equal(await hidden(), before - 1);
+  // Taken out again, by hand this time, so that the next test finds what this one found.
+  await go(run);
+  await page.getByLabel("Reason").fill("a test put it back");
+  await page.getByRole("button", { name: "Take it out" }).click();
+  await page.getByText("This run is dirty").waitFor();
+  assert.match(await page.getByTestId("dirty-state").innerText(), new RegExp(`a test put it back.*by ${world.accounts.admin.account}`, "s"));
+  await done();
+});
+
+test("1,000 runs are shown, and moving over them draws the bars no second time", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?count=1000`);
+  assert.equal(await shownBars(page), Math.min(1000, world.event.runs - world.event.hidden));
+  const box = await overlay(page).boundingBox();
+  await page.evaluate(() => {
+    const context = document.querySelector(".run-canvas .chart canvas").getContext("2d");
+    window.drawn = 0;
+    for (const name of ["fillRect", "rect", "fill"]) {
+      const original = context[name].bind(context);
+      context[name] = (...given) => {
+        ++window.drawn;
+        return original(...given);
+      };
+    }
+  });
+  const seen = new Set();
+  for (let step = 0; step <= 40; ++step) {
+    await page.mouse.move(box.x + 60 + ((box.width - 70) * step) / 40, box.y + 250);
+    seen.add(await page.getByTestId("run-readout").innerText());
+  }
+  assert.ok(seen.size > 30, `${seen.size} different runs were named`);
+  assert.equal(await page.evaluate(() => window.drawn), 0);
+  await keep(page, "thousand-runs");
+  await done();
+});
+
+test("the first cause names the planted function and leads to an example with it marked", needs("event.cause"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const cause = page.locator(".cause").first();
+  await cause.locator(".example canvas").waitFor();
+  assert.ok((await cause.locator(".stack").first().innerText()).includes(world.event.cause));
+  assert.match(await cause.innerText(), /Runs affected, build by build/);
+  await cause.getByRole("link", { name: "Open an example" }).click();
+  await page.getByTestId("flame-found").waitFor();
+  assert.match(await page.getByTestId("flame-found").innerText(), /% in \d+ place/);
+  await done();
+});
+
+test("without a cause the page says why", needs("quiet_event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.quiet_event));
+  const section = page.getByRole("region", { name: "Causes of the delays" });
+  await section.getByText("No cause is named.").waitFor();
+  assert.equal(await section.locator(".cause").count(), 0);
+  await done();
+});
+
+test("a hostile name of an event is text", needs("hostile_event"), async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  await page.getByRole("link", { name: world.hostile_event, exact: true }).click();
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), world.hostile_event);
+  await shownBars(page);
+  assert.equal(await page.title(), `${world.hostile_event} · lagtrap`);
+  assert.equal(await page.locator("main script, main img, main iframe, main b").count(), 0);
+  await keep(page, "hostile-event");
+  await done();
+});
+
+test("dark colours, and what is focused is visible", needs("event"), async () => {
+  const { page, go, done } = await openPage({ colours: "dark" });
+  await go(eventPath(world.event.name));
+  await shownBars(page);
+  const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  assert.ok(background.match(/\d+/g).slice(0, 3).every((part) => Number(part) < 60), background);
+  await page.keyboard.press("Tab");
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  assert.notEqual(outline, "none");
+  await page.locator(".example canvas").first().waitFor({ timeout: 5000 }).catch(() => {});
+  await keep(page, "event-dark", { fullPage: true });
+  await page.getByRole("button", { name: "Colours: system" }).click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+  await done();
+});

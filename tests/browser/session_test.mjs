@@ -1,0 +1,97 @@
+// Signing in and out, and what each role may do.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser, keep, needs, openPage, world } from "./support.mjs";
+
+after(closeBrowser);
+
+test("a wrong password is refused, the right one leads to the page that was asked for, signing out ends it", async () => {
+  const { page, go, context, done } = await openPage({ account: null });
+  await go("/bundles");
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  assert.equal(await page.locator("table").count(), 0);
+  await page.getByLabel("Account").fill(world.accounts.admin.account);
+  await page.getByLabel("Password").fill("certainly not it");
+  await page.getByLabel("Password").press("Enter");
+  assert.match(await page.getByRole("alert").innerText(), /wrong/);
+  await keep(page, "sign-in");
+  await page.getByLabel("Password").fill(world.accounts.admin.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Bundles" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/bundles");
+  const [cookie] = await context.cookies();
+  assert.equal(cookie.httpOnly, true);
+  assert.equal(cookie.sameSite, "Lax");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await done();
+});
+
+test("a session that ended elsewhere leads back to signing in", async () => {
+  const { page, go, context, done } = await openPage();
+  await go("/");
+  await page.getByRole("heading", { name: "Events" }).waitFor();
+  await context.clearCookies();
+  await page.getByRole("link", { name: "Bundles", exact: true }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await done();
+});
+
+test("readers see no accounts", needs("accounts.reader"), async () => {
+  const { page, go, done } = await openPage({ account: "reader" });
+  await go("/accounts");
+  await page.getByText("Only admins may see accounts").waitFor();
+  assert.equal(await page.getByRole("link", { name: "Accounts" }).count(), 0);
+  await done();
+});
+
+test("an admin makes and deletes accounts and tokens", async () => {
+  const { page, go, done } = await openPage();
+  await go("/accounts");
+  const name = `test-${process.pid}`;
+  await page.getByLabel("New account").fill(name);
+  await page.getByLabel("Password, 12 letters or more").fill("a long enough password");
+  await page.getByRole("button", { name: "Add account" }).click();
+  const row = page.getByTestId("accounts").getByRole("row", { name });
+  await row.waitFor();
+  await page.getByLabel("New token").fill(name);
+  await page.getByRole("button", { name: "Make token" }).click();
+  const secret = await page.getByTestId("made-token").locator("code").innerText();
+  assert.ok(secret.length > 30, secret);
+  await keep(page, "accounts");
+  await page.getByRole("button", { name: "I have it" }).click();
+  const token = page.getByTestId("tokens").getByRole("row", { name });
+  await token.waitFor();
+  assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
+  await token.getByRole("button", { name: "Revoke" }).click();
+  await token.getByRole("button", { name: `Revoke ${name}` }).click();
+  await token.waitFor({ state: "detached" });
+  await row.getByRole("button", { name: "Delete" }).click();
+  await row.getByRole("button", { name: `Delete ${name}` }).click();
+  await row.waitFor({ state: "detached" });
+  await done();
+});
+
+test("a server that does not answer is said, with what to do", async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  await page.getByRole("heading", { name: "Events" }).waitFor();
+  await page.route("**/api/v1/bundles*", (route) => route.abort());
+  await page.getByRole("link", { name: "Bundles", exact: true }).click();
+  const alert = page.getByRole("alert");
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /does not answer.*\n*.*try again/is);
+  await page.unroute("**/api/v1/bundles*");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await alert.waitFor({ state: "detached" });
+  await done();
+});
+
+test("an address that leads nowhere says so", async () => {
+  const { page, go, done } = await openPage();
+  await go("/nowhere/at/all");
+  await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await done();
+});

@@ -1,0 +1,84 @@
+// What the browser tests share: the browser, a signed-in page, screenshots, and what the server under test holds.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+export const packages = createRequire(join(process.env.LAGTRAP_WEB_BUILD, "package.json"));
+export const world = JSON.parse(readFileSync(process.env.LAGTRAP_WEB_WORLD, "utf8"));
+assert.ok(world.url && world.accounts?.admin, "the world names neither a server nor an admin");
+
+// Options for a test that needs a part of the world.
+export function needs(part) {
+  const there = part.split(".").reduce((value, name) => value?.[name], world) != null;
+  return there ? {} : { skip: `the server under test has no ${part}` };
+}
+
+let browser;
+export async function openBrowser() {
+  const { chromium } = packages("playwright-core");
+  // Its own sandbox needs namespaces that root in a container does not have; the pages are our own.
+  browser ??= await chromium.launch({ executablePath: findBrowser(), args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  return browser;
+}
+export async function closeBrowser() {
+  await browser?.close();
+}
+function findBrowser() {
+  const name = process.env.LAGTRAP_CHROMIUM ?? "chromium";
+  if (name.includes("/")) return name;
+  for (const folder of process.env.PATH.split(":")) {
+    const path = join(folder, name);
+    try {
+      readFileSync(path, { flag: "r" });
+      return path;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  throw new Error(`${name} is not in the PATH`);
+}
+
+// A page of its own session. Whatever the page's script throws or the content security policy refuses fails the test that
+// calls `done`.
+export async function openPage({ account = "admin", colours = "light", width = 1440, height = 900 } = {}) {
+  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(`thrown: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" && /Content Security Policy/i.test(message.text())) problems.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    problems.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  if (account !== null) {
+    const made = await context.request.post(`${world.url}/api/v1/session`, { data: world.accounts[account] });
+    assert.equal(made.status(), 204, await made.text());
+  }
+  return {
+    page,
+    context,
+    problems,
+    go: (path) => page.goto(world.url + path),
+    done: async () => {
+      await context.close();
+      assert.deepEqual(problems, []);
+    },
+  };
+}
+
+export async function keep(page, name, options = {}) {
+  const folder = process.env.LAGTRAP_WEB_SCREENSHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), ...options });
+}
+
+export const eventPath = (name) => `/event/${encodeURIComponent(name)}`;
+export const delayPath = (delay) => `/bundle/${delay.bundle}/${delay.number}`;
+
+export function parameter(page, name) {
+  return new URL(page.url()).searchParams.get(name);
+}
