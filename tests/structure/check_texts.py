@@ -16,7 +16,7 @@ FORBIDDEN = {
     "a Windows line end": re.compile(r"\r$", re.MULTILINE),
 }
 LINE_LIMIT = 600
-BINARY_DATA = ("tests/data/",)  # sample files of formats, kept for readers of later versions
+BINARY_DATA = ("tests/data/", "tests/fuzz/corpus/")  # sample files of formats
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
             continue
         checked += 1
         text = raw.decode("utf-8", errors="replace")
-        if name.startswith("tests/data/"):
+        if name.startswith(BINARY_DATA):
             continue
         for what, pattern in FORBIDDEN.items():
             for match in pattern.finditer(text):

@@ -53,7 +53,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto* const bytes = reinterpret_cast<const unsigned char*>(*record);
         for (std::uint32_t at = 0; at < (*record)->size_bytes; ++at) sum += bytes[at];
     }
-    static volatile std::uint64_t sink;
-    sink = sum;
+    if (sum == 1) std::abort();  // no sum of a record's bytes is: its header's alone are more
     return 0;
 }
