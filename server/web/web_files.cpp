@@ -14,7 +14,8 @@ bool is_under(std::string_view path, std::string_view folder) {
 std::optional<WebFile> find_web_file(std::string_view path) {
     const auto files = web_files();
     const auto named = [files](std::string_view name) -> std::optional<WebFile> {
-        const auto found = std::find_if(files.begin(), files.end(), [name](const auto& file) { return file.path == name; });
+        const auto found =
+            std::find_if(files.begin(), files.end(), [name](const auto& file) { return file.path == name; });
         if (found == files.end()) return std::nullopt;
         return *found;
     };

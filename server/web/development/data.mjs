@@ -89,8 +89,8 @@ export const bundles = [
 export const delays = {
   [good_bundle]: [402e6, 310e6].map((duration_ns, index) => ({
     number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", thread: "worker-2", pid: 4002, tid: 4102 + index,
-    on_cpu_ns: duration_ns * 0.22, runnable_ns: duration_ns * 0.05, blocked_ns: duration_ns * 0.7, unknown_ns: duration_ns * 0.03,
-    blocked: [{ reason: "lock (futex)", ns: duration_ns * 0.55 }, { reason: "disk", ns: duration_ns * 0.15 }],
+    on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), unknown_ns: Math.round(duration_ns * 0.03),
+    blocked: [{ reason: "lock (futex)", ns: Math.round(duration_ns * 0.55) }, { reason: "disk", ns: Math.round(duration_ns * 0.15) }],
     stages: [{ name: "parse", at_ns: 0, duration_ns: 4e6 }, { name: "connect", at_ns: 4e6, duration_ns: 17e6 }, { name: "price", at_ns: 21e6, duration_ns: duration_ns - 53e6 }, { name: "render", at_ns: duration_ns - 32e6, duration_ns: 32e6 }],
   })),
   [big_bundle]: [{

@@ -23,8 +23,8 @@ TEST(WebFiles, PagesOfTheScriptAreTheIndex) {
 }
 
 TEST(WebFiles, WhatIsNoPageIsNothing) {
-    for (const auto* path : {"", "x", "/assets", "/assets/", "/assets/none.js", "/assets/../index.html", "/api", "/api/v1/none",
-                             "/metrics", "/healthz", "/favicon.ico"})
+    for (const auto* path : {"", "x", "/assets", "/assets/", "/assets/none.js", "/assets/../index.html", "/api",
+                             "/api/v1/none", "/metrics", "/healthz", "/favicon.ico"})
         EXPECT_FALSE(find_web_file(path).has_value()) << path;
 }
 

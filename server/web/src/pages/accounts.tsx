@@ -71,7 +71,7 @@ function AccountSection({ session }: { session: Session }) {
           </table>
         )}
       </Ready>
-      <form class="row-form" onSubmit={add} aria-label="New account">
+      <form class="row-form" onSubmit={add} aria-label="Add an account">
         <label class="field"><span>New account</span><input name="new-account" required pattern="[A-Za-z0-9._@\-]{1,64}" title="letters, digits, dot, dash, underscore and @" autocomplete="off" value={account} onInput={(event) => setAccount(event.currentTarget.value)} /></label>
         <label class="field"><span>Password, 12 letters or more</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
         <label class="field"><span>Role</span>
@@ -136,7 +136,7 @@ function TokenSection() {
           </table>
         )}
       </Ready>
-      <form class="row-form" onSubmit={add} aria-label="New token">
+      <form class="row-form" onSubmit={add} aria-label="Make a token">
         <label class="field"><span>New token</span><input name="token-name" required pattern="[A-Za-z0-9._\-]{1,64}" title="letters, digits, dot, dash and underscore" value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
         <label class="field"><span>Scope</span>
           <select name="token-scope" value={scope} onChange={(event) => setScope(event.currentTarget.value as Scope)}>
