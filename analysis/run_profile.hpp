@@ -19,7 +19,7 @@ enum class TimeKind : std::uint8_t { Unknown, OnCpu, Runnable, Blocked };
 
 struct ProfileFrame {
     std::string function;  // or "[FILE]" where its name is not known
-    std::string module;    // path of its file; empty for the kernel
+    std::string module;    // path of its file
     bool kernel = false;
     bool operator==(const ProfileFrame&) const = default;
 };

@@ -1,0 +1,95 @@
+// Time of a run by what its thread did, and, while that waited, by what the threads did that it waited for. Used inside
+// analysis/ alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/recording.hpp"
+#include "analysis/run_profile.hpp"
+#include "analysis/time_split.hpp"
+
+namespace lagtrap::analysis {
+
+inline constexpr std::size_t wait_chain_depth = 16;
+
+// Whether a wait ended by a timer or a device, or by nobody known: then no thread is to blame for it.
+[[nodiscard]] bool ended_by_nobody(const Recording& recording, const Interval& wait);
+
+// Why the state of an interval is not known, in words.
+[[nodiscard]] std::string_view words_of(const Interval& interval);
+
+// A piece of a run's time at one place.
+struct ChainTime {
+    std::uint64_t time_ns = 0;
+    std::uint32_t position = 0;  // of the walk
+    std::uint32_t tid = 0;
+    TimeKind kind = TimeKind::Unknown;
+    StackId stack = 0;
+    std::string_view unknown_because;
+};
+
+class ChainWalk {
+  public:
+    explicit ChainWalk(const Recording& recording) : recording_(recording) { positions_.emplace_back(); }
+
+    // The intervals of the run's own threads; they may be many, and once.
+    void walk(const std::vector<Interval>& intervals);
+    // The pieces; they add up to the length of all intervals.
+    [[nodiscard]] std::vector<ChainTime> times() const;
+
+    // The waits that lead to a position, the run's own first.
+    struct Wait {
+        std::uint32_t tid = 0;  // who waited
+        StackId stack = 0;
+    };
+    [[nodiscard]] std::vector<Wait> waits_before(std::uint32_t position) const;
+    [[nodiscard]] std::uint64_t waits_cut() const { return waits_cut_; }
+
+  private:
+    struct Position {
+        std::uint32_t parent = 0;
+        std::uint32_t depth = 0;
+        Wait wait;
+    };
+    // Where a thread was seen, and how long it had run until then.
+    struct Sighting {
+        std::uint64_t ran_ns = 0;
+        StackId stack = 0;
+    };
+    struct CpuWait {
+        std::uint64_t ran_ns = 0;
+        std::uint64_t length_ns = 0;
+    };
+    // What one thread did at one position.
+    struct Sum {
+        std::uint64_t on_cpu_ns = 0;
+        std::uint64_t ran_ns = 0;
+        std::map<StackId, std::uint64_t> samples;
+        std::map<StackId, std::uint64_t> blocked_ns;
+        std::map<std::string_view, std::uint64_t> unknown_ns;
+        std::vector<Sighting> sightings;
+        std::vector<CpuWait> cpu_waits;
+        [[nodiscard]] StackId nearest(std::uint64_t at_ns) const;
+    };
+
+    void walk(std::uint32_t position, const std::vector<Interval>& intervals);
+    void add_running(const Interval& interval, Sum& sum);
+    void add_blocked(std::uint32_t position, const Interval& interval);
+    void add_unknown(const Interval& interval, Sum& sum);
+    [[nodiscard]] bool is_followed(std::uint32_t position, const Interval& wait) const;
+    std::uint32_t next_position(std::uint32_t position, const Interval& wait);
+
+    const Recording& recording_;
+    std::vector<Position> positions_;  // 0: the run itself
+    std::map<std::tuple<std::uint32_t, std::uint32_t, StackId>, std::uint32_t> known_positions_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Sum> sums_;  // by position and thread
+    std::uint64_t visited_ = 0;
+    std::uint64_t waits_cut_ = 0;
+};
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,263 @@
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/run_profile.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis {
+namespace {
+
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
+
+std::uint64_t sum_of(const RunProfile& profile) {
+    return std::accumulate(profile.entries.begin(), profile.entries.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const ProfileEntry& entry) { return sum + entry.time_ns; });
+}
+
+// "on CPU main;work", chains as "blocked:lock (futex) main;lock -> holder on CPU hold".
+std::string words_of(const RunProfile& profile, const ProfileEntry& entry) {
+    std::string words;
+    for (const ProfileLink& link : entry.links) {
+        if (!words.empty()) words += " -> " + profile.texts[link.thread] + " ";
+        words += words_of(link.kind);
+        if (link.reason != 0) words += ":" + profile.texts[link.reason];
+        std::string stack;
+        for (const std::uint32_t frame : profile.stack_of(link.node)) {
+            stack += (stack.empty() ? " " : ";") + profile.frames[frame].function;
+        }
+        words += stack;
+    }
+    return words;
+}
+
+std::map<std::string, std::uint64_t> times_of(const RunProfile& profile) {
+    std::map<std::string, std::uint64_t> times;
+    for (const ProfileEntry& entry : profile.entries) times[words_of(profile, entry)] += entry.time_ns;
+    return times;
+}
+
+// The run holds 5 ms of work, waits 90 ms for a lock and works 5 ms; the holder computes for 60 ms, writes to the disk
+// for 20 ms, and computes again.
+TraceBuilder lock_and_disk() {
+    TraceBuilder builder(200 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
+    builder.samples(20 * ms, 25 * ms, 0, 10, 10, {"main", "work"});
+    builder.switched(25 * ms, 0, 10, 1, 0).off_cpu(25 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
+    builder.samples(25 * ms, 85 * ms, 1, 10, 11, {"start_thread", "hold"});
+    builder.switched(85 * ms, 1, 11, 2, 0).off_cpu(85 * ms, 10, 11, {"start_thread", "save", "k:ext4_sync_file"});
+    builder.waking(105 * ms, 0, 0, 11, true).switched(105 * ms, 1, 0, 0, 11);
+    builder.samples(105 * ms, 115 * ms, 1, 10, 11, {"start_thread", "hold"});
+    builder.waking(115 * ms, 1, 11, 10).switched(115 * ms, 0, 0, 0, 10);
+    builder.samples(115 * ms, 120 * ms, 0, 10, 10, {"main", "work"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    return builder;
+}
+
+TEST(RunProfile, follows_a_lock_to_what_its_holder_did) {
+    const TraceBuilder builder = lock_and_disk();
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    const std::string wait = "blocked:lock (futex) main;lock;futex_wait -> holder ";
+    EXPECT_THAT(times_of(profile), testing::UnorderedElementsAre(
+                                       testing::Pair("on CPU main;work", 10 * ms),
+                                       testing::Pair(wait + "on CPU start_thread;hold", 70 * ms),
+                                       testing::Pair(wait + "blocked:disk start_thread;save;ext4_sync_file", 20 * ms)));
+    EXPECT_EQ(sum_of(profile), profile.duration_ns);
+    EXPECT_EQ(profile.duration_ns, 100 * ms);
+    EXPECT_EQ(profile.event, "work");
+    EXPECT_TRUE(profile.delay);
+    EXPECT_EQ(profile.tid, 10);
+    EXPECT_EQ(profile.waits_cut, 0);
+    EXPECT_EQ(profile.entries.front().time_ns, 70 * ms);
+}
+
+// A waits for B, which waits for C: two links on.
+TEST(RunProfile, follows_chains_of_waits) {
+    TraceBuilder builder(200 * ms, 3);
+    builder.thread(10, 10, "a").thread(10, 11, "b").thread(20, 20, "c").process(20, "/usr/bin/other");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11).switched(1 * ms, 2, 0, 0, 20);
+    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "ask_b", "k:futex_wait"});
+    builder.switched(20 * ms, 1, 11, 1, 0).off_cpu(20 * ms, 10, 11, {"ask_c", "k:unix_stream_read_generic"});
+    builder.samples(20 * ms, 110 * ms, 2, 20, 20, {"answer"});
+    builder.waking(110 * ms, 2, 20, 11).switched(110 * ms, 1, 0, 0, 11);
+    builder.samples(110 * ms, 120 * ms, 1, 10, 11, {"reply"});
+    builder.waking(120 * ms, 1, 11, 10).switched(120 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    const std::string wait = "blocked:lock (futex) main;ask_b;futex_wait -> b ";
+    EXPECT_THAT(
+        times_of(profile),
+        testing::UnorderedElementsAre(
+            testing::Pair(wait + "blocked:local socket ask_c;unix_stream_read_generic -> c on CPU answer", 90 * ms),
+            testing::Pair(wait + "on CPU reply", 10 * ms)));
+}
+
+// Two threads that wake each other: while B waits for A, which waits for B, nobody further is to blame.
+TEST(RunProfile, does_not_run_in_circles) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "a").thread(10, 11, "b");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11);
+    builder.switched(30 * ms, 1, 11, 1, 0).off_cpu(30 * ms, 10, 11, {"b_waits", "k:futex_wait"});
+    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"a_waits", "k:futex_wait"});
+    // Damaged order: A wakes B although it sleeps.
+    builder.waking(60 * ms, 0, 10, 11).switched(60 * ms, 1, 0, 0, 11);
+    builder.waking(80 * ms, 1, 11, 10).switched(80 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(40 * ms), 40 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    const std::string wait = "blocked:lock (futex) a_waits;futex_wait -> b ";
+    EXPECT_THAT(times_of(profile),
+                testing::UnorderedElementsAre(testing::Pair(wait + "blocked:lock (futex) b_waits;futex_wait", 20 * ms),
+                                              testing::Pair(wait + "on CPU", 20 * ms)));
+}
+
+TEST(RunProfile, does_not_follow_timers_and_devices) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").thread(20, 20, "bystander").process(20, "/bin/bystander");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 20);
+    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:hrtimer_nanosleep"});
+    builder.waking(60 * ms, 1, 20, 10).switched(60 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 40 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_THAT(times_of(profile_of_delay(*recording, builder.system.delays[0])),
+                testing::ElementsAre(testing::Pair("blocked:sleep main;hrtimer_nanosleep", 40 * ms)));
+}
+
+TEST(RunProfile, puts_waiting_for_a_cpu_where_the_thread_stood) {
+    TraceBuilder builder(200 * ms, 1);
+    builder.thread(10, 10, "app").thread(20, 20, "other").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(20 * ms, 40 * ms, 0, 10, 10, {"main", "first"});
+    builder.switched(40 * ms, 0, 10, 0, 20).switched(90 * ms, 0, 20, 0, 10);
+    builder.samples(92 * ms, 120 * ms, 0, 10, 10, {"main", "second"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto times = times_of(profile_of_delay(*recording, builder.system.delays[0]));
+    EXPECT_EQ(times.at("runnable main;first"), 50 * ms);
+    EXPECT_EQ(times.at("on CPU main;first") + times.at("on CPU main;second"), 50 * ms);
+}
+
+TEST(RunProfile, shows_what_is_not_known) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(1 * ms, 30 * ms, 0, 10, 10, {"main"});
+    builder.run(TraceBuilder::delay(1, "work", -at(20 * ms), 50 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
+    EXPECT_EQ(times_of(profile).at("unknown:outside the recording"), 20 * ms);
+    EXPECT_EQ(sum_of(profile), 50 * ms);
+}
+
+TEST(RunProfile, normal_runs_are_those_within_the_recording) {
+    TraceBuilder builder(1000 * ms);
+    builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(20 * ms, 900 * ms, 0, 10, 10, {"main", "quick"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        builder.run(TraceBuilder::delay(2 + i, "work", at((200 + 20 * i) * ms), 5 * ms, 10 * ms, 10, 10), false);
+    }
+    builder.run(TraceBuilder::delay(20, "other", at(500 * ms), 5 * ms, 10 * ms, 10, 10), false);
+    builder.run(TraceBuilder::delay(21, "work", at(999 * ms), 5 * ms, 10 * ms, 10, 10), false);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    std::uint64_t left_out = 0;
+    const auto profiles = profiles_of_normal_runs(*recording, "work", 4, &left_out);
+    ASSERT_EQ(profiles.size(), 4);
+    EXPECT_EQ(left_out, 6);
+    EXPECT_FALSE(profiles[0].delay);
+    EXPECT_EQ(profiles[0].run_id, 2);
+    EXPECT_EQ(profiles[3].run_id, 9);
+    EXPECT_THAT(times_of(profiles[3]), testing::ElementsAre(testing::Pair("on CPU main;quick", 5 * ms)));
+}
+
+RunProfile made_profile(std::uint32_t entries, std::uint32_t seed = 1) {
+    RunProfile profile;
+    profile.event = "work";
+    profile.delay = true;
+    profile.texts.push_back("disk");
+    for (std::uint32_t i = 0; i < entries; ++i) {
+        seed = seed * 1664525 + 1013904223;
+        profile.frames.push_back({"function_" + std::to_string(seed), "/usr/bin/app", i % 2 == 0});
+        profile.nodes.push_back({i / 2, i});
+        profile.entries.push_back({entries - i, {{TimeKind::OnCpu, 0, 0, i + 1}, {TimeKind::Blocked, 1, 0, i / 3}}});
+        profile.duration_ns += entries - i;
+    }
+    return profile;
+}
+
+TEST(RunProfileFile, gives_back_what_was_written) {
+    const RunProfile profile = made_profile(100);
+    const auto bytes = write_run_profile(profile);
+    ASSERT_TRUE(bytes);
+    const auto again = read_run_profile(*bytes);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, profile);
+    EXPECT_EQ(*write_run_profile(*again), *bytes);
+    EXPECT_LT(bytes->size(), 3000);
+}
+
+TEST(RunProfileFile, short_entries_lose_their_stacks_before_time_is_lost) {
+    const RunProfile profile = made_profile(200'000);
+    const auto bytes = write_run_profile(profile);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    EXPECT_LE(bytes->size(), run_profile_limit_bytes);
+    const auto again = read_run_profile(*bytes);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(sum_of(*again), profile.duration_ns);
+    EXPECT_LE(again->entries.size(), 16'384);
+    EXPECT_GT(again->entries.size(), 1000);
+    EXPECT_GT(again->waits_cut, 0);
+    const ProfileEntry& longest = again->entries[1];
+    EXPECT_EQ(longest.time_ns, 200'000);
+    EXPECT_EQ(again->frames[again->stack_of(longest.links[0].node)[0]], profile.frames[0]);
+}
+
+// Whatever a byte becomes, reading ends with a profile that holds together or with an error.
+TEST(RunProfileFile, damage_is_found_or_does_no_harm) {
+    const std::string bytes = *write_run_profile(made_profile(30));
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        EXPECT_FALSE(read_run_profile(std::string_view(bytes).substr(0, i)));
+        for (const int change : {1, 0x80, 0xff}) {
+            std::string damaged = bytes;
+            damaged[i] = static_cast<char>(damaged[i] ^ change);
+            const auto profile = read_run_profile(damaged);
+            if (!profile) continue;
+            EXPECT_EQ(sum_of(*profile), profile->duration_ns);
+            for (const ProfileEntry& entry : profile->entries) (void)words_of(*profile, entry);
+        }
+    }
+}
+
+TEST(RunProfileFile, says_what_is_wrong) {
+    std::string bytes = *write_run_profile(made_profile(3));
+    bytes[0] = 9;
+    EXPECT_THAT(read_run_profile(bytes).error().message, testing::HasSubstr("version 9"));
+    EXPECT_EQ(read_run_profile(bytes).error().kind, ErrorKind::Unsupported);
+    RunProfile wrong = made_profile(3);
+    wrong.duration_ns += 1;
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
+                testing::HasSubstr("shorter than the run"));
+    wrong.duration_ns -= 2;
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("longer than the run"));
+    wrong = made_profile(3);
+    wrong.entries[0].links[0].node = 9;
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("does not hold"));
+    wrong = made_profile(3);
+    wrong.nodes[2].frame = 9;
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("not there"));
+    EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes + 1, '\1')).error().kind, ErrorKind::TooLarge);
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis
