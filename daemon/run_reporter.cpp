@@ -59,6 +59,8 @@ struct RunReporter::Ring {
     RunSource source;
     RunGatherer* gatherer = nullptr;
     std::function<void()> close_batch;
+    bool stacks_wanted = false;
+    const std::function<void()>* on_process = nullptr;
     MappedMemory quota_memory;
     lagtrap_run_quota* quotas = nullptr;
     ring_buffer* ring = nullptr;
@@ -74,6 +76,8 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
         auto* ring = static_cast<Ring*>(context);
         ring->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, ring->source.ended_after_ns);
         if (ring->gatherer->full()) ring->close_batch();
+        if (ring->stacks_wanted && static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
+            (*ring->on_process)();
         return 0;
     };
     self->ring = ring_buffer__new(source.ring.get(), callback, self.get(), nullptr);
@@ -86,8 +90,9 @@ RunReporter::RunReporter(const uploader::Spool& spool, const settings::Spool& li
     : writer_(spool, retention_of(limits), std::move(warn)), gatherer_(this_machine()) {}
 
 Result<std::unique_ptr<RunReporter>> RunReporter::create(const uploader::Spool& spool, const settings::Spool& limits,
-                                                         BatchWriter::Say warn) {
+                                                         std::function<void()> on_process, BatchWriter::Say warn) {
     std::unique_ptr<RunReporter> self(new RunReporter(spool, limits, std::move(warn)));
+    self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!self->orders_.valid() || !self->clock_.valid()) return system_error("make the reporter of runs");
@@ -190,6 +195,9 @@ void RunReporter::change_source(RunSource source) {
     if (!opened) return;
     ring_ = std::move(opened).value();
     ring_->close_batch = [this] { close_batch(); };
+    ring_->on_process = &on_process_;
+    for (const settings::Event& event : ring_->source.events)
+        if (event.stacks == settings::StackMode::Markers) ring_->stacks_wanted = true;
 }
 
 void RunReporter::take_orders() {

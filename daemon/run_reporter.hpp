@@ -32,9 +32,11 @@ struct RunSource {
 // Functions may be called from any thread.
 class RunReporter {
   public:
-    // Error: no descriptors left. `warn` as BatchWriter has it.
+    // Error: no descriptors left. `on_process` is called on the reporter's thread when a process is new whose stacks are
+    // wanted; `warn` as BatchWriter has it.
     [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const uploader::Spool& spool,
                                                                      const settings::Spool& limits,
+                                                                     std::function<void()> on_process,
                                                                      BatchWriter::Say warn);
     // As stop().
     ~RunReporter();
@@ -66,8 +68,9 @@ class RunReporter {
     BatchWriter writer_;
     RunGatherer gatherer_;
     std::unique_ptr<Ring> ring_;
-    UniqueFd orders_;      // eventfd
-    UniqueFd clock_;       // timerfd that tells when the clock is set
+    UniqueFd orders_;  // eventfd
+    UniqueFd clock_;   // timerfd that tells when the clock is set
+    std::function<void()> on_process_;
     std::string session_;  // of the batch; the thread's, as is the next
     bool session_over_ = false;
 

@@ -45,7 +45,10 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                                   settings.unwinding.cache_limit_bytes}));
     if (!self->unwinder_->cache_problem().empty())
         self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
-    TRY_ASSIGN(self->reporter_, RunReporter::create(spool, settings.spool, self->options_.warn));
+    TRY_ASSIGN(
+        self->reporter_,
+        RunReporter::create(
+            spool, settings.spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); }, self->options_.warn));
     const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
         reporter->note_session(session);
     };

@@ -206,6 +206,14 @@ void Unwinder::make_tables() {
     }
 }
 
+void Unwinder::look_soon() {
+    {
+        const std::scoped_lock lock(events_mutex_);
+        look_now_ = true;
+    }
+    to_follower_.notify_one();
+}
+
 void Unwinder::begin_capture() {
     {
         const std::scoped_lock lock(events_mutex_);

@@ -60,6 +60,8 @@ class Unwinder {
     [[nodiscard]] const UnwindStore& store() const { return *store_; }
     [[nodiscard]] const std::string& cache_problem() const { return cache_problem_; }
 
+    // Follows the events at once, not within a second: a process is there whose stacks are wanted.
+    void look_soon();
     // From now on what events tell is kept for take_events() too, and is looked for every few milliseconds.
     void begin_capture();
     // The events since the last call, CPU by CPU.

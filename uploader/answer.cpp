@@ -18,6 +18,11 @@ json::value parse_object(std::string_view text) {
     return error || !value.is_object() ? json::value(nullptr) : value;
 }
 
+std::string cut(const std::string& text) {
+    constexpr std::size_t longest = 200;
+    return printable(std::string_view(text).substr(0, longest)).substr(0, longest);
+}
+
 }  // namespace
 
 Result<Answer> parse_answer(std::string_view text) {
@@ -40,12 +45,18 @@ Result<Answer> parse_answer(std::string_view text) {
 }
 
 std::string error_of_answer(std::string_view text) {
-    constexpr std::size_t longest = 200;
     const json::value value = parse_object(text);
     if (!value.is_object()) return {};
     const auto* error = value.get_object().if_contains("error");
-    if (error == nullptr || !error->is_string()) return {};
-    return printable(std::string_view(error->get_string()).substr(0, longest)).substr(0, longest);
+    if (error == nullptr) return {};
+    if (error->is_string()) return cut(std::string(error->get_string()));
+    if (!error->is_object()) return {};
+    const auto text_of = [&](const char* name) {
+        const auto* part = error->get_object().if_contains(name);
+        return part != nullptr && part->is_string() ? std::string(part->get_string()) : std::string();
+    };
+    const std::string hint = text_of("hint");
+    return cut(text_of("message") + (hint.empty() ? "" : "; " + hint));
 }
 
 }  // namespace lagtrap::uploader

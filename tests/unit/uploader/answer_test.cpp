@@ -40,6 +40,10 @@ TEST(Answer, RefusalsAreQuotedSafely) {
     EXPECT_EQ(error_of_answer(R"({"error":"too \u001b[31mlarge"})"), "too \\x1b[31mlarge");
     EXPECT_EQ(error_of_answer("<html>"), "");
     EXPECT_EQ(error_of_answer(R"({"error":5})"), "");
+    EXPECT_EQ(error_of_answer(R"({"error":{"message":"too\u001b large","hint":"send less"}})"),
+              "too\\x1b large; send less");
+    EXPECT_EQ(error_of_answer(R"({"error":{"message":"no","hint":7}})"), "no");
+    EXPECT_EQ(error_of_answer(R"({"error":{"message":[]}})"), "");
     EXPECT_LE(error_of_answer(R"({"error":")" + std::string(5000, 'x') + "\"}").size(), 200U);
 }
 

@@ -1,0 +1,293 @@
+"""Events with record="runs": every run reaches the server's side, whole, counted, with its stages and stacks."""
+
+import hashlib
+import http.server
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from lagtrap_test import BUILD_DIR, BURST, Daemon, UPLOADER, Watched, check, library_event, run, wait_for
+from run_batches import read_batch, read_spool
+from test_postgresql import BIN, STAGES, Postgres
+
+STARTS = BUILD_DIR / "tests" / "integration" / "programs" / "starts"
+COLD, WARM = 1, 2
+MISSING_STAGE, ABORTED = 4, 8
+ALL = '<runs batch-interval="200ms" limit-per-second="100000"/>'
+
+
+def runs_of(batches):
+    return [run for batch in batches for run in batch["runs"]]
+
+
+def counted(batches):
+    """How many runs the batches speak of, those included that are known by number alone."""
+    return sum(run["weight"] for run in runs_of(batches) if not run["aborted"]) + sum(batch["runs_lost"] for batch in batches)
+
+
+def wait_for_runs(daemon, count):
+    wait_for(lambda: counted(read_spool(daemon.spool)) >= count, f"{count} runs in the spool")
+    return read_spool(daemon.spool)
+
+
+def check_losses(daemon):
+    batches = daemon.status()["batches"]
+    check(batches["failed"] == 0 and batches["lost_runs"] == 0 and not batches["problem"], f"{batches}")
+
+
+def postgresql_queries():
+    event = (f'<event name="query" threshold="10s" trace-length="1s" binary="{BIN}/postgres" record="runs" stacks="markers">'
+             '<begin usdt="postgresql:query__start"/>'
+             + "".join(f'<stage name="{stage}" usdt="postgresql:query__{stage}__start"/>' for stage in STAGES)
+             + '<end usdt="postgresql:query__done"/></event>')
+    with Postgres() as postgres, Daemon(event, more=ALL) as daemon:
+        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the unwind tables")
+        output = postgres.run(BIN / "pgbench", "-h", postgres.folder, "-n", "-S", "-c", 4, "-t", 1000, "postgres")
+        check("actually processed: 4000/4000" in output, f"pgbench: {output}")
+        status = daemon.event("query")
+        check(status["runs"] >= 4000 and status["recorded"]["sampled_away"] == 0, f"{status}")
+        check(status["recorded"]["reported"] == status["runs"], f"{status['recorded']} of {status['runs']}")
+        batches = wait_for_runs(daemon, status["runs"])
+        check_losses(daemon)
+        runs = runs_of(batches)
+        check(len(runs) == status["runs"] == daemon.event("query")["runs"], f"{len(runs)} of {status['runs']} runs")
+        check(len({batch["batch_id"] for batch in batches}) == len(batches), "an id of a batch came twice")
+        selects = [one for one in runs if [stage["name"] for stage in one["stages"]] == list(STAGES)]
+        check(len(selects) >= 4000, f"{len(selects)} runs with all stages")
+        for one in runs:
+            times = [stage["at_ns"] for stage in one["stages"]]
+            check(times == sorted(times) and all(at <= one["duration_ns"] for at in times), f"{one}")
+            check(one["weight"] == 1 and one["user"] == "postgres" and one["executable"] == str(BIN / "postgres")
+                  and one["process"] == "postgres" and one["build_id"] and one["begin_tid"] == one["end_tid"] == one["pid"], f"{one}")
+            check(abs(one["begin_realtime_ns"] / 1e9 - time.time()) < 600, f"{one}")
+        check_stacks(batches)
+
+
+def check_stacks(batches):
+    """All markers have stacks, and nearly all stacks reach main: the first ones of a process may come before its tables."""
+    markers = to_main = 0
+    for batch in batches:
+        reach = [any(frame["function"] == "main" for frame in stack) for stack in batch["stacks"]]
+        for one in batch["runs"]:
+            for number in (one["begin_stack"], one["end_stack"], *(stage["stack"] for stage in one["stages"])):
+                check(number > 0, f"a marker has no stack: {one}")
+                markers += 1
+                to_main += reach[number - 1]
+        named = [frame for stack in batch["stacks"] for frame in stack if frame["module"].endswith("/postgres")]
+        check(all(frame["build_id"] for frame in named), "a frame of PostgreSQL has no build id")
+    check(to_main >= 0.99 * markers, f"{to_main} of {markers} stacks reach main")
+
+
+def a_burst_is_sampled_and_counted():
+    event = library_event("tick", BURST, "1s", attributes='record="runs" stacks="markers"')
+    with Daemon(event, more='<runs batch-interval="200ms" batch-size="16KiB" limit-per-second="500"/>') as daemon:
+        for pairs in (100_000, 3, 250_000):
+            subprocess.run([BURST, "--pairs", str(pairs)], check=True, capture_output=True)
+        status = daemon.event("tick")
+        check(status["runs"] == 350_003, f"{status['runs']} runs")
+        told = status["recorded"]
+        check(told["reported"] + told["sampled_away"] + told["ring_full"] == 350_003, f"{told}")
+        daemon.stop()
+        batches = read_spool(daemon.spool)
+        runs = runs_of(batches)
+        check(counted(batches) == 350_003, f"{counted(batches)} of 350003 runs")
+        check(sum(batch["runs_lost"] for batch in batches) == 0, "runs were lost")
+        check(len(runs) == told["reported"] and 500 <= len(runs) < 10_000, f"{len(runs)} runs were told")
+        check(sum(batch["runs_sampled_away"] for batch in batches) == 350_003 - len(runs), "runs_sampled_away")
+        check(len(batches) > 1, "the size of batches was not kept")
+
+
+def starts_are_cold_and_warm():
+    """By time, with a program of its own: a copy of python3, which nobody else runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = pathlib.Path(folder) / "python-under-test"
+        shutil.copy(pathlib.Path("/usr/bin/python3").resolve(), python)
+        event = (f'<event name="start" threshold="10s" trace-length="1s" binary="{python}" record="runs" cold-after="4s">'
+                 '<begin function="Py_BytesMain"/><end function="Py_FinalizeEx"/></event>')
+
+        def start():
+            subprocess.run([python, "-c", "import json"], check=True)
+
+        with Daemon(event, more=ALL) as daemon:
+            armed = time.monotonic()
+            start()  # nobody knows what was before
+            wait_for_runs(daemon, 1)
+            begun = time.monotonic()
+            wait_for(lambda: time.monotonic() - begun > 4.2, "the program to get cold")
+            start()
+            start()
+            took = time.monotonic() - begun - 4.2
+            runs = runs_of(wait_for_runs(daemon, 3))
+            kinds = [one["start"] for one in runs]
+            check(kinds[1] == COLD, f"{kinds}")
+            # On a machine that stood still meanwhile the others are what they are.
+            if begun - armed < 4:
+                check(kinds[0] == 0, f"{kinds}")
+            if took < 4:
+                check(kinds[2] == WARM, f"{kinds}")
+            for one in runs:
+                check(one["executable"] == str(python) and one["user"] == "root" and one["process"] == python.name[:15], f"{one}")
+            check(len({one["pid"] for one in runs}) == 3, "three processes")
+
+
+def the_first_run_of_a_process_is_cold():
+    event = library_event("tick", BURST, "1s", attributes='record="runs" cold="first-of-process"')
+    with Daemon(event, more=ALL) as daemon:
+        for _ in range(3):
+            subprocess.run([BURST, "--pairs", "50", "--threads", "1"], check=True, capture_output=True)
+        runs = runs_of(wait_for_runs(daemon, 150))
+        by_process = {}
+        for one in sorted(runs, key=lambda one: one["begin_realtime_ns"]):
+            by_process.setdefault(one["pid"], []).append(one["start"])
+        check(list(by_process.values()) == [[COLD] + [WARM] * 49] * 3, f"{by_process}")
+
+
+def start_event(**more):
+    attributes = " ".join(f'{name}="{value}"' for name, value in more.items())
+    return (f'<event name="start" threshold="1s" trace-length="1s" record="runs" {attributes}>'
+            f'<library binary="{STARTS.resolve()}"><stage name="cold"/><stage name="warm"/><stage name="work" expected="yes"/>'
+            '</library></event>')
+
+
+def markers_say_the_kind_of_start():
+    with Daemon(start_event(cold="first-of-process"), more=ALL) as daemon:
+        subprocess.run([STARTS, "warm", "cold", "work", "skip"], check=True, capture_output=True)
+        runs = runs_of(wait_for_runs(daemon, 4))
+        check([one["start"] for one in runs] == [WARM, COLD, WARM, WARM], f"{runs}")
+        check([[stage["name"] for stage in one["stages"]] for one in runs] == [["work"], ["work"], ["work"], []], f"{runs}")
+        check([one["dirty_reasons"] for one in runs] == [0, 0, 0, MISSING_STAGE], f"{runs}")
+
+
+def a_run_that_its_thread_left_is_aborted():
+    with Daemon(start_event(), more=ALL) as daemon, Watched(STARTS, "--wait", "work", "leave") as program:
+        program.go()
+        wait_for_runs(daemon, 1)
+        wait_for(lambda: any(one["aborted"] for one in runs_of(read_spool(daemon.spool))), "the run that was left", 60)
+        program.go().result()
+        aborted = [one for one in runs_of(read_spool(daemon.spool)) if one["aborted"]]
+        check(len(aborted) == 1 and aborted[0]["dirty_reasons"] & ABORTED and aborted[0]["executable"] == str(STARTS.resolve()), f"{aborted}")
+        status = daemon.event("start")
+        check(status["abandoned"] == 1 and status["runs"] == 1, f"{status}")
+
+
+def reload_and_stop_flush():
+    event = library_event("tick", BURST, "1s", attributes='record="runs"')
+    later = '<runs batch-interval="1h" batch-size="8MiB" limit-per-second="100000"/>'
+    with Daemon(event, more=later) as daemon:
+        subprocess.run([BURST, "--pairs", "100"], check=True, capture_output=True)
+        check(not read_spool(daemon.spool), "a batch before its time")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for_runs(daemon, 100)
+        subprocess.run([BURST, "--pairs", "77"], check=True, capture_output=True)
+        check(daemon.event("tick")["runs"] == 177 == daemon.event("tick")["recorded"]["reported"], f"{daemon.event('tick')}")
+        daemon.stop()
+        check(counted(read_spool(daemon.spool)) == 177, f"{counted(read_spool(daemon.spool))} of 177 runs")
+
+
+def a_killed_daemon_leaves_whole_batches():
+    event = library_event("tick", BURST, "1s", attributes='record="runs"')
+    with Daemon(event, more='<runs batch-interval="100ms" batch-size="16KiB" limit-per-second="100000"/>') as daemon:
+        with subprocess.Popen([BURST, "--seconds", "60"], stdout=subprocess.DEVNULL) as burst:
+            wait_for(lambda: len(read_spool(daemon.spool)) > 5, "batches")
+            daemon.kill()
+            burst.kill()
+        before = read_spool(daemon.spool)
+        check(before and all(batch["runs"] for batch in before), "a batch is damaged")
+        daemon.start()
+        subprocess.run([BURST, "--pairs", "50"], check=True, capture_output=True)
+        wait_for_runs(daemon, counted(before) + 50)
+
+
+class Server:
+    """Takes bundles and batches, checks digests, answers 503 to the first `failures` uploads of each."""
+
+    def __init__(self, failures):
+        self.taken, self.tries = [], {}
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def answer(self, status, body=b"", **headers):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_HEAD(self):
+                digest = self.path.rsplit("/", 1)[1]
+                has_it = any(path == self.path for path, _ in server.taken)
+                self.answer(200 if has_it else 404, **({"X_Lagtrap_Digest": digest} if has_it else {}))
+
+            def do_PUT(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                digest = hashlib.sha256(body).hexdigest()
+                server.tries[self.path] = server.tries.get(self.path, 0) + 1
+                if server.tries[self.path] <= failures:
+                    return self.answer(500, b'{"error":{"message":"not now","hint":"later"}}')
+                if digest != self.path.rsplit("/", 1)[1]:
+                    return self.answer(400, b"{}")
+                server.taken.append((self.path, body))
+                return self.answer(201, json.dumps({"digest": digest, "bytes": len(body), "stored": "new"}).encode())
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def upload(daemon, server):
+    return subprocess.run([UPLOADER, "--once", "--settings", daemon.settings_path, "--spool", daemon.spool, "--url", server.url],
+                          capture_output=True, text=True, timeout=120)
+
+
+def batches_are_uploaded_once():
+    event = library_event("tick", BURST, "1s", attributes='record="runs"')
+    with Daemon(event, more='<runs batch-interval="100ms" batch-size="16KiB" limit-per-second="100000"/>') as daemon:
+        subprocess.run([BURST, "--pairs", "1000"], check=True, capture_output=True)
+        wait_for_runs(daemon, 1000)
+        files = sorted((daemon.spool / "ready").glob("*.runs.zst"))
+        copy = daemon.folder / files[0].name
+        shutil.copy(files[0], copy)
+        damaged = files[0].parent / ("0" * 8 + files[0].name[8:])
+        damaged.write_bytes(b"not what its name says")
+        with Server(failures=1) as server:
+            done = upload(daemon, server)
+            check(done.returncode == 1 and "not now; later" in done.stdout, f"{done.stdout} {done.stderr}")
+            check(len(list((daemon.spool / "ready").glob("*.runs.zst"))) == len(files), "a batch is gone that nobody took")
+            check(upload(daemon, server).returncode == 0, "the second upload")
+            check(all(path.startswith("/api/v1/batches/") for path, _ in server.taken), f"{[path for path, _ in server.taken]}")
+            check(len(server.taken) == len(files) == len(set(server.taken)), f"{len(server.taken)} of {len(files)}")
+            for state in ("ready", "sending", "sent"):
+                check(not list((daemon.spool / state).glob("*.runs.zst")), f"a batch is left in {state}")
+            check([path.name for path in (daemon.spool / "rejected").glob("*.runs.zst")] == [damaged.name], "the damaged one")
+            arrived = []
+            for number, (_, body) in enumerate(server.taken):
+                path = daemon.folder / str(number)
+                path.write_bytes(body)
+                arrived.append(read_batch(path))
+            check(counted(arrived) == 1000, f"{counted(arrived)} runs arrived")
+            shutil.copy(copy, daemon.spool / "ready" / copy.name)
+            check(upload(daemon, server).returncode == 0 and len(server.taken) == len(files), "a repeated batch was sent again")
+
+
+if __name__ == "__main__":
+    run(postgresql_queries, a_burst_is_sampled_and_counted, starts_are_cold_and_warm, the_first_run_of_a_process_is_cold,
+        markers_say_the_kind_of_start, a_run_that_its_thread_left_is_aborted, reload_and_stop_flush,
+        a_killed_daemon_leaves_whole_batches, batches_are_uploaded_once)
