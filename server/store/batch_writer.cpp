@@ -1,6 +1,7 @@
 #include "server/store/batch_writer.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "server/store/run_detail.hpp"
 
@@ -173,15 +174,12 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
     LabelsOfBatch labels(batch);
     TRY(labels.resolve(labels_));
     prepared.host = labels.of(LabelKind::Host, batch.host);
-    std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
-    for (const trace::RecordedRun& run : batch.runs) {
-        first_ns = std::min(first_ns, run.begin_realtime_ns);
-        last_ns = std::max(last_ns, run.begin_realtime_ns);
-    }
-    if (batch.runs.empty()) return prepared;
-    TRY_ASSIGN(const auto stacks, keep_stacks(batch, last_ns / day_ns));
+    std::set<std::uint64_t> days;
+    for (const trace::RecordedRun& run : batch.runs) days.insert(run.begin_realtime_ns / day_ns);
+    if (days.empty()) return prepared;
+    TRY_ASSIGN(const auto stacks, keep_stacks(batch, *days.rbegin()));
     TRY_ASSIGN(std::uint64_t number, take_numbers(batch.runs.size()));
-    TRY(database_.make_days(first_ns / day_ns, last_ns / day_ns));
+    for (const std::uint64_t day : days) TRY(database_.make_days(day, day));
     prepared.runs.reserve(batch.runs.size());
     for (const trace::RecordedRun& run : batch.runs) {
         RunRecord record = make_record(run, labels, stacks, number++);

@@ -110,6 +110,8 @@ Error PostgresConnection::error(const PGresult* result) {
     while (!message.empty() && message.back() == '\n') message.pop_back();
     Error error = make_error(ErrorKind::System, "database: " + message.substr(0, message_limit_bytes));
     const std::string_view code = state == nullptr ? "" : state;
+    // Without a state it is not the server that speaks, but libpq of the connection, which it may still call sound.
+    lost_ = lost_ || code.empty();
     error.kind = broken() ? ErrorKind::Busy : kind_of(code);
     if (code == "53100") error.system_errno = ENOSPC;
     repeatable_ = code == "40001" || code == "40P01" || code == "23505" || broken();

@@ -24,7 +24,7 @@ class PostgresConnection : public Connection {
     // COPY ... FROM STDIN (FORMAT binary) of `data`.
     [[nodiscard]] Status copy_in(const std::string& sql, std::string_view data);
 
-    [[nodiscard]] bool broken() const { return PQstatus(handle_.get()) != CONNECTION_OK; }
+    [[nodiscard]] bool broken() const { return lost_ || PQstatus(handle_.get()) != CONNECTION_OK; }
     // Whether the last error goes away by running the transaction again.
     [[nodiscard]] bool worth_repeating() const { return repeatable_; }
 
@@ -44,6 +44,7 @@ class PostgresConnection : public Connection {
 
     std::unique_ptr<PGconn, Close> handle_;
     bool repeatable_ = false;
+    bool lost_ = false;
 };
 
 }  // namespace lagtrap::server

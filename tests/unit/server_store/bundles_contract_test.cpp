@@ -1,0 +1,169 @@
+#include <gmock/gmock.h>
+
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+BundleRow bundle(std::uint64_t number) {
+    BundleRow row;
+    row.digest = receipt_of(number).digest;
+    row.bytes = 100 * number;
+    row.received_realtime_ns = monday + number;
+    row.sender = "token";
+    return row;
+}
+
+BundleDelay delay(std::uint32_t number, std::uint64_t begin_ns, const std::string& profile) {
+    BundleDelay found;
+    found.number = number;
+    found.event = "open";
+    found.begin_realtime_ns = begin_ns;
+    found.duration_ns = 100 * ms;
+    found.threshold_ns = 50 * ms;
+    found.pid = 100;
+    found.tid = 101;
+    found.process = "demo";
+    found.thread = "worker";
+    found.profile = profile;
+    found.details = "{\"a\":1}";
+    return found;
+}
+
+class BundlesContract : public StoreTest {
+  protected:
+    void add(std::uint64_t number, const std::vector<BundleDelay>& delays, const std::string& host = "alpha") {
+        ASSERT_EQ(must(store_->add(bundle(number))), AddOutcome::New);
+        BundleFacts facts;
+        facts.session_id = "session";
+        facts.host = host;
+        facts.event = "open";
+        facts.started_realtime_ns = monday + number * hour;
+        facts.delays = static_cast<std::uint32_t>(delays.size());
+        ASSERT_TRUE(must(store_->set_contents(bundle(number).digest, facts, "", delays)));
+    }
+    std::vector<std::string> profiles(const Filter& filter, bool delayed = true, std::uint32_t limit = 1000) {
+        std::vector<std::string> found;
+        const auto status = store_->profiles(filter, delayed, limit, [&](StoredDelay&& one) {
+            found.push_back(one.delay.profile);
+            return true;
+        });
+        EXPECT_TRUE(status.ok());
+        return found;
+    }
+};
+
+TEST_F(BundlesContract, ABundleIsThereOnceWithItsDelays) {
+    add(1, {delay(1, monday, std::string("a\0b", 3)), delay(2, monday + hour, "")});
+    EXPECT_EQ(must(store_->add(bundle(1))), AddOutcome::Already);
+    reopen();
+    const auto row = must(store_->find(bundle(1).digest));
+    ASSERT_TRUE(row.has_value());
+    EXPECT_TRUE(row->parsed);
+    EXPECT_EQ(row->facts.host, "alpha");
+    EXPECT_EQ(row->bytes, 100U);
+    EXPECT_EQ(row->sender, "token");
+    const auto delays = must(store_->delays(bundle(1).digest));
+    ASSERT_THAT(delays, SizeIs(2));
+    EXPECT_EQ(delays[0].delay.profile, std::string("a\0b", 3));
+    EXPECT_EQ(delays[0].delay.details, "{\"a\":1}");
+    EXPECT_EQ(delays[0].host, "alpha");
+    EXPECT_EQ(delays[1].delay.number, 2U);
+    EXPECT_EQ(delays[1].delay.begin_realtime_ns, monday + hour);
+    // Parsing again takes the place of what was found before.
+    ASSERT_TRUE(must(store_->set_contents(bundle(1).digest, row->facts, "torn", {})));
+    EXPECT_THAT(must(store_->delays(bundle(1).digest)), IsEmpty());
+    EXPECT_EQ(must(store_->totals()).bad, 1U);
+    EXPECT_FALSE(must(store_->set_contents(bundle(9).digest, {}, "", {})));
+}
+
+TEST_F(BundlesContract, ListsPagesAndRemoves) {
+    for (std::uint64_t number = 1; number <= 5; ++number) add(number, {delay(1, monday + number * hour, "p")});
+    const auto newest = must(store_->list(2, {}));
+    ASSERT_THAT(newest, SizeIs(2));
+    EXPECT_EQ(newest[0].digest, bundle(5).digest);
+    EXPECT_EQ(must(store_->list(10, newest[1].number)).size(), 3U);
+    EXPECT_EQ(must(store_->oldest(1)).at(0).digest, bundle(1).digest);
+    ASSERT_TRUE(store_->remove(bundle(1).digest).ok());
+    ASSERT_TRUE(store_->remove(bundle(1).digest).ok());
+    EXPECT_THAT(must(store_->delays(bundle(1).digest)), IsEmpty());
+    EXPECT_THAT(must(store_->digests()), SizeIs(4));
+    EXPECT_EQ(must(store_->totals()).bytes, 1400U);
+    EXPECT_EQ(must(store_->received_bytes("token", monday + 4)), 900U);
+    EXPECT_EQ(must(store_->received_bytes("other", 0)), 0U);
+}
+
+TEST_F(BundlesContract, AFilterSelectsBundlesByTheirDelays) {
+    auto other = delay(1, monday + 9 * hour, "p");
+    other.event = "close";
+    add(1, {delay(1, monday + hour, "p")});
+    add(2, {other}, "beta");
+    add(3, {delay(1, monday + 3 * hour, "p")});
+    const auto digests_of = [&](const Filter& filter, std::optional<PageKey> after = {}) {
+        std::vector<std::string> found;
+        for (const BundleRow& row : must(store_->list_filtered(filter, 10, after)).bundles) found.push_back(row.digest);
+        return found;
+    };
+    EXPECT_THAT(digests_of({}), SizeIs(3));
+    Filter open = event_filter();
+    EXPECT_THAT(digests_of(open), ElementsAre(bundle(3).digest, bundle(1).digest));
+    open.from_ns = monday + 2 * hour;
+    open.process = "demo";
+    EXPECT_THAT(digests_of(open), ElementsAre(bundle(3).digest));
+    Filter host;
+    host.host = "beta";
+    EXPECT_THAT(digests_of(host), ElementsAre(bundle(2).digest));
+    const auto page = must(store_->list_filtered(event_filter(), 1, {}));
+    ASSERT_TRUE(page.next.has_value());
+    EXPECT_THAT(digests_of(event_filter(), page.next), ElementsAre(bundle(1).digest));
+}
+
+TEST_F(BundlesContract, LinksDelaysAndRunsInEitherOrder) {
+    BatchMaker early, late;
+    early.add(monday + hour, 100 * ms);
+    early.add(monday + hour + 2 * ms, 100 * ms).begin_tid = 999;
+    late.add(monday + 5 * hour + ms, 100 * ms);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(1), early.batch)), AddOutcome::New);
+    add(1, {delay(1, monday + hour + 3 * ms, "p"), delay(2, monday + 5 * hour, "q"), delay(3, monday + 9 * hour, "r")});
+    ASSERT_EQ(must(store_->add_batch(receipt_of(2), late.batch)), AddOutcome::New);
+    const auto delays = must(store_->delays(bundle(1).digest));
+    ASSERT_THAT(delays, SizeIs(3));
+    ASSERT_TRUE(delays[0].run.has_value());
+    ASSERT_TRUE(delays[1].run.has_value());
+    EXPECT_FALSE(delays[2].run.has_value());
+    const auto run = must(store_->find_run(*delays[0].run));
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->run.begin_tid, 101U);
+    EXPECT_EQ(run->run.bundle, bundle(1).digest);
+    EXPECT_EQ(run->run.bundle_delay, 1U);
+    EXPECT_EQ(must(store_->find_runs({*delays[1].run, 77, *delays[0].run})).size(), 2U);
+    const auto event = must(store_->events({}, "", 10, {})).events.at(0);
+    EXPECT_EQ(event.delays, 4U);  // three runs, and the delay without one
+    EXPECT_EQ(event.bundles, 1U);
+    EXPECT_EQ(event.last_realtime_ns, monday + 9 * hour);
+    // What is hidden has no part in causes.
+    EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q", "p"));
+    ASSERT_EQ(must(store_->mark_dirty({{*delays[0].run, true, "mad", "", "", 1}})), 1U);
+    EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q"));
+}
+
+TEST_F(BundlesContract, ProfilesComeInPagesNewestFirst) {
+    std::vector<BundleDelay> delays;
+    for (std::uint32_t i = 0; i < 450; ++i) {
+        delays.push_back(delay(i + 1, monday + i / 3, std::to_string(i)));
+        delays.back().delayed = i % 3 != 0;
+    }
+    add(1, delays);
+    EXPECT_THAT(profiles(event_filter()), SizeIs(300));
+    EXPECT_THAT(profiles(event_filter(), false), SizeIs(150));
+    EXPECT_THAT(profiles(event_filter(), true, 250), SizeIs(250));
+    EXPECT_EQ(profiles(event_filter()).front(), "449");
+    EXPECT_THAT(must(store_->delays(bundle(1).digest)), SizeIs(300));
+}
+
+}  // namespace
+}  // namespace lagtrap::server

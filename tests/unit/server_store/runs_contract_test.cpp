@@ -1,0 +1,326 @@
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class RunsContract : public StoreTest {
+  protected:
+    void add(std::uint64_t number, const trace::RunBatch& batch) {
+        ASSERT_EQ(must(store_->add_batch(receipt_of(number), batch)), AddOutcome::New);
+    }
+    std::vector<std::uint64_t> durations(const Filter& filter, RunOrder order = RunOrder::Newest) {
+        std::vector<std::uint64_t> found;
+        for (const StoredRun& run : must(store_->runs(filter, order, 1000, {})).runs) found.push_back(run.duration_ns);
+        return found;
+    }
+};
+
+TEST_F(RunsContract, ABatchCountsOnce) {
+    BatchMaker maker;
+    maker.add(monday, 10 * ms);
+    add(1, maker.batch);
+    EXPECT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
+    EXPECT_TRUE(must(store_->has_batch(receipt_of(1).digest)));
+    EXPECT_FALSE(must(store_->has_batch(receipt_of(2).digest)));
+    reopen();
+    EXPECT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::Already);
+    EXPECT_EQ(must(store_->count_runs(event_filter())).records, 1U);
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
+TEST_F(RunsContract, ARunComesBackAsItWas) {
+    BatchMaker maker("al\x1bpha");
+    trace::RecordedRun& run = maker.add(monday + 5, 100 * ms);
+    run.key = UINT64_MAX;
+    run.weight = 3;
+    run.aborted = true;
+    run.user = std::string(3000, 'u');
+    add(1, maker.batch);
+    const auto page = must(store_->runs(event_filter(), RunOrder::Newest, 10, {}));
+    ASSERT_THAT(page.runs, SizeIs(1));
+    const auto found = must(store_->find_run(page.runs[0].id));
+    ASSERT_TRUE(found.has_value());
+    const StoredRun& stored = found->run;
+    EXPECT_EQ(stored.event, "open");
+    EXPECT_EQ(stored.begin_realtime_ns, monday + 5);
+    EXPECT_EQ(stored.duration_ns, 100 * ms);
+    EXPECT_EQ(stored.threshold_ns, 50 * ms);
+    EXPECT_EQ(stored.key, UINT64_MAX);
+    EXPECT_EQ(stored.host, "al\\x1bpha");
+    EXPECT_EQ(stored.user, std::string(1024, 'u'));
+    EXPECT_EQ(stored.build, "cd34");
+    EXPECT_EQ(stored.process, "demo");
+    EXPECT_EQ(stored.executable, "/usr/bin/demo");
+    EXPECT_EQ(stored.thread, "worker");
+    EXPECT_EQ(stored.pid, 100U);
+    EXPECT_EQ(stored.begin_tid, 101U);
+    EXPECT_EQ(stored.start, trace::StartKind::Warm);
+    EXPECT_TRUE(stored.delay);
+    EXPECT_TRUE(stored.aborted);
+    EXPECT_EQ(stored.weight, 3U);
+    EXPECT_FALSE(stored.bundle.has_value());
+    EXPECT_FALSE(stored.dirty.has_value());
+    ASSERT_THAT(stored.stages, SizeIs(2));
+    EXPECT_EQ(stored.stages[0].name, "initialised");
+    EXPECT_EQ(stored.stages[0].duration_ns, 25 * ms);
+    EXPECT_EQ(stored.stages[1].duration_ns, 50 * ms);
+    ASSERT_THAT(found->markers, SizeIs(4));
+    EXPECT_EQ(found->markers[0].stack, maker.batch.stacks[0]);
+    EXPECT_THAT(found->markers[1].stack, IsEmpty());
+    EXPECT_EQ(found->markers[2].name, "loaded");
+    EXPECT_EQ(found->markers[2].stack, maker.batch.stacks[0]);
+    EXPECT_EQ(found->markers[3].at_ns, 100 * ms);
+    EXPECT_FALSE(must(store_->find_run(stored.id + 1)).has_value());
+}
+
+TEST_F(RunsContract, PagesCoverEveryRunOnce) {
+    BatchMaker maker;
+    for (std::uint64_t i = 0; i < 25; ++i) maker.add(monday + (i % 5) * 20 * hour, (i % 7 + 1) * ms);
+    add(1, maker.batch);
+    for (const RunOrder order : {RunOrder::Newest, RunOrder::Slowest}) {
+        std::set<std::uint64_t> seen;
+        std::optional<PageKey> after;
+        std::uint64_t last = UINT64_MAX;
+        do {
+            const auto page = must(store_->runs(event_filter(), order, 4, after));
+            ASSERT_THAT(page.runs, testing::Not(IsEmpty()));
+            for (const StoredRun& run : page.runs) {
+                const auto value = order == RunOrder::Newest ? run.begin_realtime_ns : run.duration_ns;
+                EXPECT_LE(value, last);
+                last = value;
+                EXPECT_TRUE(seen.insert(run.id).second);
+            }
+            after = page.next;
+        } while (after);
+        EXPECT_EQ(seen.size(), 25U);
+    }
+}
+
+TEST_F(RunsContract, EachPartOfAFilterSelects) {
+    BatchMaker alpha, beta("beta");
+    alpha.add(monday, 1 * ms);
+    alpha.add(monday + hour / 2, 2 * ms).user = "bob";
+    alpha.add(monday + hour, 3 * ms).build_id = "ef56";
+    alpha.add(monday + 2 * hour, 4 * ms).process = "other";
+    alpha.add(monday + 3 * hour, 5 * ms).start = trace::StartKind::Cold;
+    alpha.add(monday + 3 * hour, 6 * ms, "close");
+    beta.add(monday + day, 7 * ms);
+    add(1, alpha.batch);
+    add(2, beta.batch);
+    const auto only = [&](auto change) {
+        Filter filter = event_filter();
+        change(filter);
+        const auto found = durations(filter), slowest = durations(filter, RunOrder::Slowest);
+        EXPECT_EQ(std::multiset(found.begin(), found.end()), std::multiset(slowest.begin(), slowest.end()));
+        EXPECT_EQ(must(store_->count_runs(filter)).records, found.size());
+        const auto summary = must(store_->summary(filter));
+        EXPECT_EQ(summary.durations.count(), found.size());
+        std::uint64_t in_hours = 0;
+        for (const HourCount& one : summary.hours) in_hours += one.runs;
+        EXPECT_EQ(in_hours, found.size());
+        return found;
+    };
+    EXPECT_THAT(only([](Filter& f) { f.host = "beta"; }), ElementsAre(7 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.user = "bob"; }), ElementsAre(2 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.build = "ef56"; }), ElementsAre(3 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.process = "other"; }), ElementsAre(4 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.start = trace::StartKind::Cold; }), ElementsAre(5 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.event = "close"; }), ElementsAre(6 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.host = "nobody"; }), IsEmpty());
+    EXPECT_THAT(only([](Filter& f) {
+                    f.from_ns = monday + hour / 2;
+                    f.to_ns = monday + 2 * hour;
+                }),
+                ElementsAre(3 * ms, 2 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.from_ns = monday + 2 * hour + 1; }), ElementsAre(7 * ms, 5 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.to_ns = monday + 1; }), ElementsAre(1 * ms));
+    EXPECT_THAT(only([](Filter& f) {
+                    f.from_ns = monday - 3 * day + 7;
+                    f.to_ns = monday + 5 * day + 7;
+                }),
+                SizeIs(6));
+}
+
+TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
+    BatchMaker maker;
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        auto& run = maker.add(monday + i * 11 * 60 * second, (i * i % 97 + 1) * ms);
+        run.weight = static_cast<std::uint32_t>(i % 3 + 1);
+        run.build_id = i % 2 == 0 ? "even" : "odd";
+        run.dirty_reasons = i % 50 == 0 ? static_cast<std::uint32_t>(trace::DirtySuspended) : 0U;
+    }
+    add(1, maker.batch);
+    Filter rolled = event_filter();
+    rolled.from_ns = monday + 90 * 60 * second;
+    rolled.to_ns = monday + 2 * day + 30 * 60 * second;
+    Filter scanned = rolled;
+    scanned.host = "alpha";
+    for (const bool with_dirty : {false, true}) {
+        rolled.with_dirty = scanned.with_dirty = with_dirty;
+        const auto a = must(store_->summary(rolled)), b = must(store_->summary(scanned));
+        EXPECT_GT(a.counts.records, 200U);
+        EXPECT_EQ(a.counts.records, b.counts.records);
+        EXPECT_EQ(a.counts.runs, b.counts.runs);
+        EXPECT_EQ(a.counts.delays, b.counts.delays);
+        EXPECT_EQ(a.counts.hidden, b.counts.hidden);
+        EXPECT_GT(a.counts.hidden, 0U);
+        EXPECT_EQ(a.longest_ns, b.longest_ns);
+        EXPECT_EQ(a.durations, b.durations);
+        EXPECT_EQ(a.durations.count(), a.counts.runs);
+        EXPECT_EQ(a.delay_durations, b.delay_durations);
+        ASSERT_EQ(a.hours.size(), b.hours.size());
+        for (std::size_t i = 0; i < a.hours.size(); ++i) {
+            EXPECT_EQ(a.hours[i].hour_ns, b.hours[i].hour_ns);
+            EXPECT_EQ(a.hours[i].runs, b.hours[i].runs);
+            EXPECT_EQ(a.hours[i].delays, b.hours[i].delays);
+        }
+        const auto trend = must(store_->trend(rolled)), trend_scanned = must(store_->trend(scanned));
+        ASSERT_EQ(trend.size(), 6U);  // three days, two builds
+        ASSERT_EQ(trend.size(), trend_scanned.size());
+        for (std::size_t i = 0; i < trend.size(); ++i) EXPECT_EQ(trend[i].durations, trend_scanned[i].durations);
+    }
+}
+
+TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
+    BatchMaker alpha, beta("beta");
+    alpha.add(monday, 60 * ms, "open file").weight = 4;
+    alpha.add(monday + hour, 1 * ms, "close file");
+    beta.add(monday + 2 * hour, 60 * ms, "open file");
+    beta.add(monday + 3 * hour, 60 * ms, "Save");
+    add(1, alpha.batch);
+    add(2, beta.batch);
+    const auto all = must(store_->events({}, "", 10, {}));
+    ASSERT_THAT(all.events, SizeIs(3));
+    EXPECT_FALSE(all.next.has_value());
+    EXPECT_EQ(all.events[0].event, "Save");
+    EXPECT_EQ(all.events[1].event, "open file");
+    EXPECT_EQ(all.events[1].last_realtime_ns, monday + 2 * hour);
+    EXPECT_EQ(all.events[1].runs, 5U);
+    EXPECT_EQ(all.events[1].delays, 5U);
+    EXPECT_EQ(all.events[1].hosts, 2U);
+    EXPECT_EQ(all.events[2].delays, 0U);
+    EXPECT_THAT(must(store_->events({}, "FILE", 10, {})).events, SizeIs(2));
+    const auto first = must(store_->events({}, "", 2, {}));
+    ASSERT_TRUE(first.next.has_value());
+    const auto second_page = must(store_->events({}, "", 2, first.next));
+    ASSERT_THAT(second_page.events, SizeIs(1));
+    EXPECT_EQ(second_page.events[0].event, "close file");
+    Filter early;
+    early.to_ns = monday + 90 * 60 * second;
+    const auto some = must(store_->events(early, "", 10, {}));
+    ASSERT_THAT(some.events, SizeIs(2));
+    EXPECT_EQ(some.events[1].runs, 4U);
+    Filter host;
+    host.host = "beta";
+    EXPECT_THAT(must(store_->events(host, "", 10, {})).events, SizeIs(2));
+    const auto choices = must(store_->choices("open file"));
+    EXPECT_THAT(choices.hosts, ElementsAre("alpha", "beta"));
+    EXPECT_THAT(choices.builds, ElementsAre("cd34"));
+    EXPECT_EQ(choices.from_realtime_ns, monday);
+    EXPECT_EQ(choices.to_realtime_ns, monday + 2 * hour + 1);
+    EXPECT_THAT(must(store_->choices("")).processes, ElementsAre("demo"));
+}
+
+TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
+    BatchMaker maker;
+    for (std::uint64_t i = 1; i <= 5; ++i) maker.add(monday + i, i * ms);
+    maker.add(monday + 6, 900 * ms).dirty_reasons = trace::DirtySuspended | trace::DirtyClockStepped;
+    add(1, maker.batch);
+    auto summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(summary.counts.hidden, 1U);
+    EXPECT_EQ(summary.longest_ns, 5 * ms);
+    Filter all = event_filter();
+    all.with_dirty = true;
+    const auto shown = must(store_->runs(all, RunOrder::Slowest, 10, {})).runs;
+    ASSERT_THAT(shown, SizeIs(6));
+    ASSERT_TRUE(shown[0].dirty.has_value());
+    EXPECT_EQ(shown[0].dirty->rule, rule_reported);
+    EXPECT_THAT(shown[0].dirty->reason, HasSubstr("slept"));
+    // A rule hides the longest that is left.
+    const std::uint64_t victim = shown[1].id;
+    EXPECT_EQ(
+        must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 7}, {12345, true, "mad", "", "", 7}})), 1U);
+    summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(summary.counts.hidden, 2U);
+    EXPECT_EQ(summary.longest_ns, 4 * ms);
+    EXPECT_EQ(summary.durations.count(), 4U);
+    EXPECT_THAT(durations(event_filter()), SizeIs(4));
+    // A person puts it back; the rule may not hide it again.
+    EXPECT_EQ(must(store_->mark_dirty({{victim, false, rule_by_hand, "it is right", "ann", 8}})), 1U);
+    EXPECT_EQ(must(store_->mark_dirty({{victim, true, "mad", "far off", "server", 9}})), 0U);
+    summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(summary.counts.hidden, 1U);
+    EXPECT_EQ(summary.longest_ns, 5 * ms);
+    const auto marks = must(store_->dirty_marks(victim));
+    ASSERT_THAT(marks, SizeIs(2));
+    EXPECT_TRUE(marks[0].dirty);
+    EXPECT_EQ(marks[1].by, "ann");
+    const auto rows = must(store_->run_durations(event_filter(), 100));
+    ASSERT_THAT(rows, SizeIs(6));
+    EXPECT_TRUE(rows[0].dirty);
+    EXPECT_TRUE(rows[1].by_hand);
+    EXPECT_FALSE(rows[2].by_hand);
+    EXPECT_EQ(rows[1].host, "alpha");
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
+TEST_F(RunsContract, StacksOfAStage) {
+    BatchMaker maker;
+    for (std::uint64_t i = 1; i <= 4; ++i) maker.add(monday + i, i * 8 * ms);
+    maker.batch.runs[3].stages[1].stack = 0;
+    add(1, maker.batch);
+    const auto loaded = must(store_->stage_stacks(event_filter(), "loaded", 1000));
+    EXPECT_EQ(loaded.runs_read, 4U);
+    ASSERT_THAT(loaded.stacks, SizeIs(2));
+    EXPECT_EQ(loaded.stacks[0].frames, maker.batch.stacks[0]);
+    EXPECT_EQ(loaded.stacks[0].hits, 3U);
+    EXPECT_EQ(loaded.stacks[0].median_ns, 8 * ms);
+    EXPECT_EQ(loaded.stacks[0].longest_ns, 12 * ms);
+    EXPECT_EQ(must(store_->stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits, 4U);
+    EXPECT_THAT(must(store_->stage_stacks(event_filter(), "unheard of", 1000)).stacks, IsEmpty());
+}
+
+TEST_F(RunsContract, RefusesRunsOfAnotherTime) {
+    BatchMaker future, past;
+    future.add(monday + 40 * day, ms);
+    past.add(monday - 500 * day, ms);
+    for (const auto* maker : {&future, &past}) {
+        const auto outcome = store_->add_batch(receipt_of(1), maker->batch);
+        ASSERT_FALSE(outcome.ok());
+        EXPECT_EQ(outcome.error().kind, ErrorKind::Invalid);
+    }
+    EXPECT_FALSE(must(store_->has_batch(receipt_of(1).digest)));
+}
+
+TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
+    std::vector<std::thread> writers;
+    for (unsigned writer = 0; writer < 6; ++writer)
+        writers.emplace_back([this, writer] {
+            for (std::uint64_t i = 0; i < 15; ++i) {
+                BatchMaker maker("host" + std::to_string(writer % 3));
+                for (std::uint64_t run = 0; run < 20; ++run) maker.add(monday + run * hour, (run + 1) * ms);
+                // Each batch is sent by two writers.
+                const auto outcome = store_->add_batch(receipt_of(writer % 3 * 100 + i), maker.batch);
+                EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
+            }
+        });
+    for (std::thread& writer : writers) writer.join();
+    EXPECT_EQ(must(store_->count_runs(event_filter())).records, 3U * 15 * 20);
+    Filter scanned = event_filter();
+    scanned.process = "demo";
+    EXPECT_EQ(must(store_->summary(scanned)).durations, must(store_->summary(event_filter())).durations);
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lagtrap::server

@@ -1,0 +1,78 @@
+// What SQLite alone can do.
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "server/store/sqlite_store.hpp"
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SqliteFile : public StoreTest {
+  protected:
+    void SetUp() override {
+        std::string pattern = fs::temp_directory_path() / "lagtrap-sqlite-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        directory_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(directory_); }
+    void script(const std::string& sql) {
+        sqlite3* database = nullptr;
+        sqlite3_open((directory_ / "a.sqlite").c_str(), &database);
+        EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+            << sqlite3_errmsg(database);
+        sqlite3_close(database);
+    }
+
+    fs::path directory_;
+};
+
+TEST_F(SqliteFile, ABackupHoldsWhatWasThere) {
+    const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
+    BatchMaker maker;
+    maker.add(monday, ms);
+    ASSERT_EQ(must(store->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    const auto made = store->backup(directory_ / "copy.sqlite");
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_FALSE(store->backup(directory_ / "copy.sqlite").ok());
+    const auto copy = must(open_sqlite_store(directory_ / "copy.sqlite"));
+    EXPECT_EQ(must(copy->count_runs(event_filter())).records, 1U);
+    EXPECT_THAT(must(copy->check()), testing::IsEmpty());
+}
+
+TEST_F(SqliteFile, TakesOverTheFirstVersion) {
+    script(
+        "CREATE TABLE bundle(number INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, bytes INTEGER NOT"
+        " NULL, received_ns INTEGER NOT NULL, sender TEXT NOT NULL, session_id TEXT NOT NULL, host TEXT NOT NULL,"
+        " event TEXT NOT NULL, process TEXT NOT NULL, started_ns INTEGER NOT NULL, longest_delay_ns INTEGER NOT NULL,"
+        " delays INTEGER NOT NULL, bad_reason TEXT NOT NULL) STRICT; PRAGMA user_version=1;"
+        "INSERT INTO bundle VALUES(7,'d',1,2,'s','i','h','e','p',3,4,5,'')");
+    const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
+    ASSERT_NE(store, nullptr);
+    const auto row = must(store->find("d"));
+    ASSERT_TRUE(row.has_value());
+    EXPECT_EQ(row->number, 7);
+    EXPECT_EQ(row->facts.delays, 5U);
+    EXPECT_FALSE(row->parsed);
+}
+
+TEST_F(SqliteFile, RefusesWhatIsNoDatabaseOfOurs) {
+    std::ofstream(directory_ / "a.sqlite")
+        << "this is text, and long enough to be taken for a database's first page " << std::string(2000, '.');
+    EXPECT_FALSE(open_sqlite_store(directory_ / "a.sqlite").ok());
+    fs::remove(directory_ / "a.sqlite");
+    script("CREATE TABLE other(a); PRAGMA user_version=77");
+    const auto opened = open_sqlite_store(directory_ / "a.sqlite");
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
+}
+
+}  // namespace
+}  // namespace lagtrap::server

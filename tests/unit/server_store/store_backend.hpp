@@ -1,0 +1,100 @@
+// What the contract tests of the store run against: each program of tests brings its own make_store_backend().
+#pragma once
+
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+// An empty database for one test.
+class StoreBackend {
+  public:
+    StoreBackend() = default;
+    StoreBackend(const StoreBackend&) = delete;
+    StoreBackend& operator=(const StoreBackend&) = delete;
+    virtual ~StoreBackend() = default;
+
+    // Each call is another server of the same database.
+    [[nodiscard]] virtual Result<std::unique_ptr<Store>> open() = 0;
+    // Runs SQL past the store.
+    [[nodiscard]] virtual Status script(const std::string& sql) = 0;
+    [[nodiscard]] virtual bool takes_several_servers() const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<StoreBackend> make_store_backend();
+
+class StoreTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        backend_ = make_store_backend();
+        ASSERT_NE(backend_, nullptr);
+        reopen();
+    }
+    void reopen() {
+        store_.reset();
+        auto opened = backend_->open();
+        ASSERT_TRUE(opened.ok()) << opened.error().message;
+        store_ = std::move(opened).value();
+    }
+    template <typename T>
+    static T must(Result<T> result) {
+        EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+        return result.ok() ? std::move(result).value() : T{};
+    }
+
+    std::unique_ptr<StoreBackend> backend_;
+    std::unique_ptr<Store> store_;
+};
+
+inline constexpr std::uint64_t ms = 1'000'000;
+inline constexpr std::uint64_t second = 1000 * ms;
+inline constexpr std::uint64_t hour = 3600 * second;
+inline constexpr std::uint64_t day = 24 * hour;
+inline constexpr std::uint64_t monday = 20'003 * day;  // some midnight in 2024
+
+// A batch of one run each call to add(); `digest` is any 64 digits.
+struct BatchMaker {
+    trace::RunBatch batch;
+
+    explicit BatchMaker(const std::string& host = "alpha") {
+        batch.host = host;
+        batch.stacks = {
+            {{"libdemo.so", "ab12", 0x40, "load_data", "load.c", 7}, {"demo", "cd34", 0x80, "main", "", 0}}};
+    }
+    trace::RecordedRun& add(std::uint64_t begin_ns, std::uint64_t duration_ns, const std::string& event = "open") {
+        trace::RecordedRun run;
+        run.event = event;
+        run.begin_realtime_ns = begin_ns;
+        run.duration_ns = duration_ns;
+        run.threshold_ns = 50 * ms;
+        run.delay = duration_ns > run.threshold_ns;
+        run.pid = 100;
+        run.begin_tid = run.end_tid = 101;
+        run.thread = "worker";
+        run.process = "demo";
+        run.executable = "/usr/bin/demo";
+        run.build_id = "cd34";
+        run.user = "ann";
+        run.start = trace::StartKind::Warm;
+        run.begin_stack = 1;
+        run.stages = {{"initialised", duration_ns / 4, 101, 0}, {"loaded", duration_ns / 2, 101, 1}};
+        batch.runs.push_back(run);
+        return batch.runs.back();
+    }
+};
+
+[[nodiscard]] inline Receipt receipt_of(std::uint64_t number, std::uint64_t received_ns = monday + 5 * day) {
+    std::string digits = std::to_string(number);
+    return {std::string(64 - digits.size(), '0') + digits, 1000, received_ns, "token"};
+}
+
+[[nodiscard]] inline Filter event_filter(const std::string& event = "open") {
+    Filter filter;
+    filter.event = event;
+    return filter;
+}
+
+}  // namespace lagtrap::server

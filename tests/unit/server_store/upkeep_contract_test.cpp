@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class UpkeepContract : public StoreTest {
+  protected:
+    // A run every half hour of three days.
+    void fill() {
+        BatchMaker maker;
+        for (std::uint64_t i = 0; i < 144; ++i)
+            maker.add(monday + i * hour / 2, (i + 1) * ms).dirty_reasons =
+                i == 3 ? static_cast<std::uint32_t>(trace::DirtyAborted) : 0U;
+        ASSERT_EQ(must(store_->add_batch(receipt_of(1, monday + 3 * day), maker.batch)), AddOutcome::New);
+    }
+};
+
+TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
+    fill();
+    const auto removed = must(store_->remove_runs_before(monday + day + 2 * hour + 5));
+    EXPECT_EQ(removed.runs, 52U);
+    EXPECT_EQ(removed.before_realtime_ns, monday + day + 2 * hour);
+    Filter all = event_filter();
+    all.with_dirty = true;
+    const auto summary = must(store_->summary(all));
+    EXPECT_EQ(summary.counts.records, 92U);
+    EXPECT_EQ(summary.durations.count(), 92U);
+    EXPECT_THAT(must(store_->runs(all, RunOrder::Newest, 1000, {})).runs, SizeIs(92));
+    EXPECT_EQ(must(store_->size()).runs, 92U);
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+    EXPECT_EQ(must(store_->remove_runs_before(monday + day)).runs, 0U);
+    // What comes late is taken all the same.
+    BatchMaker late;
+    late.add(monday + hour, ms);
+    EXPECT_EQ(must(store_->add_batch(receipt_of(2), late.batch)), AddOutcome::New);
+    EXPECT_EQ(must(store_->remove_runs_before(monday + 9 * day)).runs, 93U);
+    EXPECT_THAT(must(store_->events({}, "", 10, {})).events, IsEmpty());
+    EXPECT_THAT(must(store_->choices("")).hosts, IsEmpty());
+}
+
+TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
+    fill();
+    const auto before = must(store_->size());
+    EXPECT_EQ(before.runs, 144U);
+    EXPECT_GT(before.bytes, 0U);
+    EXPECT_EQ(must(store_->shrink_runs(before.bytes)).runs, 0U);
+    const auto removed = must(store_->shrink_runs(before.bytes / 2));
+    EXPECT_GE(removed.runs, 72U);
+    EXPECT_LT(removed.runs, 90U);
+    const auto left = must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs;
+    EXPECT_EQ(left.size() + removed.runs, 144U);
+    EXPECT_EQ(left.front().begin_realtime_ns, monday + 143 * hour / 2);
+    // The newest hour stays whatever is asked.
+    static_cast<void>(must(store_->shrink_runs(0)));
+    EXPECT_THAT(must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
+}
+
+TEST_F(UpkeepContract, ANewerSchemaIsRefused) {
+    store_.reset();
+    ASSERT_TRUE(backend_->script("INSERT INTO schema_migrations(number, sha256) VALUES(999, 'x')").ok());
+    const auto opened = backend_->open();
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
+    EXPECT_THAT(opened.error().message, HasSubstr("newer lagtrap-server"));
+}
+
+TEST_F(UpkeepContract, AChangedStepOfTheSchemaIsRefused) {
+    store_.reset();
+    ASSERT_TRUE(backend_->script("UPDATE schema_migrations SET sha256 = 'x' WHERE number = 2").ok());
+    const auto opened = backend_->open();
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().kind, ErrorKind::Invalid);
+}
+
+TEST_F(UpkeepContract, CheckFindsARollUpThatIsWrong) {
+    fill();
+    ASSERT_TRUE(backend_->script("UPDATE rollup SET records = records + 1 WHERE level = 0").ok());
+    const auto complaints = must(store_->check());
+    ASSERT_FALSE(complaints.empty());
+    EXPECT_THAT(complaints[0], HasSubstr("event open"));
+}
+
+}  // namespace
+}  // namespace lagtrap::server
