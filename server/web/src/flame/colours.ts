@@ -12,8 +12,8 @@ const light = {
   run_time: "#e5b7d5",
   state: "#d3d7db",
   root: "#e3e6e9",
-  more: ["#f6d3b8", "#eda76f", "#dc7a33", "#b5540f"],
-  less: ["#c3dbef", "#8dbbe0", "#4c93cc", "#1768a6"],
+  more: ["#fbe3d0", "#f4bd8f", "#ea9a55", "#de7d2b"],
+  less: ["#d5e6f4", "#a9cde9", "#7db3dd", "#559ad0"],
   same: "#dadde0",
 };
 const dark = {
