@@ -145,6 +145,38 @@ std::string captures_line(const object& answer) {
     return line;
 }
 
+// Shown where events have their runs recorded: what was told of them, what others stand for, what is gone.
+std::string recorded_lines(const object& answer, const Paint& paint) {
+    std::uint64_t reported = 0, sampled_away = 0, ring_full = 0, stacks_lost = 0;
+    bool any = false;
+    const auto* events = answer.if_contains("events");
+    if (events == nullptr || !events->is_array()) return {};
+    for (const auto& entry : events->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& recorded = part(entry.as_object(), "recorded");
+        if (recorded.empty()) continue;
+        any = true;
+        reported += number(recorded, "reported");
+        sampled_away += number(recorded, "sampled_away");
+        ring_full += number(recorded, "ring_full");
+        stacks_lost += number(recorded, "stacks_lost");
+    }
+    if (!any) return {};
+    const object& batches = part(answer, "batches");
+    std::string lines = "  runs        " + with_commas(reported) + " reported, " + with_commas(sampled_away) +
+                        " sampled away, " + counted(number(batches, "written"), "batch", "batches") + "\n";
+    const auto warn = [&](std::uint64_t count, const char* what) {
+        if (count > 0) lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+    };
+    warn(number(batches, "lost_runs"), "lost: their batches could not be written");
+    warn(number(batches, "removed"), "batches removed unsent: the spool was full");
+    warn(ring_full, "times no room for a report: the next stood for it");
+    warn(stacks_lost, "markers without their stack");
+    if (const std::string problem = text(batches, "problem"); !problem.empty())
+        lines += "              " + paint(Colour::Red, "no reports: ") + problem + "\n";
+    return lines;
+}
+
 std::string cost_line(const object& answer) {
     const object& cost = part(answer, "cost");
     return duration(number(cost, "daemon_cpu_ns")) + " of CPU, " + duration(number(cost, "bpf_run_time_ns")) +
@@ -218,6 +250,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     if (!bundle.empty()) {
         shown += "  last        " + text(bundle, "event") + ": " + text(bundle, "path") + "\n";
     }
+    shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
     shown += unwinding_lines(answer, paint) + "\n";
     return shown + event_table(answer, paint);

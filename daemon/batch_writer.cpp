@@ -103,8 +103,11 @@ std::uint64_t BatchWriter::take_lost() {
 }
 
 BatchTotals BatchWriter::totals() const {
+    const std::uint64_t removed = spool_.unsent_batches_removed();
     const std::lock_guard lock(mutex_);
-    return totals_;
+    BatchTotals totals = totals_;
+    totals.removed = removed;
+    return totals;
 }
 
 void BatchWriter::work() {

@@ -21,6 +21,7 @@ struct BatchTotals {
     std::uint64_t written_bytes = 0;  // of their files
     std::uint64_t failed = 0;         // batches that could not be written, or came too fast
     std::uint64_t lost_runs = 0;      // that these stood for
+    std::uint64_t removed = 0;        // batches that the spool had to give up unsent, ever
 };
 
 // Functions may be called from any thread.

@@ -117,8 +117,9 @@ boost::json::object unwinder_report(const UnwinderStatus& status) {
 
 boost::json::object batches_report(const RunReporter& reporter) {
     const BatchTotals totals = reporter.totals();
-    return {{"written", totals.written}, {"runs", totals.written_runs},   {"bytes", totals.written_bytes},
-            {"failed", totals.failed},   {"lost_runs", totals.lost_runs}, {"problem", reporter.problem()}};
+    return {{"written", totals.written},    {"runs", totals.written_runs},   {"bytes", totals.written_bytes},
+            {"failed", totals.failed},      {"lost_runs", totals.lost_runs}, {"removed", totals.removed},
+            {"problem", reporter.problem()}};
 }
 
 }  // namespace
