@@ -1,0 +1,26 @@
+// Whether delayed runs have more of something than normal ones, by ranks within groups of comparable runs. Used inside
+// server/reports/ alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lagtrap::server::reports {
+
+// Runs that may be compared with each other: those of one host.
+struct RankGroup {
+    std::vector<double> delayed;
+    std::vector<double> normal;
+};
+
+// One-sided p: how likely groups in which delayed and normal are alike would show delayed values at least as much larger.
+// Van Elteren's sum of Wilcoxon's rank sums, each divided by its group's size plus one (Lehmann, Nonparametrics, 1975);
+// ties by mid-ranks. By the normal approximation, or, up to 60 values in all, by 20,000 permutations of a fixed seed.
+// 1 where no group has both kinds.
+[[nodiscard]] double rank_test(std::span<const RankGroup> groups);
+
+// q-values of Benjamini and Hochberg for some of `tests` hypotheses, the others of which count as p = 1.
+[[nodiscard]] std::vector<double> q_values(const std::vector<double>& p_values, std::size_t tests);
+
+}  // namespace lagtrap::server::reports

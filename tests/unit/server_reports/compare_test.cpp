@@ -1,0 +1,187 @@
+#include "server/reports/compare.hpp"
+
+#include <cmath>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/reports/change_points.hpp"
+#include "server/reports/rank_test.hpp"
+
+namespace lagtrap::server::reports {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+std::vector<ComparedRun> lognormal(std::size_t count, double median_ms, double sigma, std::mt19937_64& engine) {
+    std::normal_distribution<double> logs(std::log(median_ms * 1e6), sigma);
+    std::vector<ComparedRun> runs(count);
+    for (ComparedRun& run : runs) run.duration_ns = static_cast<std::uint64_t>(std::exp(logs(engine)));
+    return runs;
+}
+
+std::vector<ComparedRun> exactly(const std::vector<std::uint64_t>& durations) {
+    std::vector<ComparedRun> runs;
+    for (const std::uint64_t duration : durations) runs.push_back({duration, {}});
+    return runs;
+}
+
+TEST(Compare, difference_is_the_median_of_all_pairs) {
+    // Differences b - a: 9 8 6, 19 18 16, 39 38 36; the median is 18.
+    const auto comparison = compare_runs(exactly({1, 2, 4}), exactly({10, 20, 40}));
+    EXPECT_EQ(comparison.whole.difference_ns, 18);
+    EXPECT_EQ(comparison.whole.a_median_ns, 2);
+    EXPECT_EQ(comparison.whole.b_median_ns, 20);
+    EXPECT_EQ(compare_runs(exactly({10, 20, 40}), exactly({1, 2, 4})).whole.difference_ns, -18);
+    // Three runs on a side are no evidence whatever they say.
+    EXPECT_FALSE(comparison.whole.evidence);
+    EXPECT_FALSE(compare_runs(exactly({1}), exactly({1000})).whole.evidence);
+}
+
+TEST(Compare, brute_force_agrees) {
+    std::mt19937_64 engine(3);
+    for (int trial = 0; trial < 50; ++trial) {
+        const auto a = lognormal(1 + engine() % 40, 10, 1, engine);
+        const auto b = lognormal(1 + engine() % 40, 12, 1, engine);
+        std::vector<std::int64_t> differences;
+        for (const ComparedRun& from : a) {
+            for (const ComparedRun& to : b) {
+                differences.push_back(static_cast<std::int64_t>(to.duration_ns - from.duration_ns));
+            }
+        }
+        std::sort(differences.begin(), differences.end());
+        CompareOptions options;
+        options.resamples = 10;
+        EXPECT_EQ(compare_runs(a, b, options).whole.difference_ns, differences[(differences.size() - 1) / 2]);
+    }
+}
+
+TEST(Compare, interval_holds_the_truth_as_often_as_it_says) {
+    std::mt19937_64 engine(5);
+    int held = 0;
+    int evidence = 0;
+    int false_alarms = 0;
+    constexpr int trials = 200;
+    CompareOptions options;
+    options.resamples = 400;
+    for (int trial = 0; trial < trials; ++trial) {
+        const auto a = lognormal(30, 10, 0.3, engine);
+        auto b = lognormal(30, 10, 0.3, engine);
+        false_alarms += compare_runs(a, b, options).whole.evidence ? 1 : 0;
+        for (ComparedRun& run : b) run.duration_ns += 3 * ms;
+        const Difference shifted = compare_runs(a, b, options).whole;
+        held += shifted.low_ns <= 3 * ms && shifted.high_ns >= 3 * ms ? 1 : 0;
+        evidence += shifted.evidence ? 1 : 0;
+    }
+    EXPECT_GE(held, trials * 90 / 100);
+    EXPECT_LE(held, trials * 99 / 100);
+    EXPECT_GE(evidence, trials * 90 / 100);
+    EXPECT_LE(false_alarms, trials * 8 / 100);
+}
+
+TEST(Compare, stages_are_compared_by_name) {
+    std::mt19937_64 engine(9);
+    auto a = lognormal(40, 30, 0.1, engine);
+    auto b = lognormal(40, 50, 0.1, engine);
+    for (ComparedRun& run : a) run.stages = {{"parse", 10 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}};
+    for (ComparedRun& run : b) {
+        // Twice "parse": its sum counts. "draw" is new.
+        run.stages = {
+            {"parse", 4 * ms}, {"parse", 6 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}, {"draw", 5}};
+    }
+    const auto comparison = compare_runs(a, b);
+    ASSERT_EQ(comparison.stages.size(), 3);
+    EXPECT_EQ(comparison.stages[0].name, "parse");
+    EXPECT_FALSE(comparison.stages[0].difference.evidence);
+    EXPECT_EQ(comparison.stages[1].name, "load");
+    EXPECT_TRUE(comparison.stages[1].difference.evidence);
+    EXPECT_NEAR(static_cast<double>(comparison.stages[1].difference.difference_ns), 20e6, 3e6);
+    EXPECT_EQ(comparison.stages[2].name, "draw");
+    EXPECT_EQ(comparison.stages[2].difference.a_runs, 0);
+    EXPECT_FALSE(comparison.stages[2].difference.evidence);
+    EXPECT_EQ(comparison.confidence, 0.95);
+}
+
+TEST(Compare, extremes_do_no_harm) {
+    EXPECT_FALSE(compare_runs({}, {}).whole.evidence);
+    const auto same =
+        compare_runs(exactly(std::vector<std::uint64_t>(10, 5)), exactly(std::vector<std::uint64_t>(10, 5)));
+    EXPECT_EQ(same.whole.difference_ns, 0);
+    EXPECT_FALSE(same.whole.evidence);
+    const auto apart =
+        compare_runs(exactly(std::vector<std::uint64_t>(10, 0)), exactly(std::vector<std::uint64_t>(10, UINT64_MAX)));
+    EXPECT_GT(apart.whole.difference_ns, 0);
+    EXPECT_TRUE(apart.whole.evidence);
+    std::mt19937_64 engine(1);
+    const auto many = compare_runs(lognormal(5000, 10, 0.3, engine), lognormal(5000, 11, 0.3, engine));
+    EXPECT_EQ(many.whole.a_runs, 5000);
+    EXPECT_TRUE(many.whole.evidence);
+}
+
+TEST(RankTest, exact_and_approximate_p_are_right) {
+    // Five above five: one of 252 arrangements.
+    const RankGroup five{{6, 7, 8, 9, 10}, {1, 2, 3, 4, 5}};
+    EXPECT_NEAR(rank_test({&five, 1}), 1.0 / 252, 0.001);
+    RankGroup mixed;
+    for (int i = 0; i < 100; ++i) (i % 2 == 0 ? mixed.delayed : mixed.normal).push_back(i);
+    EXPECT_NEAR(rank_test({&mixed, 1}), 0.568, 0.001);
+    // Between hosts nothing is compared: the one is slow, the other quick.
+    const RankGroup hosts[] = {{{100, 101, 102}, {100, 101, 102}}, {{1, 2, 3}, {1, 2, 3}}};
+    EXPECT_GT(rank_test(hosts), 0.4);
+    const RankGroup one_kind{{1, 2, 3}, {}};
+    EXPECT_EQ(rank_test({&one_kind, 1}), 1);
+    const RankGroup equal{{1, 1, 1}, {1, 1, 1}};
+    EXPECT_EQ(rank_test({&equal, 1}), 1);
+}
+
+TEST(RankTest, q_values_are_benjamini_and_hochbergs) {
+    EXPECT_THAT(q_values({0.01, 0.04, 0.03}, 3),
+                testing::ElementsAre(testing::DoubleNear(0.03, 1e-9), testing::DoubleNear(0.04, 1e-9),
+                                     testing::DoubleNear(0.04, 1e-9)));
+    EXPECT_THAT(q_values({0.001}, 100), testing::ElementsAre(testing::DoubleNear(0.1, 1e-9)));
+}
+
+std::vector<BuildMedian> builds_of(const std::vector<double>& medians_ms, std::mt19937_64& engine) {
+    std::normal_distribution<double> noise(0, 0.02);
+    std::vector<BuildMedian> builds;
+    for (std::size_t i = 0; i < medians_ms.size(); ++i) {
+        const double median_ns = medians_ms[i] * 1e6 * std::exp(noise(engine));
+        builds.push_back({"b" + std::to_string(i), static_cast<std::uint64_t>(median_ns), 100});
+    }
+    return builds;
+}
+
+TEST(ChangePoints, finds_the_builds_at_which_it_changed) {
+    int right = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        std::mt19937_64 engine(seed);
+        std::vector<double> medians(40, 10.0);
+        medians.insert(medians.end(), 30, 12.0);
+        medians.insert(medians.end(), 40, 9.0);
+        const auto changes = find_change_points(builds_of(medians, engine));
+        right += changes.size() == 2 && changes[0].build == "b40" && changes[1].build == "b70" ? 1 : 0;
+        if (changes.size() != 2) continue;
+        EXPECT_NEAR(changes[0].change, 0.2, 0.03);
+        EXPECT_NEAR(changes[1].change, -0.25, 0.03);
+    }
+    EXPECT_GE(right, 48);
+}
+
+TEST(ChangePoints, is_silent_about_noise_and_small_changes) {
+    int spoken = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        std::mt19937_64 engine(seed);
+        spoken += find_change_points(builds_of(std::vector<double>(100, 10.0), engine)).empty() ? 0 : 1;
+        std::vector<double> medians(40, 10.0);
+        medians.insert(medians.end(), 40, 10.2);
+        spoken += find_change_points(builds_of(medians, engine)).empty() ? 0 : 1;
+    }
+    EXPECT_LE(spoken, 2);
+    EXPECT_TRUE(find_change_points({}).empty());
+    const std::vector<BuildMedian> few{{"a", 1, 1}, {"b", 100, 1}};
+    EXPECT_TRUE(find_change_points(few).empty());
+}
+
+}  // namespace
+}  // namespace lagtrap::server::reports
