@@ -20,10 +20,6 @@ void MarkerStacks::clear() {
     modules_ = trace::ModuleTable();
 }
 
-trace::ModuleId MarkerStacks::intern_file(const std::string& path, const std::string& raw_build_id) {
-    return modules_.intern(path, raw_build_id, 0, 0, {});
-}
-
 // What a process has mapped now takes the place of what it had.
 void MarkerStacks::look_at(std::uint32_t pid, Process& process) {
     process.next_look = std::chrono::steady_clock::now() + look_interval;

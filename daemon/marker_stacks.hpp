@@ -30,8 +30,6 @@ class MarkerStacks {
     // Its places, innermost first, or nullptr; good until the next call of take() or clear().
     [[nodiscard]] const std::vector<MarkerPlace>* find(std::uint64_t stack_id) const;
     [[nodiscard]] const trace::CodeModule& module(trace::ModuleId id) const { return modules_.at(id); }
-    // The module of a file that processes have mapped, by its path and build id.
-    [[nodiscard]] trace::ModuleId intern_file(const std::string& path, const std::string& raw_build_id);
 
     // Whether so many are held that it is time to forget them all and have them told anew.
     [[nodiscard]] bool full() const { return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit; }

@@ -19,6 +19,13 @@ constexpr std::uint64_t frame_bytes = 24;
 constexpr std::size_t stacks_limit = 5'000;
 constexpr std::size_t frames_limit = 40'000;
 
+// Numbers that stand for markers among those of stacks, which are hashes.
+constexpr std::uint32_t begin_marker = 0xfffe;
+constexpr std::uint32_t end_marker = 0xffff;
+constexpr std::uint64_t marker_number(std::uint32_t event, std::uint32_t place) {
+    return 0xffff'0000'0000'0000ULL | std::uint64_t{event} << 16 | place;
+}
+
 std::string text_of(const char (&name)[LAGTRAP_COMM_BYTES]) { return printable({name, ::strnlen(name, sizeof(name))}); }
 
 }  // namespace
@@ -40,6 +47,7 @@ void RunGatherer::use(const std::vector<settings::Event>& events, const settings
     for (const settings::Event& event : events)
         if (event.record == settings::RecordMode::Runs) names.push_back(event.name);
     starts_.watch(names, since_ns);
+    find_sole_places();
 }
 
 void RunGatherer::take(const lagtrap_record* record, std::size_t bytes, std::uint64_t ended_after_ns) {
@@ -67,8 +75,42 @@ void RunGatherer::take_aborted(const ReportedRun& aborted) {
     add(copy, true);
 }
 
-std::uint32_t RunGatherer::number_of(std::uint64_t stack_id) {
-    if (stack_id == 0) return 0;
+// Markers of events without stacks.
+void RunGatherer::find_sole_places() {
+    sole_places_.clear();
+    for (std::uint32_t index = 0; index < events_.size(); ++index) {
+        const settings::Event& event = events_[index];
+        if (event.record != settings::RecordMode::Runs || event.stacks != settings::StackMode::None) continue;
+        const auto find = [&](const settings::Marker& marker, std::uint32_t place) {
+            if (auto found = sole_place_of(marker)) sole_places_.emplace(marker_number(index, place), *found);
+        };
+        find(event.begin, begin_marker);
+        find(event.end, end_marker);
+        for (std::uint32_t stage = 0; stage < event.stages.size(); ++stage) find(event.stages[stage].marker, stage);
+    }
+}
+
+std::uint32_t RunGatherer::add_stack(std::uint64_t id, trace::RunStack stack) {
+    frames_ += stack.size();
+    bytes_ += stack.size() * frame_bytes;
+    gathered_.batch.stacks.push_back(std::move(stack));
+    const auto number = static_cast<std::uint32_t>(gathered_.batch.stacks.size());
+    stack_numbers_.emplace(id, number);
+    return number;
+}
+
+std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marker) {
+    if (stack_id == 0) {
+        const auto place = sole_places_.find(marker);
+        if (place == sole_places_.end()) return 0;
+        if (const auto known = stack_numbers_.find(marker); known != stack_numbers_.end()) return known->second;
+        const SolePlace& sole = place->second;
+        const bool same = std::any_of(gathered_.modules.begin(), gathered_.modules.end(), [&](const auto& module) {
+            return module.path == sole.binary && module.build_id == sole.build_id;
+        });
+        if (!same) gathered_.modules.push_back({sole.binary, sole.build_id, 0, 0, 0, {}});
+        return add_stack(marker, {{sole.binary, trace::to_hexadecimal(sole.build_id), sole.offset, {}, {}, 0}});
+    }
     const auto known = stack_numbers_.find(stack_id);
     if (known != stack_numbers_.end()) return known->second;
     const std::vector<MarkerPlace>* places = stacks_.find(stack_id);
@@ -85,12 +127,7 @@ std::uint32_t RunGatherer::number_of(std::uint64_t stack_id) {
         }
         stack.push_back(std::move(frame));
     }
-    frames_ += stack.size();
-    bytes_ += stack.size() * frame_bytes;
-    gathered_.batch.stacks.push_back(std::move(stack));
-    const auto number = static_cast<std::uint32_t>(gathered_.batch.stacks.size());
-    stack_numbers_.emplace(stack_id, number);
-    return number;
+    return add_stack(stack_id, std::move(stack));
 }
 
 void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event& event, trace::RecordedRun& run) {
@@ -104,7 +141,8 @@ void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event&
         if (name == settings::cold_stage || name == settings::warm_stage) continue;
         const std::uint64_t at_ns = hit.at_ns > reported.run.begin_ns ? hit.at_ns - reported.run.begin_ns : 0;
         run.stages.push_back(
-            {name, std::min(at_ns, run.duration_ns), hit.tid, number_of(reported.report.stage_stacks[i])});
+            {name, std::min(at_ns, run.duration_ns), hit.tid,
+             number_of(reported.report.stage_stacks[i], marker_number(reported.run.event, hit.stage))});
     }
     // Threads of one run may reach their stages at the same time.
     std::stable_sort(run.stages.begin(), run.stages.end(),
@@ -170,8 +208,8 @@ void RunGatherer::add(const ReportedRun& reported, bool aborted) {
     run.weight = std::max<std::uint32_t>(reported.report.weight, 1);
     run.start = start_of(reported, event, process);
     run.dirty_reasons = clocks_.reasons(from.begin_ns, from.end_ns) | (aborted ? trace::DirtyAborted : 0U);
-    run.begin_stack = number_of(reported.report.begin_stack);
-    run.end_stack = number_of(reported.report.end_stack);
+    run.begin_stack = number_of(reported.report.begin_stack, marker_number(from.event, begin_marker));
+    if (!aborted) run.end_stack = number_of(reported.report.end_stack, marker_number(from.event, end_marker));
     add_stages(reported, event, run);
     if (aborted) run.dirty_reasons &= ~static_cast<std::uint32_t>(trace::DirtyMissingStage);
     gathered_.batch.runs_sampled_away += run.weight - 1;

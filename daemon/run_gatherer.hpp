@@ -11,6 +11,7 @@
 #include "bpf/listener.h"
 #include "daemon/clock_jumps.hpp"
 #include "daemon/gathered_batch.hpp"
+#include "daemon/marker_places.hpp"
 #include "daemon/marker_stacks.hpp"
 #include "daemon/open_runs.hpp"
 #include "daemon/run_processes.hpp"
@@ -62,8 +63,11 @@ class RunGatherer {
     [[nodiscard]] std::string thread_of(const lagtrap_run& run, const RunProcess& process) const;
     [[nodiscard]] trace::StartKind start_of(const ReportedRun& reported, const settings::Event& event,
                                             const RunProcess& process);
-    // The stack's number in this batch, 0 where nothing is known of it.
-    [[nodiscard]] std::uint32_t number_of(std::uint64_t stack_id);
+    // The stack's number in this batch, 0 where nothing is known of it. Without one (id 0) a marker that is in one place
+    // alone has that as its only frame.
+    [[nodiscard]] std::uint32_t number_of(std::uint64_t stack_id, std::uint64_t marker);
+    std::uint32_t add_stack(std::uint64_t id, trace::RunStack stack);
+    void find_sole_places();
 
     Machine machine_;
     std::vector<settings::Event> events_;
@@ -72,6 +76,7 @@ class RunGatherer {
     StartKinds starts_;
     RunProcesses processes_;
     MarkerStacks stacks_;
+    std::unordered_map<std::uint64_t, SolePlace> sole_places_;  // by marker
     GatheredBatch gathered_;
     std::uint64_t bytes_ = 0;     // of the batch, about
     std::uint64_t first_ns_ = 0;  // when its first run was taken

@@ -161,6 +161,12 @@ def markers_say_the_kind_of_start():
         check([one["start"] for one in runs] == [WARM, COLD, WARM, WARM], f"{runs}")
         check([[stage["name"] for stage in one["stages"]] for one in runs] == [["work"], ["work"], ["work"], []], f"{runs}")
         check([one["dirty_reasons"] for one in runs] == [0, 0, 0, MISSING_STAGE], f"{runs}")
+        # No stacks are taken; a marker that is in one place alone has its place all the same.
+        batch = read_spool(daemon.spool)[0]
+        stage = batch["runs"][0]["stages"][0]
+        frames = batch["stacks"][stage["stack"] - 1]
+        check(stage["stack"] > 0 and frames[0]["module"] == str(STARTS.resolve()) and frames[-1]["function"] in ("run", "main"), f"{frames}")
+        check(batch["runs"][0]["end_stack"] > 0, f"{batch['runs'][0]}")
 
 
 def a_run_that_its_thread_left_is_aborted():
