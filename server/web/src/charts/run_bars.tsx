@@ -256,9 +256,13 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
   const { theme } = state;
 
   context.font = "11px system-ui, sans-serif";
+  let label_end = 0;
   for (const group of state.bars.groups) {
     context.fillStyle = theme.muted;
-    context.fillText(`${group.to - group.from} ${group.name}`, left(group.from) + 1, area.top - 5);
+    const text = `${group.to - group.from} ${group.name}`;
+    const x = Math.max(left(group.from) + 1, label_end + 12);
+    context.fillText(text, x, area.top - 5);
+    label_end = x + context.measureText(text).width;
   }
   state.bars.slots.forEach((run, slot) => {
     if (!run) return;
