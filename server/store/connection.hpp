@@ -50,6 +50,12 @@ class Value {
 
 using Values = std::vector<Value>;
 
+// "$N", N from 1.
+[[nodiscard]] inline std::string parameter_name(std::size_t number) {
+    std::string name("$");
+    return name.append(std::to_string(number));
+}
+
 // The rows of an answer, one after the other. Goes before its connection does.
 class Rows {
   public:

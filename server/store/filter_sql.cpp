@@ -57,7 +57,7 @@ void Where::add(std::string_view condition, Value value) {
 
 std::string Where::parameter(Value value) {
     values_.push_back(value);
-    return "$" + std::to_string(values_.size());
+    return parameter_name(values_.size());
 }
 
 void add_run_conditions(Where& where, const NumberedFilter& filter) {

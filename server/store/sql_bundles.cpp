@@ -182,27 +182,21 @@ Result<BundlePage> SqlStore::list_filtered(const Filter& filter, std::uint32_t l
     const auto list = [&](Connection& connection, const NumberedFilter* numbered) -> Status {
         page = {};
         Where where;
-        where.add("b.number < ?", after ? after->id : INT64_MAX);
+        std::string tail;
         if (numbered != nullptr) {
-            Where inner;
-            add_delay_conditions(inner, *numbered);
-            inner.add("x.delayed = 1");
-            std::string exists = inner.sql();
-            // Parameters of the inner conditions come after the outer one.
-            for (std::size_t i = inner.values().size(); i > 0; --i) {
-                const std::string from = "$" + std::to_string(i);
-                exists.replace(exists.rfind(from), from.size(), "$" + std::to_string(i + 1));
-            }
-            for (const Value& value : inner.values()) static_cast<void>(where.parameter(value));
-            where.add("b.number IN (SELECT x.bundle FROM delay x" + exists + ")");
+            add_delay_conditions(where, *numbered);
+            where.add("x.delayed = 1");
+            tail = " WHERE b.number IN (SELECT x.bundle FROM delay x" + where.sql() + ") AND b.number < " +
+                   where.parameter(after ? after->id : INT64_MAX);
         } else {
+            where.add("b.number < ?", after ? after->id : INT64_MAX);
             if (filter.from_ns) where.add("b.started_ns >= ?", std::min<std::uint64_t>(*filter.from_ns, INT64_MAX));
             if (filter.to_ns) where.add("b.started_ns < ?", std::min<std::uint64_t>(*filter.to_ns, INT64_MAX));
             if (filter.host) where.add("b.host = ?", *filter.host);
+            tail = where.sql();
         }
-        TRY_ASSIGN(page.bundles,
-                   select_rows(connection, where.sql() + " ORDER BY b.number DESC LIMIT " + std::to_string(limit + 1),
-                               where.values()));
+        tail += " ORDER BY b.number DESC LIMIT " + std::to_string(limit + 1);
+        TRY_ASSIGN(page.bundles, select_rows(connection, tail, where.values()));
         if (page.bundles.size() > limit) {
             page.bundles.resize(limit);
             page.next = PageKey{0, static_cast<std::uint64_t>(page.bundles.back().number)};

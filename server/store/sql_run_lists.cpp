@@ -26,7 +26,10 @@ struct StackHits {
 
 std::string id_list(const std::vector<std::uint64_t>& ids) {
     std::string text;
-    for (const std::uint64_t id : ids) text += (text.empty() ? "" : ",") + std::to_string(id);
+    for (const std::uint64_t id : ids) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(id);
+    }
     return text.empty() ? "NULL" : text;
 }
 

@@ -36,9 +36,12 @@ bool bind(sqlite3_stmt* statement, int index, const Value& value) {
 
 class SqliteRows : public Rows {
   public:
-    SqliteRows(SqliteConnection& connection, std::string sql, sqlite3_stmt* statement)
-        : connection_(connection), sql_(std::move(sql)), statement_(statement) {}
-    ~SqliteRows() override { connection_.give_back(sql_, statement_); }
+    SqliteRows(SqliteConnection& connection, std::string sql, SqliteConnection::Prepared prepared)
+        : connection_(connection),
+          sql_(std::move(sql)),
+          prepared_(std::move(prepared)),
+          statement_(prepared_.statement) {}
+    ~SqliteRows() override { connection_.give_back(sql_, std::move(prepared_)); }
 
     Result<bool> next() override {
         const int code = sqlite3_step(statement_);
@@ -57,6 +60,7 @@ class SqliteRows : public Rows {
   private:
     SqliteConnection& connection_;
     std::string sql_;
+    SqliteConnection::Prepared prepared_;
     sqlite3_stmt* statement_;
 };
 
@@ -79,7 +83,7 @@ SqliteConnection::~SqliteConnection() {
 
 void SqliteConnection::forget_statements() {
     for (auto& [sql, statements] : idle_)
-        for (sqlite3_stmt* statement : statements) sqlite3_finalize(statement);
+        for (const Prepared& one : statements) sqlite3_finalize(one.statement);
     idle_.clear();
 }
 
@@ -91,52 +95,54 @@ Error SqliteConnection::error(std::string_view doing) const {
     return error;
 }
 
-Result<sqlite3_stmt*> SqliteConnection::take(const std::string& sql, std::span<const Value> values) {
-    sqlite3_stmt* statement = nullptr;
+Result<SqliteConnection::Prepared> SqliteConnection::take(const std::string& sql, std::span<const Value> values) {
+    Prepared prepared;
     if (const auto found = idle_.find(sql); found != idle_.end() && !found->second.empty()) {
-        statement = found->second.back();
+        prepared = std::move(found->second.back());
         found->second.pop_back();
-    } else if (sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr) !=
-               SQLITE_OK) {
-        return error("preparing");
+    } else {
+        if (sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()), &prepared.statement, nullptr) !=
+            SQLITE_OK)
+            return error("preparing");
+        for (std::size_t i = 1; i <= values.size(); ++i)
+            prepared.parameters.push_back(sqlite3_bind_parameter_index(prepared.statement, parameter_name(i).c_str()));
     }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        // $N is a name to SQLite, numbered by its first appearance.
-        const int index = sqlite3_bind_parameter_index(statement, ("$" + std::to_string(i + 1)).c_str());
-        if (index > 0 && !bind(statement, index, values[i])) {
+    for (std::size_t i = 0; i < values.size() && i < prepared.parameters.size(); ++i) {
+        const int index = prepared.parameters[i];
+        if (index > 0 && !bind(prepared.statement, index, values[i])) {
             const Error failed = error("binding");
-            give_back(sql, statement);
+            give_back(sql, std::move(prepared));
             return failed;
         }
     }
-    return statement;
+    return prepared;
 }
 
-void SqliteConnection::give_back(const std::string& sql, sqlite3_stmt* statement) {
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+void SqliteConnection::give_back(const std::string& sql, Prepared prepared) {
+    sqlite3_reset(prepared.statement);
+    sqlite3_clear_bindings(prepared.statement);
     if (idle_.size() >= idle_limit) forget_statements();
-    idle_[sql].push_back(statement);
+    idle_[sql].push_back(std::move(prepared));
 }
 
 Result<std::unique_ptr<Rows>> SqliteConnection::query(const std::string& sql, std::span<const Value> values) {
-    TRY_ASSIGN(sqlite3_stmt * statement, take(sql, values));
-    return std::unique_ptr<Rows>(std::make_unique<SqliteRows>(*this, sql, statement));
+    TRY_ASSIGN(Prepared prepared, take(sql, values));
+    return std::unique_ptr<Rows>(std::make_unique<SqliteRows>(*this, sql, std::move(prepared)));
 }
 
 Result<std::uint64_t> SqliteConnection::execute(const std::string& sql, std::span<const Value> values) {
-    TRY_ASSIGN(sqlite3_stmt * statement, take(sql, values));
+    TRY_ASSIGN(Prepared prepared, take(sql, values));
     int code = SQLITE_ROW;
-    while (code == SQLITE_ROW) code = sqlite3_step(statement);
-    const auto changed = static_cast<std::uint64_t>(sqlite3_changes64(database_));
-    if (code == SQLITE_DONE) {
-        const bool changes = sqlite3_stmt_readonly(statement) == 0;
-        give_back(sql, statement);
-        return changes ? changed : 0;
+    while (code == SQLITE_ROW) code = sqlite3_step(prepared.statement);
+    const bool changes = sqlite3_stmt_readonly(prepared.statement) == 0;
+    Result<std::uint64_t> outcome = std::uint64_t{0};
+    if (code != SQLITE_DONE) {
+        outcome = error("running");
+    } else if (changes) {
+        outcome = static_cast<std::uint64_t>(sqlite3_changes64(database_));
     }
-    const Error failed = error("running");
-    give_back(sql, statement);
-    return failed;
+    give_back(sql, std::move(prepared));
+    return outcome;
 }
 
 Status SqliteConnection::script(const std::string& sql) {

@@ -34,13 +34,18 @@ class SqliteConnection : public Connection {
   private:
     friend class SqliteRows;
     explicit SqliteConnection(sqlite3* database) : database_(database) {}
+    // $N is a name to SQLite, numbered by its first appearance: parameters[N - 1] is its index, 0 if it does not occur.
+    struct Prepared {
+        sqlite3_stmt* statement = nullptr;
+        std::vector<int> parameters{};
+    };
     // A prepared statement with its parameters bound; give_back() it.
-    [[nodiscard]] Result<sqlite3_stmt*> take(const std::string& sql, std::span<const Value> values);
-    void give_back(const std::string& sql, sqlite3_stmt* statement);
+    [[nodiscard]] Result<Prepared> take(const std::string& sql, std::span<const Value> values);
+    void give_back(const std::string& sql, Prepared prepared);
     void forget_statements();
 
     sqlite3* database_;
-    std::unordered_map<std::string, std::vector<sqlite3_stmt*>> idle_;
+    std::unordered_map<std::string, std::vector<Prepared>> idle_;
 };
 
 }  // namespace lagtrap::server

@@ -1,0 +1,159 @@
+// How fast the server's store takes runs and answers: store_bench write STORE RUNS THREADS, store_bench page STORE RUNS.
+// STORE is a path of an SQLite file or a URI of PostgreSQL. Prints one JSON object.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/digest.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t day_ns = 86'400'000 * ms;
+constexpr std::uint64_t first_ns = 20'000 * day_ns;
+constexpr std::uint64_t days = 30;
+constexpr std::size_t runs_a_batch = 20'000;
+constexpr unsigned hosts = 1000, events = 10, builds = 5, users = 50;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+template <typename T>
+T must(Result<T> result) {
+    if (result) return std::move(result).value();
+    std::fprintf(stderr, "store_bench: %s\n", result.error().message.c_str());
+    std::exit(1);
+}
+
+// A batch as a busy host sends it: runs of all events, four stages each, spread over `span_ns` from `begin_ns` on.
+trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::uint64_t span_ns) {
+    std::mt19937_64 random(number);
+    std::lognormal_distribution<double> durations(16.5, 0.8);
+    trace::RunBatch batch;
+    batch.host = "host" + std::to_string(number % hosts);
+    for (std::uint64_t i = 0; i < 8; ++i)
+        batch.stacks.push_back(
+            {{"libdemo.so", "ab12", 64 * i, "load_data", "load.c", 7}, {"demo", "cd34", 8, "main", "", 0}});
+    batch.runs.resize(runs_a_batch);
+    for (std::size_t i = 0; i < runs_a_batch; ++i) {
+        trace::RecordedRun& run = batch.runs[i];
+        run.event = "event " + std::to_string(random() % events);
+        run.begin_realtime_ns = begin_ns + span_ns * i / runs_a_batch;
+        run.duration_ns = static_cast<std::uint64_t>(durations(random)) + 1;
+        run.threshold_ns = 50 * ms;
+        run.delay = run.duration_ns > run.threshold_ns;
+        run.pid = 1000 + static_cast<std::uint32_t>(random() % 20);
+        run.begin_tid = run.end_tid = run.pid;
+        run.thread = run.process = "demo";
+        run.executable = "/usr/bin/demo";
+        run.build_id = "build" + std::to_string(number / 100 % builds);
+        run.user = "user" + std::to_string(number % users);
+        run.start = random() % 10 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
+        run.begin_stack = 1 + static_cast<std::uint32_t>(random() % 8);
+        for (std::uint64_t stage = 0; stage < 4; ++stage)
+            run.stages.push_back({"stage " + std::to_string(stage), run.duration_ns * (stage + 1) / 5, run.pid,
+                                  1 + static_cast<std::uint32_t>(random() % 8)});
+    }
+    return batch;
+}
+
+void add(Store& store, std::uint64_t number, const trace::RunBatch& batch) {
+    const Receipt receipt{sha256_of("batch " + std::to_string(number)), 500'000, first_ns + days * day_ns, "bench"};
+    must(store.add_batch(receipt, batch));
+}
+
+int write(const std::string& where, std::uint64_t runs, unsigned threads) {
+    const auto store = must(open_store(where));
+    const std::uint64_t batches = std::max<std::uint64_t>(runs / runs_a_batch, threads);
+    std::vector<trace::RunBatch> made;
+    for (std::uint64_t i = 0; i < batches; ++i) made.push_back(make_batch(i, first_ns + i * 60'000 * ms, 60'000 * ms));
+    if (const auto ready = store->maintain(first_ns); !ready) return 1;
+    std::atomic<std::uint64_t> next{0};
+    const auto begin = Clock::now();
+    std::vector<std::thread> writers;
+    for (unsigned i = 0; i < threads; ++i)
+        writers.emplace_back([&] {
+            for (std::uint64_t number = next++; number < batches; number = next++) add(*store, number, made[number]);
+        });
+    for (std::thread& writer : writers) writer.join();
+    const double seconds = seconds_since(begin);
+    const double stored = static_cast<double>(batches * runs_a_batch);
+    std::printf("{\"runs\": %.0f, \"seconds\": %.3f, \"runs_per_second\": %.0f}\n", stored, seconds, stored / seconds);
+    return 0;
+}
+
+// The median of five, in milliseconds.
+template <typename Ask>
+double milliseconds(Ask ask) {
+    std::vector<double> taken;
+    for (int i = 0; i < 5; ++i) {
+        const auto begin = Clock::now();
+        ask();
+        taken.push_back(seconds_since(begin) * 1000);
+    }
+    std::fprintf(stderr, "  first %.1f ms, then %.1f ms\n", taken.front(), taken.back());
+    std::sort(taken.begin(), taken.end());
+    return taken[taken.size() / 2];
+}
+
+int page(const std::string& where, std::uint64_t runs) {
+    auto store = must(open_store(where));
+    const std::uint64_t batches = runs / runs_a_batch, span_ns = days * day_ns / batches;
+    const auto begin = Clock::now();
+    for (std::uint64_t i = must(store->size()).runs / runs_a_batch; i < batches; ++i)
+        add(*store, i, make_batch(i, first_ns + i * span_ns, span_ns));
+    std::fprintf(stderr, "filled in %.0f s\n", seconds_since(begin));
+    store.reset();
+    store = must(open_store(where));
+    Filter filter;
+    filter.event = "event 3";
+    Filter host = filter;
+    host.host = "host7";
+    Filter range = filter;
+    range.from_ns = first_ns + 3 * day_ns + 12'345 * ms;
+    range.to_ns = first_ns + 17 * day_ns + 777 * ms;
+    const auto first = Clock::now();
+    const auto summary = must(store->summary(filter));
+    const auto newest = must(store->runs(filter, RunOrder::Newest, 1000, {}));
+    const double first_answer_ms = seconds_since(first) * 1000;
+    if (summary.counts.records == 0 || newest.runs.size() != 1000) return 1;
+    std::printf("{\"runs\": %llu, \"first_answer_ms\": %.1f,", static_cast<unsigned long long>(runs), first_answer_ms);
+    const auto measure = [&](const char* name, auto ask, bool last = false) {
+        std::fprintf(stderr, "%s:\n", name);
+        std::printf(" \"%s_ms\": %.1f%s", name, milliseconds(ask), last ? "}\n" : ",");
+    };
+    measure("summary", [&] { must(store->summary(filter)); });
+    measure("newest", [&] { must(store->runs(filter, RunOrder::Newest, 1000, {})); });
+    measure("slowest", [&] { must(store->runs(filter, RunOrder::Slowest, 1000, {})); });
+    measure("range_summary", [&] { must(store->summary(range)); });
+    measure("range_slowest", [&] { must(store->runs(range, RunOrder::Slowest, 1000, {})); });
+    measure("host_summary", [&] { must(store->summary(host)); });
+    measure("host_newest", [&] { must(store->runs(host, RunOrder::Newest, 1000, {})); });
+    measure("events", [&] { must(store->events({}, "", 1000, {})); });
+    measure("choices", [&] { must(store->choices("event 3")); });
+    measure(
+        "stage_stacks", [&] { must(store->stage_stacks(filter, "stage 2", 20'000)); }, true);
+    return 0;
+}
+
+}  // namespace
+}  // namespace lagtrap::server
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "write" && argc == 5)
+        return lagtrap::server::write(argv[2], std::strtoull(argv[3], nullptr, 10),
+                                      static_cast<unsigned>(std::strtoul(argv[4], nullptr, 10)));
+    if (what == "page" && argc == 4) return lagtrap::server::page(argv[2], std::strtoull(argv[3], nullptr, 10));
+    std::fprintf(stderr, "usage: store_bench write STORE RUNS THREADS | store_bench page STORE RUNS\n");
+    return 2;
+}
