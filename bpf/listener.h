@@ -82,9 +82,10 @@ struct lagtrap_process_report {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 56, "layout of reports of processes");
 
-/* What comes before a struct lagtrap_run in a report of a run. Ids of stacks: 0 where there is none. */
+/* The first part of a report of a run, which is a struct lagtrap_slot as far as its run goes. Ids of stacks: 0 where
+ * there is none. */
 struct lagtrap_run_report {
-    struct lagtrap_record header; /* size_bytes counts the run too */
+    struct lagtrap_record header; /* size_bytes counts all of the slot that is told */
     __u64 process;                /* of the begin */
     __u64 begin_stack;
     __u64 end_stack;
@@ -111,18 +112,15 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one ca
 
 /* An open run. deadline_ns is written last and cleared first: a scan skips a slot whose deadline is 0. */
 struct lagtrap_slot {
+    struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
     __u64 stack_pointer; /* LAGTRAP_EVENT_MATCH_STACK: of the entry */
     __u32 open_depth;    /* in the outermost run's slot: runs open inside it */
     __u32 stage_next;
     __u32 reported; /* set by user space when it has seen the deadline pass */
     __u32 padding;
-    struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS; told together with the run behind it */
-    struct lagtrap_run run;
+    struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
 };
-LAGTRAP_STATIC_ASSERT(__builtin_offsetof(struct lagtrap_slot, run) ==
-                          __builtin_offsetof(struct lagtrap_slot, report) + sizeof(struct lagtrap_run_report),
-                      "a run lies behind its report");
 
 /* Runs begun and ended are the sum of the histogram. */
 struct lagtrap_event_counters {

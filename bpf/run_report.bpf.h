@@ -179,13 +179,14 @@ static __noinline int report_run(struct lagtrap_slot* slot, __u32 size, __u64 no
         return 0;
     }
     struct lagtrap_run_report* report = &slot->report;
-    report->header.size_bytes = sizeof(*report) + size;
+    __u32 told = __builtin_offsetof(struct lagtrap_slot, run) + size;
+    report->header.size_bytes = told;
     report->header.type = LAGTRAP_REPORT_RUN;
     report->header.cpu = bpf_get_smp_processor_id();
     report->header.at_ns = now_ns;
     report->end_stack = stack;
     report->weight = 1 + __sync_lock_test_and_set(&quota->pending, 0);
-    if (bpf_ringbuf_output(&reported_runs, report, sizeof(*report) + size, 0)) {
+    if (bpf_ringbuf_output(&reported_runs, slot, told, 0)) {
         __sync_fetch_and_add(&quota->pending, report->weight);
         __sync_fetch_and_add(&quota->ring_full, 1);
         return 0;

@@ -58,11 +58,11 @@ void RunGatherer::take(const lagtrap_record* record, std::size_t bytes, std::uin
     } else if (record->type == LAGTRAP_REPORT_PROCESS && bytes >= sizeof(lagtrap_process_report)) {
         processes_.take(*reinterpret_cast<const lagtrap_process_report*>(record));
     } else if (record->type == LAGTRAP_REPORT_RUN &&
-               bytes >= sizeof(lagtrap_run_report) + offsetof(lagtrap_run, stages)) {
+               bytes >= offsetof(lagtrap_slot, run) + offsetof(lagtrap_run, stages)) {
         ReportedRun reported;
         std::memcpy(&reported.report, record, sizeof(reported.report));
-        std::memcpy(&reported.run, reinterpret_cast<const char*>(record) + sizeof(reported.report),
-                    std::min(bytes - sizeof(reported.report), sizeof(reported.run)));
+        std::memcpy(&reported.run, reinterpret_cast<const char*>(record) + offsetof(lagtrap_slot, run),
+                    std::min(bytes - offsetof(lagtrap_slot, run), sizeof(reported.run)));
         if (reported.run.end_ns >= ended_after_ns) add(reported, false);
     }
 }

@@ -34,12 +34,9 @@ class Gatherer : public testing::Test {
         gatherer_.use(events_, settings::Runs{}, 0);
     }
 
-    struct Record {
-        lagtrap_run_report report{};
-        lagtrap_run run{};
-    };
+    using Record = lagtrap_slot;
     static Record run(std::uint32_t event, std::uint64_t begin_ns, std::uint64_t end_ns) {
-        Record record;
+        Record record{};
         record.report.header.type = LAGTRAP_REPORT_RUN;
         record.report.header.size_bytes = sizeof(record);
         record.report.process = 7;
