@@ -1,0 +1,269 @@
+#include "server/reports/cause_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace lagtrap::server::reports {
+
+namespace {
+
+constexpr double least_share = 0.02;     // of all extra time, for a frame to be looked at
+constexpr double rest_share = 0.05;      // of all extra time, for what stays with the caller
+constexpr double kept_share = 0.8;       // of its caller's extra time, for a frame to be blamed in the caller's place
+constexpr double plain_share = 0.98;     // the same, where it need not be looked at run by run
+constexpr double part_of_run = 0.1;      // of a run's extra time, for a frame to count in the run
+constexpr double together_share = 0.5;   // of the smaller one's extra time, for two frames to come together
+constexpr double place_share = 0.01;     // of all time, for a node to count as a place
+constexpr double same_as_parent = 0.99;  // of its parent's time, for a node to be no place of its own
+constexpr std::size_t most_children = 64;
+constexpr std::size_t most_suspects = 64;
+
+// Nodes of one name under the nodes of one caller.
+struct Group {
+    std::vector<std::uint32_t> nodes;
+    std::uint32_t name = 0;
+    double excess = 0;
+};
+
+// Extra time of one child of a group by delayed run: its place in the list of delayed runs, and milliseconds or more.
+struct Child {
+    Group group;
+    std::map<std::uint32_t, double> runs;
+    double sum = 0;
+};
+
+class Search {
+  public:
+    Search(const CauseTree& tree, const RunWeights& weights) : tree_(tree), weights_(weights) {}
+
+    SearchResult run() {
+        measure();
+        result_.suspect_of_node.assign(tree_.nodes().size(), no_suspect);
+        result_.total_excess = excess_[0];
+        if (excess_[0] > 0) follow({{0}, 0, excess_[0]});
+        spread();
+        return std::move(result_);
+    }
+
+  private:
+    void measure();
+    void follow(Group group);
+    [[nodiscard]] std::vector<Group> children_of(const Group& group) const;
+    std::vector<Child> look_at(const Group& group, std::vector<Group> groups);
+    [[nodiscard]] static std::vector<std::vector<std::size_t>> part(const std::vector<Child>& children);
+    [[nodiscard]] double kept_by(const Child& child) const;
+    void blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess);
+    void spread();
+    [[nodiscard]] bool has_frame(const Group& group) const {
+        return group.nodes.front() != 0 && tree_.names()[group.name].kind != NameKind::Unknown;
+    }
+
+    const CauseTree& tree_;
+    const RunWeights& weights_;
+    SearchResult result_;
+    std::vector<double> excess_;             // by node, with all below it
+    std::vector<std::uint32_t> children_;    // of all nodes, by parent
+    std::vector<std::uint32_t> child_ends_;  // by node: where its children end in children_
+    std::vector<double> run_excess_;         // by run: of the whole run
+    std::vector<double> group_excess_;       // by run: of the group looked at last
+};
+
+void Search::measure() {
+    const auto& nodes = tree_.nodes();
+    excess_.assign(nodes.size(), 0);
+    std::vector<double> all(nodes.size(), 0);
+    std::vector<double> durations;
+    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
+        const TreeRun& run = tree_.runs()[i];
+        const double weight = weights_.of_run[i];
+        durations.push_back(static_cast<double>(run.duration_ns));
+        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
+            const TreeEntry& entry = tree_.entries()[at];
+            excess_[entry.node] += weight * static_cast<double>(entry.time_ns);
+            all[entry.node] += std::abs(weight) * static_cast<double>(entry.time_ns);
+        }
+    }
+    child_ends_.assign(nodes.size() + 1, 0);
+    for (std::size_t i = nodes.size(); i-- > 1;) {
+        excess_[nodes[i].parent] += excess_[i];
+        all[nodes[i].parent] += all[i];
+        ++child_ends_[nodes[i].parent + 1];
+    }
+    std::partial_sum(child_ends_.begin(), child_ends_.end(), child_ends_.begin());
+    children_.resize(nodes.size());
+    std::vector<std::uint32_t> next(child_ends_.begin(), child_ends_.end() - 1);
+    for (std::uint32_t i = 1; i < nodes.size(); ++i) children_[next[nodes[i].parent]++] = i;
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+        if (all[i] >= place_share * all[0] && all[i] < same_as_parent * all[nodes[i].parent]) ++result_.places;
+    }
+    const Excess whole(tree_, weights_, std::move(durations));
+    run_excess_.assign(tree_.runs().size(), 0);
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (tree_.runs()[i].delayed) run_excess_[i] = std::max(whole.of(i), 0.0);
+    }
+}
+
+// The largest first, those too small to matter left out.
+std::vector<Group> Search::children_of(const Group& group) const {
+    std::map<std::uint32_t, Group> by_name;
+    for (const std::uint32_t node : group.nodes) {
+        for (std::uint32_t at = child_ends_[node]; at < child_ends_[node + 1]; ++at) {
+            const std::uint32_t child = children_[at];
+            Group& sum = by_name[tree_.nodes()[child].name];
+            sum.name = tree_.nodes()[child].name;
+            sum.nodes.push_back(child);
+            sum.excess += excess_[child];
+        }
+    }
+    std::vector<Group> groups;
+    for (auto& [name, sum] : by_name) {
+        if (sum.excess >= least_share * result_.total_excess) groups.push_back(std::move(sum));
+    }
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.excess > b.excess; });
+    if (groups.size() > most_children) groups.resize(most_children);
+    return groups;
+}
+
+// What each run has of each child and of the whole group; a run that has little of a child has none of it.
+std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups) {
+    constexpr std::uint32_t elsewhere = UINT32_MAX;
+    const std::size_t rest = groups.size();
+    std::vector<std::uint32_t> slots(tree_.nodes().size(), elsewhere);
+    for (const std::uint32_t node : group.nodes) slots[node] = static_cast<std::uint32_t>(rest);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        for (const std::uint32_t node : groups[i].nodes) slots[node] = static_cast<std::uint32_t>(i);
+    }
+    for (std::size_t i = 1; i < slots.size(); ++i) {
+        if (slots[i] == elsewhere) slots[i] = slots[tree_.nodes()[i].parent];
+    }
+    std::vector<std::vector<double>> values(groups.size() + 1, std::vector<double>(tree_.runs().size(), 0));
+    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
+        const TreeRun& run = tree_.runs()[i];
+        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
+            const TreeEntry& entry = tree_.entries()[at];
+            const std::uint32_t slot = slots[entry.node];
+            if (slot == elsewhere) continue;
+            if (slot != rest) values[slot][i] += static_cast<double>(entry.time_ns);
+            values[rest][i] += static_cast<double>(entry.time_ns);
+        }
+    }
+    const Excess whole(tree_, weights_, std::move(values[rest]));
+    group_excess_.assign(tree_.runs().size(), 0);
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (tree_.runs()[i].delayed) group_excess_[i] = std::max(whole.of(i), 0.0);
+    }
+    std::vector<Child> children(groups.size());
+    for (std::size_t c = 0; c < groups.size(); ++c) {
+        children[c].group = std::move(groups[c]);
+        const Excess excess(tree_, weights_, std::move(values[c]));
+        for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+            if (!tree_.runs()[i].delayed) continue;
+            const double extra = excess.of(i);
+            if (extra <= 0 || extra < part_of_run * run_excess_[i]) continue;
+            children[c].runs[i] = extra;
+            children[c].sum += extra * weights_.of_run[i];
+        }
+    }
+    std::erase_if(children, [&](const Child& child) { return child.sum < least_share * result_.total_excess; });
+    std::stable_sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.sum > b.sum; });
+    return children;
+}
+
+// Children that come in the same runs belong together.
+std::vector<std::vector<std::size_t>> Search::part(const std::vector<Child>& children) {
+    const auto together = [&](std::size_t a, std::size_t b) {
+        double shared = 0;
+        double a_sum = 0;
+        double b_sum = 0;
+        for (const auto& [run, extra] : children[a].runs) {
+            a_sum += extra;
+            const auto other = children[b].runs.find(run);
+            if (other != children[b].runs.end()) shared += std::min(extra, other->second);
+        }
+        for (const auto& [run, extra] : children[b].runs) b_sum += extra;
+        return shared >= together_share * std::min(a_sum, b_sum);
+    };
+    std::vector<std::vector<std::size_t>> parts;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        const auto place = std::find_if(parts.begin(), parts.end(), [&](const std::vector<std::size_t>& members) {
+            return std::all_of(members.begin(), members.end(), [&](std::size_t member) { return together(member, i); });
+        });
+        if (place == parts.end()) {
+            parts.push_back({i});
+        } else {
+            place->push_back(i);
+        }
+    }
+    return parts;
+}
+
+// Of the group's extra time in the runs that have the child.
+double Search::kept_by(const Child& child) const {
+    double kept = 0;
+    double all = 0;
+    for (const auto& [run, extra] : child.runs) {
+        kept += std::min(extra, group_excess_[run]) * weights_.of_run[run];
+        all += group_excess_[run] * weights_.of_run[run];
+    }
+    return all > 0 ? kept / all : 0;
+}
+
+void Search::blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess) {
+    if (result_.suspects.size() >= most_suspects || !has_frame(group)) return;
+    Suspect suspect;
+    suspect.excess = excess;
+    suspect.node = *std::max_element(group.nodes.begin(), group.nodes.end(),
+                                     [&](std::uint32_t a, std::uint32_t b) { return excess_[a] < excess_[b]; });
+    for (const std::uint32_t node : nodes) {
+        result_.suspect_of_node[node] = static_cast<std::uint32_t>(result_.suspects.size());
+    }
+    result_.suspects.push_back(suspect);
+}
+
+void Search::follow(Group group) {
+    std::vector<Group> groups = children_of(group);
+    while (groups.size() == 1 && groups.front().excess >= plain_share * group.excess) {
+        group = std::move(groups.front());
+        groups = children_of(group);
+    }
+    if (groups.empty()) return blame(group, group.nodes, group.excess);
+    const std::vector<Child> children = look_at(group, std::move(groups));
+    std::vector<std::size_t> followed;
+    std::vector<std::uint32_t> kept_nodes;
+    double kept_excess = group.excess;
+    for (const std::vector<std::size_t>& members : part(children)) {
+        const std::size_t first = members.front();
+        if (!has_frame(group)) {
+            followed.insert(followed.end(), members.begin(), members.end());
+        } else if (kept_by(children[first]) >= kept_share) {
+            followed.push_back(first);
+        } else {
+            for (const std::size_t member : members) {
+                const auto& nodes = children[member].group.nodes;
+                kept_nodes.insert(kept_nodes.end(), nodes.begin(), nodes.end());
+            }
+        }
+    }
+    for (const std::size_t i : followed) kept_excess -= children[i].sum;
+    if (followed.empty() || kept_excess >= rest_share * result_.total_excess) {
+        kept_nodes = group.nodes;
+    }
+    if (!kept_nodes.empty()) blame(group, kept_nodes, kept_excess);
+    for (const std::size_t i : followed) follow(children[i].group);
+}
+
+// What lies below a suspect counts for it, unless it is below a nearer one.
+void Search::spread() {
+    for (std::size_t i = 1; i < result_.suspect_of_node.size(); ++i) {
+        std::uint32_t& suspect = result_.suspect_of_node[i];
+        if (suspect == no_suspect) suspect = result_.suspect_of_node[tree_.nodes()[i].parent];
+    }
+}
+
+}  // namespace
+
+SearchResult search_causes(const CauseTree& tree, const RunWeights& weights) { return Search(tree, weights).run(); }
+
+}  // namespace lagtrap::server::reports

@@ -1,0 +1,29 @@
+// Where in the tree of stacks the extra time of delayed runs lies. Used inside server/reports/ alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "server/reports/cause_tree.hpp"
+#include "server/reports/cause_weights.hpp"
+
+namespace lagtrap::server::reports {
+
+// A place to blame: a frame under one caller.
+struct Suspect {
+    std::uint32_t node = 0;  // the one of its nodes with the most extra time
+    double excess = 0;       // weighted
+};
+
+inline constexpr std::uint32_t no_suspect = UINT32_MAX;
+
+struct SearchResult {
+    std::vector<Suspect> suspects;
+    std::vector<std::uint32_t> suspect_of_node;  // where time that ends at a node counts; no_suspect: nowhere
+    std::size_t places = 0;                      // places that could have been suspected, whatever the labels of runs
+    double total_excess = 0;                     // weighted
+};
+
+[[nodiscard]] SearchResult search_causes(const CauseTree& tree, const RunWeights& weights);
+
+}  // namespace lagtrap::server::reports

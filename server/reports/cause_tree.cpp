@@ -1,0 +1,161 @@
+#include "server/reports/cause_tree.hpp"
+
+#include <algorithm>
+
+#include "analysis/block_reason.hpp"
+#include "server/reports/frame_names.hpp"
+
+namespace lagtrap::server::reports {
+
+namespace {
+
+constexpr std::uint32_t part_of_caller = UINT32_MAX;
+constexpr std::uint32_t not_yet = UINT32_MAX;
+
+}  // namespace
+
+// Of one profile's frames, texts and stacks.
+struct CauseTree::Mapping {
+    const analysis::RunProfile& profile;
+    std::vector<std::uint32_t> names;    // by frame; part_of_caller where it is none of its own
+    std::vector<std::uint32_t> reasons;  // by text
+    std::vector<bool> below_user;        // by node: a program's frame stands on its path
+    std::vector<std::uint32_t> own;      // by node: of the run's own thread
+    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;  // by base and node: of threads waited for
+};
+
+CauseTree::CauseTree(std::size_t most_nodes, std::size_t most_entries)
+    : most_nodes_(std::max<std::size_t>(most_nodes, 1)), most_entries_(most_entries) {
+    names_.emplace_back();
+    nodes_.emplace_back();
+    text_ids_.emplace(std::string(), 0);
+}
+
+std::uint32_t CauseTree::text_of(const std::string& text) {
+    const auto [known, added] = text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    if (added) texts_.push_back(text);
+    return known->second;
+}
+
+std::uint32_t CauseTree::name_of(std::string function, std::string module, NameKind kind) {
+    const std::string key = function + '\0' + module + '\0' + static_cast<char>(kind);
+    const auto [known, added] = name_ids_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
+    if (added) names_.push_back({{std::move(function), std::move(module)}, kind});
+    return known->second;
+}
+
+std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
+    const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 | name;
+    if (nodes_.size() >= most_nodes_) {
+        const auto known = children_.find(key);
+        if (known != children_.end()) return known->second;
+        ++paths_cut_;
+        return node;
+    }
+    const auto [known, added] = children_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+    if (added) nodes_.push_back({node, name});
+    return known->second;
+}
+
+CauseTree::Mapping CauseTree::mapping_of(const analysis::RunProfile& profile) {
+    Mapping mapping{profile, {}, {}, {}, {}, {}};
+    for (const analysis::ProfileFrame& frame : profile.frames) {
+        const std::string_view function = stable_function(frame.function);
+        const std::string_view module = stable_module(frame.module);
+        const bool hidden = frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
+        mapping.names.push_back(hidden ? part_of_caller
+                                       : name_of(std::string(function), std::string(module), NameKind::Function));
+    }
+    mapping.below_user.assign(profile.nodes.size(), false);
+    for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
+        const analysis::ProfileNode& node = profile.nodes[i];
+        mapping.below_user[i] = mapping.below_user[node.parent] || !profile.frames[node.frame].kernel;
+    }
+    mapping.reasons.assign(profile.texts.size(), not_yet);
+    mapping.own.assign(profile.nodes.size(), not_yet);
+    return mapping;
+}
+
+std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local) {
+    const auto known = [&](std::uint32_t node) {
+        if (node == 0) return base;
+        if (base == 0) return mapping.own[node];
+        const auto place = mapping.others.find(static_cast<std::uint64_t>(base) << 32 | node);
+        return place == mapping.others.end() ? not_yet : place->second;
+    };
+    std::vector<std::uint32_t> missing;
+    while (known(local) == not_yet) {
+        missing.push_back(local);
+        local = mapping.profile.nodes[local].parent;
+    }
+    std::uint32_t at = known(local);
+    for (auto place = missing.rbegin(); place != missing.rend(); ++place) {
+        const std::uint32_t frame = mapping.profile.nodes[*place].frame;
+        // What the kernel did for a program belongs to the program's function; a kernel thread has its own alone.
+        const bool for_program = mapping.profile.frames[frame].kernel && mapping.below_user[*place];
+        if (mapping.names[frame] != part_of_caller && !for_program) at = child_of(at, mapping.names[frame]);
+        if (base == 0) {
+            mapping.own[*place] = at;
+        } else {
+            mapping.others[static_cast<std::uint64_t>(base) << 32 | *place] = at;
+        }
+    }
+    return at;
+}
+
+std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry) {
+    std::uint32_t at = 0;
+    for (const analysis::ProfileLink& link : entry.links) {
+        switch (link.kind) {
+            case analysis::TimeKind::Unknown: return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
+            // A busy machine makes all functions wait: it is one cause, wherever they stand.
+            case analysis::TimeKind::Runnable:
+                return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));
+            case analysis::TimeKind::OnCpu: at = node_of(mapping, at, link.node); break;
+            case analysis::TimeKind::Blocked: {
+                at = node_of(mapping, at, link.node);
+                std::uint32_t& reason = mapping.reasons[link.reason];
+                if (reason == not_yet) {
+                    reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "", NameKind::Blocked);
+                }
+                at = child_of(at, reason);
+            }
+        }
+    }
+    return at;
+}
+
+void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile) {
+    if (entries_.size() + profile.entries.size() > most_entries_) {
+        ++runs_left_out_;
+        return;
+    }
+    TreeRun added;
+    added.delayed = run.delayed;
+    added.host = text_of(run.host);
+    added.user = text_of(run.user);
+    added.build = text_of(run.build);
+    added.bundle = text_of(run.bundle);
+    added.delay = run.delay;
+    added.begin_realtime_ns = run.begin_realtime_ns;
+    added.duration_ns = profile.duration_ns;
+    Mapping mapping = mapping_of(profile);
+    std::vector<TreeEntry> entries;
+    entries.reserve(profile.entries.size());
+    for (const analysis::ProfileEntry& entry : profile.entries) {
+        entries.push_back({end_of(mapping, entry), entry.time_ns});
+    }
+    std::sort(entries.begin(), entries.end(), [](const TreeEntry& a, const TreeEntry& b) { return a.node < b.node; });
+    added.entries_begin = entries_.size();
+    for (const TreeEntry& entry : entries) {
+        if (entries_.size() > added.entries_begin && entries_.back().node == entry.node) {
+            entries_.back().time_ns += entry.time_ns;
+        } else {
+            entries_.push_back(entry);
+        }
+    }
+    added.entries_end = entries_.size();
+    runs_.push_back(added);
+}
+
+}  // namespace lagtrap::server::reports

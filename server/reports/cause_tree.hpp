@@ -1,0 +1,87 @@
+// All stacks of many runs as one tree, and where in it each run's time went. Used inside server/reports/ alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "server/reports/causes.hpp"
+
+namespace lagtrap::server::reports {
+
+enum class NameKind : std::uint8_t {
+    Function,
+    Blocked,   // "[disk]"; what the other thread did stands below it
+    Runnable,  // "[waits for a CPU]"
+    Unknown,   // "[not recorded]"
+};
+
+struct TreeName {
+    CauseFrame frame;
+    NameKind kind = NameKind::Function;
+};
+
+// Node 0 is the root; parents stand before their children.
+struct TreeNode {
+    std::uint32_t parent = 0;
+    std::uint32_t name = 0;
+};
+
+struct TreeEntry {
+    std::uint32_t node = 0;  // where the path ends
+    std::uint64_t time_ns = 0;
+};
+
+struct TreeRun {
+    bool delayed = false;
+    std::uint32_t host = 0, user = 0, build = 0, bundle = 0;  // numbers of texts()
+    std::uint32_t delay = 0;
+    std::uint64_t begin_realtime_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::size_t entries_begin = 0, entries_end = 0;  // each node once
+};
+
+class CauseTree {
+  public:
+    CauseTree(std::size_t most_nodes, std::size_t most_entries);
+
+    void add(const ProfiledRun& run, const analysis::RunProfile& profile);
+
+    [[nodiscard]] const std::vector<TreeName>& names() const { return names_; }
+    [[nodiscard]] const std::vector<TreeNode>& nodes() const { return nodes_; }
+    [[nodiscard]] const std::vector<TreeRun>& runs() const { return runs_; }
+    [[nodiscard]] const std::vector<TreeEntry>& entries() const { return entries_; }
+    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }  // 0 is empty
+    [[nodiscard]] std::uint64_t runs_left_out() const { return runs_left_out_; }
+    [[nodiscard]] std::uint64_t paths_cut() const { return paths_cut_; }
+
+  private:
+    struct Mapping;
+    std::uint32_t text_of(const std::string& text);
+    std::uint32_t name_of(std::string function, std::string module, NameKind kind);
+    std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
+    std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
+    std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry);
+    Mapping mapping_of(const analysis::RunProfile& profile);
+
+    struct Hash {
+        std::size_t operator()(std::uint64_t key) const { return key * 0x9e3779b97f4a7c15ULL >> 7; }
+    };
+
+    std::size_t most_nodes_;
+    std::size_t most_entries_;
+    std::vector<TreeName> names_;
+    std::unordered_map<std::string, std::uint32_t> name_ids_;
+    std::vector<TreeNode> nodes_;
+    std::unordered_map<std::uint64_t, std::uint32_t, Hash> children_;
+    std::vector<TreeRun> runs_;
+    std::vector<TreeEntry> entries_;
+    std::vector<std::string> texts_{std::string()};
+    std::unordered_map<std::string, std::uint32_t> text_ids_;
+    std::uint64_t runs_left_out_ = 0;
+    std::uint64_t paths_cut_ = 0;
+};
+
+}  // namespace lagtrap::server::reports

@@ -1,0 +1,378 @@
+#include "server/reports/causes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "core/digest.hpp"
+#include "core/duration.hpp"
+#include "server/reports/cause_search.hpp"
+#include "server/reports/cause_tree.hpp"
+#include "server/reports/cause_weights.hpp"
+#include "server/reports/rank_test.hpp"
+
+namespace lagtrap::server::reports {
+
+namespace {
+
+constexpr double affected_share = 0.25;  // of a run's extra time
+constexpr double least_lift = 1.2;       // share of delayed runs' time over share of normal runs' time
+constexpr std::size_t least_hosts = 3;
+constexpr std::size_t most_frames = 64;
+constexpr std::size_t most_builds = 100;
+constexpr std::size_t runs_tested_of_a_host = 20;
+// Where so few hosts have delays, they can only speak for themselves, and each may speak at length.
+constexpr std::size_t runs_tested_of_few_hosts = 200;
+
+using analysis::TimeKind;
+
+// What is blamed, with its value for each run. Several suspects may be one: one function called from several places.
+struct Candidate {
+    Cause cause;
+    std::vector<std::uint32_t> suspects;
+    std::vector<double> values;  // by run
+    double rank = 0;
+};
+
+class CauseJudge {
+  public:
+    CauseJudge(const CauseTree& tree, const CauseOptions& options)
+        : tree_(tree), options_(options), weights_(weigh_runs(tree)) {}
+
+    CauseReport report();
+
+  private:
+    struct WaitOfNode;
+    [[nodiscard]] std::optional<std::string> too_little_data() const;
+    [[nodiscard]] std::optional<std::string> no_extra_time(const SearchResult& search) const;
+    [[nodiscard]] std::vector<Candidate> candidates_of(const SearchResult& search);
+    void describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const;
+    [[nodiscard]] std::vector<std::uint32_t> first_waits() const;
+    [[nodiscard]] double lift_of(const std::vector<double>& values) const;
+    [[nodiscard]] double p_value_of(const std::vector<double>& values) const;
+    void count_runs(Candidate& candidate) const;
+    void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const;
+
+    const CauseTree& tree_;
+    const CauseOptions& options_;
+    RunWeights weights_;
+    std::vector<double> run_extra_;  // by run: of a delayed run beyond what is usual for it
+    double all_extra_ = 0;           // weighted
+};
+
+std::optional<std::string> CauseJudge::too_little_data() const {
+    const std::size_t least = options_.least_runs;
+    if (weights_.delayed < least) {
+        return fmt::format("There are {} delayed runs with a recording; at least {} are needed.", weights_.delayed,
+                           least);
+    }
+    if (weights_.normal < least) {
+        return fmt::format(
+            "There are {} normal runs in the recordings to compare with; at least {} are needed. A longer "
+            "trace-length records more of them.",
+            weights_.normal, least);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search) const {
+    std::vector<double> durations;
+    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.duration_ns));
+    if (search.total_excess > 0 && p_value_of(durations) <= options_.highest_q) return std::nullopt;
+    return "The delayed runs did not take longer than the normal runs of the same hosts.";
+}
+
+// By node: the name of the wait of the run's own thread that it lies in; 0: it lies in none.
+std::vector<std::uint32_t> CauseJudge::first_waits() const {
+    std::vector<std::uint32_t> waits(tree_.nodes().size(), 0);
+    for (std::size_t i = 1; i < waits.size(); ++i) {
+        const TreeNode& node = tree_.nodes()[i];
+        waits[i] = waits[node.parent];
+        if (waits[i] == 0 && tree_.names()[node.name].kind != NameKind::Function) waits[i] = node.name;
+    }
+    return waits;
+}
+
+void CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const {
+    const CauseFrame* function = nullptr;
+    bool waited_for = false;  // a wait stands between the function and the run's thread
+    for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
+        const TreeName& name = tree_.names()[tree_.nodes()[at].name];
+        if (cause.frames.size() < most_frames) cause.frames.push_back(name.frame);
+        if (name.kind != NameKind::Function) {
+            waited_for = function != nullptr;
+        } else if (function == nullptr) {
+            function = &name.frame;
+        }
+    }
+    const TreeName& state = tree_.names()[wait];
+    if (state.kind == NameKind::Blocked) {
+        cause.state = TimeKind::Blocked;
+        cause.reason = state.frame.function.substr(1, state.frame.function.size() - 2);
+    } else if (state.kind == NameKind::Runnable) {
+        cause.state = TimeKind::Runnable;
+    }
+    const std::string state_words = cause.state == TimeKind::Blocked    ? "blocked, " + cause.reason
+                                    : cause.state == TimeKind::Runnable ? "waits for a CPU"
+                                                                        : "on CPU";
+    const std::string name = function == nullptr ? std::string() : function->function;
+    if (name.empty()) {
+        cause.title = state_words;
+    } else if (waited_for) {
+        cause.title = name + ": what runs wait for (" + cause.reason + ")";
+    } else {
+        cause.title = name + ": " + state_words;
+    }
+    std::string identity = waited_for ? "waited for" : "own";
+    for (const std::string& part :
+         {std::string(words_of(cause.state)), cause.reason, name, function == nullptr ? name : function->module}) {
+        identity += '\0' + part;
+    }
+    cause.signature = sha256_of(identity).substr(0, 16);
+}
+
+std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
+    // Of what a suspect's extra time consists decides what state it is in.
+    const std::vector<std::uint32_t> waits = first_waits();
+    std::vector<std::map<std::uint32_t, double>> states(search.suspects.size());
+    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
+        const TreeRun& run = tree_.runs()[i];
+        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
+            const TreeEntry& entry = tree_.entries()[at];
+            const std::uint32_t suspect = search.suspect_of_node[entry.node];
+            if (suspect == no_suspect || tree_.names()[waits[entry.node]].kind == NameKind::Unknown) continue;
+            states[suspect][waits[entry.node]] += weights_.of_run[i] * static_cast<double>(entry.time_ns);
+        }
+    }
+    std::vector<Candidate> candidates;
+    std::map<std::string, std::size_t> by_signature;
+    std::vector<std::size_t> candidate_of(search.suspects.size());
+    std::vector<double> most(search.suspects.size(), 0);
+    for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
+        const auto largest = std::max_element(states[i].begin(), states[i].end(),
+                                              [](const auto& a, const auto& b) { return a.second < b.second; });
+        Candidate candidate;
+        describe(search.suspects[i], largest == states[i].end() ? 0 : largest->first, candidate.cause);
+        const auto [place, added] = by_signature.try_emplace(candidate.cause.signature, candidates.size());
+        candidate_of[i] = place->second;
+        if (added) {
+            candidate.values.assign(tree_.runs().size(), 0);
+            candidates.push_back(std::move(candidate));
+        } else if (search.suspects[i].excess > most[place->second]) {
+            candidates[place->second].cause.frames = candidate.cause.frames;
+        }
+        most[place->second] = std::max(most[place->second], search.suspects[i].excess);
+    }
+    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
+        const TreeRun& run = tree_.runs()[i];
+        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
+            const TreeEntry& entry = tree_.entries()[at];
+            const std::uint32_t suspect = search.suspect_of_node[entry.node];
+            if (suspect == no_suspect) continue;
+            candidates[candidate_of[suspect]].values[i] += static_cast<double>(entry.time_ns);
+        }
+    }
+    return candidates;
+}
+
+double CauseJudge::lift_of(const std::vector<double>& values) const {
+    double delayed = 0, delayed_all = 0, normal = 0, normal_all = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double weight = weights_.of_run[i];
+        const auto duration = static_cast<double>(tree_.runs()[i].duration_ns);
+        (weight > 0 ? delayed : normal) += weight * values[i];
+        (weight > 0 ? delayed_all : normal_all) += weight * duration;
+    }
+    if (delayed <= 0 || delayed_all <= 0) return 0;
+    if (normal == 0 || normal_all == 0) return 1e9;
+    return delayed / delayed_all / (normal / normal_all);
+}
+
+// Within each host that has both kinds; and, as one more group, between hosts that have one kind, by their means.
+double CauseJudge::p_value_of(const std::vector<double>& values) const {
+    std::size_t delayed_hosts = 0;
+    for (const auto& [number, host] : weights_.hosts) delayed_hosts += host.delayed.empty() ? 0 : 1;
+    const std::size_t most = delayed_hosts < least_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
+    const auto sample = [&](const std::vector<std::uint32_t>& runs) {
+        std::vector<double> picked;
+        const std::size_t count = std::min(runs.size(), most);
+        for (std::size_t i = 0; i < count; ++i) picked.push_back(values[runs[i * runs.size() / count]]);
+        return picked;
+    };
+    const auto mean = [&](const std::vector<std::uint32_t>& runs) {
+        double sum = 0;
+        for (const std::uint32_t run : runs) sum += values[run];
+        return sum / static_cast<double>(runs.size());
+    };
+    std::vector<RankGroup> groups;
+    RankGroup between;
+    std::vector<double> all_normal;
+    std::map<std::uint32_t, const HostRuns*> ordered;
+    for (const auto& [number, host] : weights_.hosts) ordered[number] = &host;
+    for (const auto& [number, host] : ordered) {
+        if (!host->normal.empty()) all_normal.push_back(mean(host->normal));
+        if (!host->delayed.empty() && !host->normal.empty()) {
+            groups.push_back({sample(host->delayed), sample(host->normal)});
+        } else if (!host->delayed.empty()) {
+            between.delayed.push_back(mean(host->delayed));
+        } else {
+            between.normal.push_back(mean(host->normal));
+        }
+    }
+    if (between.normal.size() < options_.least_runs) between.normal = std::move(all_normal);
+    groups.push_back(std::move(between));
+    return rank_test(groups);
+}
+
+void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const {
+    struct Build {
+        CauseBuild shown;
+        std::uint64_t first_ns = UINT64_MAX;
+        double excess = 0;
+    };
+    std::map<std::uint32_t, Build> builds;
+    for (const TreeRun& run : tree_.runs()) {
+        Build& build = builds[run.build];
+        ++build.shown.runs;
+        build.first_ns = std::min(build.first_ns, run.begin_realtime_ns);
+    }
+    for (const std::uint32_t run : affected) {
+        Build& build = builds[tree_.runs()[run].build];
+        ++build.shown.affected;
+        build.excess += excess.of(run);
+    }
+    std::vector<Build> ordered;
+    for (auto& [number, build] : builds) {
+        build.shown.build = tree_.texts()[number];
+        if (build.shown.affected > 0) {
+            build.shown.excess_ns =
+                static_cast<std::uint64_t>(build.excess / static_cast<double>(build.shown.affected));
+        }
+        ordered.push_back(std::move(build));
+    }
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const Build& a, const Build& b) { return a.first_ns < b.first_ns; });
+    const std::size_t first = ordered.size() > most_builds ? ordered.size() - most_builds : 0;
+    for (std::size_t i = first; i < ordered.size(); ++i) cause.builds.push_back(std::move(ordered[i].shown));
+}
+
+void CauseJudge::count_runs(Candidate& candidate) const {
+    Cause& cause = candidate.cause;
+    const Excess excess(tree_, weights_, candidate.values);
+    std::vector<std::uint32_t> affected;
+    std::set<std::uint32_t> hosts;
+    std::set<std::uint32_t> users;
+    double sum = 0;
+    double weighted = 0;
+    double weights = 0;
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (!tree_.runs()[i].delayed || run_extra_[i] <= 0 || excess.of(i) < affected_share * run_extra_[i]) continue;
+        affected.push_back(i);
+        hosts.insert(tree_.runs()[i].host);
+        users.insert(tree_.runs()[i].user);
+        sum += excess.of(i);
+        weighted += weights_.of_run[i] * std::min(excess.of(i), run_extra_[i]);
+        weights += weights_.of_run[i];
+    }
+    if (affected.empty()) return;
+    users.erase(0);
+    const double mean = sum / static_cast<double>(affected.size());
+    cause.excess_ns = static_cast<std::uint64_t>(mean);
+    cause.affected_runs = affected.size();
+    cause.hosts = hosts.size();
+    cause.users = users.size();
+    cause.single_host = hosts.size() < least_hosts;
+    cause.share = all_extra_ > 0 ? std::min(weighted / all_extra_, 1.0) : 0;
+    candidate.rank = weighted;
+    count_builds(excess, affected, cause);
+    std::vector<std::uint32_t> shown;
+    for (const std::uint32_t run : affected) {
+        if (tree_.runs()[run].bundle != 0) shown.push_back(run);
+    }
+    if (shown.empty()) return;
+    const auto middle = shown.begin() + static_cast<std::ptrdiff_t>(shown.size() / 2);
+    std::nth_element(shown.begin(), middle, shown.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(excess.of(a), a) < std::pair(excess.of(b), b);
+    });
+    cause.example = CauseExample{tree_.texts()[tree_.runs()[*middle].bundle], tree_.runs()[*middle].delay};
+}
+
+CauseReport CauseJudge::report() {
+    CauseReport report;
+    report.delayed_runs = weights_.delayed;
+    report.normal_runs = weights_.normal;
+    report.runs_left_out = tree_.runs_left_out();
+    report.paths_cut = tree_.paths_cut();
+    std::set<std::uint32_t> bundles;
+    std::vector<double> durations;
+    for (const TreeRun& run : tree_.runs()) {
+        if (run.bundle != 0) bundles.insert(run.bundle);
+        durations.push_back(static_cast<double>(run.duration_ns));
+    }
+    report.bundles = bundles.size();
+    report.silent_because = too_little_data();
+    if (report.silent_because) return report;
+    const SearchResult search = search_causes(tree_, weights_);
+    report.silent_because = no_extra_time(search);
+    if (report.silent_because) return report;
+    const Excess whole(tree_, weights_, std::move(durations));
+    run_extra_.assign(tree_.runs().size(), 0);
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (!tree_.runs()[i].delayed) continue;
+        run_extra_[i] = std::max(whole.of(i), 0.0);
+        all_extra_ += weights_.of_run[i] * run_extra_[i];
+    }
+    std::vector<Candidate> candidates = candidates_of(search);
+    std::vector<double> p_values;
+    for (const Candidate& candidate : candidates) p_values.push_back(p_value_of(candidate.values));
+    const std::vector<double> q = q_values(p_values, search.places);
+    std::string as_before;  // what grew only as everything did
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (q[i] > options_.highest_q) continue;
+        Candidate& candidate = candidates[i];
+        if (lift_of(candidate.values) < least_lift) {
+            if (as_before.empty()) as_before = candidate.cause.title;
+            continue;
+        }
+        count_runs(candidate);
+        candidate.cause.p_value = p_values[i];
+        candidate.cause.q_value = q[i];
+    }
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        return candidate.rank <= 0 ||
+               candidate.cause.affected_runs < std::min<std::size_t>(least_hosts, options_.least_runs);
+    });
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
+    if (candidates.size() > options_.most_causes) candidates.resize(options_.most_causes);
+    for (Candidate& candidate : candidates) report.causes.push_back(std::move(candidate.cause));
+    if (!report.causes.empty()) return report;
+    report.silent_because =
+        as_before.empty()
+            ? "No function takes significantly more time in delayed runs than in normal ones."
+            : "Nothing stands out: delayed runs spend their time where normal ones do, only more of it (" + as_before +
+                  ").";
+    return report;
+}
+
+}  // namespace
+
+class CauseFinder::State {
+  public:
+    explicit State(const CauseOptions& chosen) : options(chosen), tree(chosen.most_nodes, chosen.most_entries) {}
+    CauseOptions options;
+    CauseTree tree;
+};
+
+CauseFinder::CauseFinder(const CauseOptions& options) : state_(std::make_unique<State>(options)) {}
+CauseFinder::CauseFinder(CauseFinder&&) noexcept = default;
+CauseFinder& CauseFinder::operator=(CauseFinder&&) noexcept = default;
+CauseFinder::~CauseFinder() = default;
+
+void CauseFinder::add(const ProfiledRun& run, const analysis::RunProfile& profile) { state_->tree.add(run, profile); }
+
+CauseReport CauseFinder::find() const { return CauseJudge(state_->tree, state_->options).report(); }
+
+}  // namespace lagtrap::server::reports
