@@ -1,16 +1,30 @@
 #include "server/api/application.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
-#include "server/api/pages.hpp"
-#include "trace/bundle.hpp"
+#include "server/accounts/same_origin.hpp"
+#include "server/api/account_routes.hpp"
+#include "server/api/bundle_routes.hpp"
+#include "server/api/compression.hpp"
+#include "server/api/json_reply.hpp"
+#include "server/api/page_files.hpp"
+#include "server/api/report_routes.hpp"
+#include "server/api/run_routes.hpp"
+#include "server/api/upload.hpp"
 
 namespace lagtrap::server {
 namespace {
 
-Refusal broken(const Error&) { return {500, "the server could not read its store"}; }
+constexpr std::uint64_t small_body_bytes = 64 * 1024;
+constexpr std::uint64_t compare_body_bytes = 128 * 1024;  // two thousand ids
+constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
+// Ten at once, then one in six seconds.
+constexpr Rate sign_in_rate{10.0 / 60, 10};
+constexpr Rate failed_token_rate{1, 60};
 
 bool names_this_machine(std::string_view host) {
     if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
@@ -19,28 +33,59 @@ bool names_this_machine(std::string_view host) {
     return name == "localhost" || (digits && name.starts_with("127."));
 }
 
-std::string attachment_name(const BundleRow& row) {
-    const std::string session = row.facts.session_id.empty() ? "bundle" : row.facts.session_id;
-    std::string name;
-    for (const char letter : session)
-        if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-') name += letter;
-    return name + "-" + row.digest.substr(0, 16) + ".lagtrap.tar.zst";
+bool changes_something(const Request& request) {
+    return request.method != Method::Get && request.method != Method::Head;
+}
+
+Refusal too_many(const char* what, std::chrono::milliseconds wait) {
+    return {429, what, "try again later", std::chrono::ceil<std::chrono::seconds>(wait)};
+}
+
+std::uint64_t body_limit_of(RouteKind kind) {
+    switch (kind) {
+        case RouteKind::SignIn:
+        case RouteKind::SetDirty:
+        case RouteKind::AddAccount:
+        case RouteKind::AddToken: return small_body_bytes;
+        case RouteKind::CompareRuns: return compare_body_bytes;
+        default: return 0;
+    }
+}
+
+Work work_of(RouteKind kind) {
+    switch (kind) {
+        case RouteKind::SignIn:
+        case RouteKind::AddAccount: return Work::SignIn;
+        case RouteKind::GetSummary:
+        case RouteKind::ListRuns:
+        case RouteKind::GetStageStacks:
+        case RouteKind::GetCauses:
+        case RouteKind::CompareRuns:
+        case RouteKind::GetSystemFile:
+        case RouteKind::GetTrace:
+        case RouteKind::ListDelays:
+        case RouteKind::GetProfile:
+        case RouteKind::GetTimeline: return Work::Heavy;
+        default: return Work::Light;
+    }
+}
+
+// Whom limits are counted for.
+std::string sender_key(const Principal& principal, const Request& request) {
+    return principal.name.empty() ? "address " + request.sender : "name " + principal.name;
 }
 
 }  // namespace
 
-Reply reply_of(const Refusal& refusal) {
-    Reply reply;
-    reply.status = refusal.status;
-    reply.body = error_json(refusal.message);
-    if (refusal.status == 401)
-        reply.headers.emplace_back("WWW-Authenticate", "Basic realm=\"lagtrap: any name, the token as password\"");
-    if (refusal.status == 507) reply.headers.emplace_back("Retry-After", "300");
-    return reply;
-}
-
-Application::Application(Ingest& ingest, Store& store, std::optional<TokenTable> tokens, Log log)
-    : ingest_(ingest), store_(store), needs_tokens_(tokens.has_value()), log_(std::move(log)) {
+Application::Application(const Parts& parts, const SenderLimits& limits, std::optional<TokenTable> tokens)
+    : parts_(parts),
+      limits_(limits),
+      authenticator_(parts.store),
+      requests_(limits.requests),
+      upload_bytes_(limits.upload_bytes),
+      failed_tokens_(failed_token_rate),
+      sign_ins_(sign_in_rate),
+      daily_(limits.daily_upload_bytes) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
 
@@ -50,122 +95,227 @@ void Application::replace_tokens(TokenTable tokens) {
     tokens_ = std::move(fresh);
 }
 
-std::variant<std::string, Refusal> Application::authorise(const Route& route, std::string_view authorization,
-                                                          std::string_view host) const {
-    if (!needs_tokens_) {
-        if (names_this_machine(host)) return std::string();
-        return Refusal{421, "this server has no tokens and answers to localhost alone"};
-    }
-    const auto need = need_of(route.kind);
-    if (!need) return std::string();
-    std::shared_ptr<const TokenTable> tokens;
+Result<bool> Application::is_open() {
     {
         const std::lock_guard lock(tokens_mutex_);
-        tokens = tokens_;
+        if (tokens_) return false;
     }
-    const std::string token = token_of_header(authorization);
-    auto check = tokens->check(token, need->scope);
-    if (check.answer == TokenTable::Answer::WrongScope && need->or_else) check = tokens->check(token, *need->or_else);
-    if (check.answer == TokenTable::Answer::Allowed) return check.name;
-    if (check.answer == TokenTable::Answer::WrongScope)
-        return Refusal{403, fmt::format("the token may not do this; it needs scope {}", scope_name(need->scope))};
-    return Refusal{401, token.empty() ? "a token is needed" : "the token is not known"};
+    const std::lock_guard lock(open_mutex_);
+    const std::uint64_t now_ns = monotonic_ns();
+    if (open_asked_ns_ != 0 && now_ns - open_asked_ns_ < open_ask_interval_ns) return open_;
+    TRY_ASSIGN(open_, authenticator_.knows_nobody());
+    open_asked_ns_ = now_ns;
+    return open_;
 }
 
-Reply Application::answer(const Route& route) {
-    switch (route.kind) {
-        case RouteKind::Page: return answer_list(route, true);
-        case RouteKind::List: return answer_list(route, false);
-        case RouteKind::Style: return {200, "text/css", std::string(page_style()), {}, {}, {}};
-        case RouteKind::Health:
-        case RouteKind::Metrics: {
-            const auto totals = store_.totals();
-            if (!totals) return reply_of({503, "the store does not answer"});
-            if (route.kind == RouteKind::Health) return {200, "text/plain", "ok\n", {}, {}, {}};
-            return {200, "text/plain; version=0.0.4", format_metrics(counters_, *totals), {}, {}, {}};
+std::variant<Principal, Refusal> Application::identify_token(const Request& request, std::uint64_t now_ns) {
+    const std::string text = token_of_header(request.authorization);
+    std::shared_ptr<const TokenTable> table;
+    {
+        const std::lock_guard lock(tokens_mutex_);
+        table = tokens_;
+    }
+    if (table)
+        if (auto found = table->find(text)) return std::move(*found);
+    auto found = authenticator_.of_token(text, now_ns);
+    if (!found) return Ingest::refusal_of(found.error());
+    if (*found) return std::move(**found);
+    if (const auto wait = failed_tokens_.take(request.sender, 1, RateLimit::Clock::now()); wait.count() > 0)
+        return too_many("too many requests with tokens that are not known", wait);
+    return Refusal{401, text.empty() ? "a token is needed" : "the token is not known, or its time is over"};
+}
+
+std::variant<Principal, Refusal> Application::identify(const Request& request, std::uint64_t now_ns) {
+    const auto open = is_open();
+    if (!open) return Ingest::refusal_of(open.error());
+    if (*open) {
+        // A page from elsewhere could reach us by a name that it controls ("DNS rebinding").
+        if (!request.from_loopback || !names_this_machine(request.host))
+            return Refusal{421, "this server has no accounts and tokens and answers to localhost alone",
+                           "make an account with: lagtrap-server user add NAME --role admin"};
+        Principal local;
+        local.kind = Principal::Kind::Local;
+        local.may_administer = true;
+        return local;
+    }
+    if (!request.authorization.empty()) return identify_token(request, now_ns);
+    const auto secret = find_cookie(request.cookie, cookie_name(request.secure));
+    if (secret.empty()) return Principal{};
+    auto found = authenticator_.of_session(secret, now_ns);
+    if (!found) return Ingest::refusal_of(found.error());
+    return *found ? std::move(**found) : Principal{};
+}
+
+std::optional<Refusal> Application::check_rights(const Route& route, const Principal& principal) const {
+    const auto need = need_of(route.kind);
+    if (!need) return std::nullopt;
+    if (principal.kind == Principal::Kind::Anybody)
+        return Refusal{401, "a token or a session is needed", "sign in, or send \"Authorization: Bearer TOKEN\""};
+    if (principal.may(need->right) || principal.may(need->or_else)) return std::nullopt;
+    if (principal.kind == Principal::Kind::Token)
+        return Refusal{403, fmt::format("the token may not do this; it needs scope {}", right_name(need->right))};
+    const char* role = need->right == Right::Read ? "reader" : need->right == Right::Upload ? "uploader" : "admin";
+    return Refusal{403, fmt::format("the account may not do this; it needs role {}", role)};
+}
+
+std::optional<Refusal> Application::check_origin(const Request& request, const Principal& principal) const {
+    if (!changes_something(request) || principal.kind == Principal::Kind::Token) return std::nullopt;
+    const NoOrigin without = principal.kind == Principal::Kind::Session ? NoOrigin::Refuse : NoOrigin::Allow;
+    if (is_same_origin({request.fetch_site, request.origin, request.host}, without)) return std::nullopt;
+    return Refusal{403, "the request does not come from this server's own pages",
+                   "programs use a token, not the cookie of a session"};
+}
+
+std::variant<Plan, Refusal> Application::admit(const Request& request) {
+    auto found = find_route(request.method, request.target);
+    if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
+    auto& route = std::get<Route>(found);
+    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
+    Principal principal;
+    // Health is asked by what can not sign in, and must tell of the store, not of the limits.
+    if (route.kind != RouteKind::Health) {
+        auto identified = identify(request, now_ns);
+        if (const auto* refusal = std::get_if<Refusal>(&identified)) {
+            // Whom a proof failed may still fetch the page and sign in.
+            if (refusal->status != 401 || need_of(route.kind)) return *refusal;
+        } else {
+            principal = std::get<Principal>(std::move(identified));
         }
-        case RouteKind::FindBundle:
-        case RouteKind::GetBundle: return answer_bundle(route);
-        case RouteKind::SystemFile: return answer_system_file(route);
-        case RouteKind::UploadBundle: break;
+        if (const auto wait = requests_.take(sender_key(principal, request), 1, RateLimit::Clock::now());
+            wait.count() > 0)
+            return too_many("too many requests", wait);
+    }
+    if (auto refusal = check_rights(route, principal)) return *refusal;
+    if (auto refusal = check_origin(request, principal)) return *refusal;
+    if (route.kind == RouteKind::PutBundle || route.kind == RouteKind::PutBatch) {
+        auto plan = plan_upload(request, route, principal, now_ns);
+        if (std::holds_alternative<Refusal>(plan)) ++counters_.uploads_refused;
+        return plan;
+    }
+    if (body_limit_of(route.kind) > 0 && !request.content_type.starts_with("application/json"))
+        return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
+    return plan_answer(std::move(route), std::move(principal));
+}
+
+Plan Application::plan_answer(Route route, Principal principal) {
+    Plan plan;
+    plan.work = work_of(route.kind);
+    plan.body_limit_bytes = body_limit_of(route.kind);
+    plan.answer = [this, route = std::move(route), principal = std::move(principal)](const Request& request) {
+        Reply reply = answer(route, principal, request);
+        if (request.method != Method::Head) compress_reply(reply, choose_encoding(request.accept_encoding));
+        return reply;
+    };
+    return plan;
+}
+
+std::variant<Plan, Refusal> Application::plan_upload(const Request& request, const Route& route,
+                                                     const Principal& principal, std::uint64_t now_ns) {
+    const bool batch = route.kind == RouteKind::PutBatch;
+    if (request.chunked || !request.content_length)
+        return Refusal{411, "an upload needs a Content-Length, and is not chunked"};
+    if (!request.content_type.empty() && request.content_type != "application/zstd" &&
+        request.content_type != "application/octet-stream")
+        return Refusal{415, "an upload has the type application/zstd"};
+    if (!request.content_encoding.empty()) return Refusal{415, "an upload has no Content-Encoding"};
+    const std::uint64_t bytes = *request.content_length;
+    if (auto refusal = batch ? parts_.ingest.check_batch(bytes) : parts_.ingest.check_bundle(bytes)) return *refusal;
+    if (auto wrong = check_content_digest(request.content_digest, route.arguments[0])) return *wrong;
+    const std::string key = sender_key(principal, request);
+    const auto wait = upload_bytes_.take(key, static_cast<double>(bytes), RateLimit::Clock::now());
+    if (wait.count() > 0) return too_many("too many bytes in a short time", wait);
+    UploadPlace place(uploads_, limits_.uploads_at_once);
+    if (!place.valid()) return too_many("too many uploads at once", std::chrono::seconds(5));
+    if (!daily_.take(key, bytes, now_ns))
+        return too_many("the quota of this sender for today is used up", DailyQuota::until_midnight(now_ns));
+    UploadContext context{*this, parts_, std::move(place), Sender{principal.name, principal.host}, route.arguments[0]};
+    auto upload = batch ? begin_batch_upload(std::move(context), bytes) : begin_bundle_upload(std::move(context));
+    if (!upload) {
+        daily_.give_back(key, bytes);
+        return Ingest::refusal_of(upload.error());
+    }
+    Plan plan;
+    plan.upload = std::move(upload).value();
+    return plan;
+}
+
+Reply Application::metrics() {
+    const auto totals = parts_.store.totals();
+    if (!totals) return failure(totals.error());
+    const auto size = parts_.store.size();
+    if (!size) return failure(size.error());
+    const auto jobs = parts_.store.job_counts();
+    if (!jobs) return failure(jobs.error());
+    counters_.uploads_now = uploads_;
+    Reply reply;
+    reply.content_type = "text/plain; version=0.0.4";
+    reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures());
+    return reply;
+}
+
+Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
+    Store& store = parts_.store;
+    Blobs& blobs = parts_.ingest.blobs();
+    switch (route.kind) {
+        case RouteKind::Page: return page_file(route, request);
+        case RouteKind::Description: return api_description();
+        case RouteKind::Health: {
+            if (const auto totals = store.job_counts(); !totals)
+                return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
+            return {200, "text/plain", "ok\n"};
+        }
+        case RouteKind::Metrics: return metrics();
+        case RouteKind::GetSession: return get_session(principal);
+        case RouteKind::SignIn: return sign_in(authenticator_, sign_ins_, request);
+        case RouteKind::SignOut: return sign_out(authenticator_, principal, request);
+        case RouteKind::ListEvents: return list_events(store, route);
+        case RouteKind::GetChoices: return get_choices(store, route);
+        case RouteKind::GetSummary: return get_summary(store, route);
+        case RouteKind::ListRuns: return list_runs(store, route);
+        case RouteKind::GetStageStacks: return get_stage_stacks(store, route);
+        case RouteKind::GetCauses: return get_causes(store, route);
+        case RouteKind::GetRun: return get_run(store, route);
+        case RouteKind::SetDirty: return set_dirty(store, route, principal, request);
+        case RouteKind::CompareRuns: return compare_runs(store, request);
+        case RouteKind::ListBundles: return list_bundles(store, route);
+        case RouteKind::HasBundle: return has_bundle(store, route);
+        case RouteKind::GetBundle: return get_bundle(store, blobs, route);
+        case RouteKind::GetSystemFile: return get_system_file(store, blobs, route);
+        case RouteKind::GetTrace: return get_trace(store, blobs, route);
+        case RouteKind::ListDelays: return list_delays(store, blobs, route);
+        case RouteKind::GetProfile: return get_profile(store, route);
+        case RouteKind::GetTimeline: return get_timeline(store, blobs, route);
+        case RouteKind::HasBatch: return has_batch(store, route);
+        case RouteKind::ListAccounts: return list_accounts(store);
+        case RouteKind::AddAccount: return add_account(store, principal, request);
+        case RouteKind::DeleteAccount: return delete_account(store, principal, route.arguments[0]);
+        case RouteKind::ListTokens: return list_tokens(store);
+        case RouteKind::AddToken: return add_token(store, principal, request);
+        case RouteKind::DeleteToken: return delete_token(store, principal, route.arguments[0]);
+        case RouteKind::PutBundle:
+        case RouteKind::PutBatch: break;
     }
     return reply_of({500, "not answered here"});
 }
 
-Reply Application::answer_list(const Route& route, bool as_page) {
-    const auto rows = store_.list(route.limit, route.before);
-    if (!rows) return reply_of(broken(rows.error()));
-    if (!as_page) return {200, "application/json", list_json(*rows, route.limit), {}, {}, {}};
-    const auto totals = store_.totals();
-    if (!totals) return reply_of(broken(totals.error()));
-    return {200,
-            "text/html; charset=utf-8",
-            list_page(*rows, route.limit, *totals),
-            {{"Content-Security-Policy", std::string(page_policy)}},
-            {},
-            {}};
-}
-
-Reply Application::answer_bundle(const Route& route) {
-    const auto row = store_.find(route.digest);
-    if (!row) return reply_of(broken(row.error()));
-    if (!*row) return reply_of({404, "no such bundle"});
-    Reply reply;
-    reply.content_type = "application/zstd";
-    reply.headers.emplace_back("X-Lagtrap-Digest", route.digest);
-    reply.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + attachment_name(**row) + "\"");
-    if (route.kind == RouteKind::FindBundle) {
-        reply.announced_bytes = (*row)->bytes;
-    } else {
-        reply.file = ingest_.blobs().path_of(route.digest);
-    }
-    return reply;
-}
-
-Reply Application::answer_system_file(const Route& route) {
-    const auto row = store_.find(route.digest);
-    if (!row) return reply_of(broken(row.error()));
-    if (!*row) return reply_of({404, "no such bundle"});
-    if (!(*row)->bad_reason.empty()) return reply_of({422, "the bundle can not be read: " + (*row)->bad_reason});
-    auto xml = trace::read_bundle_system_file(ingest_.blobs().path_of(route.digest));
-    if (!xml) return reply_of({500, "the bundle can not be read: " + xml.error().message});
-    return {200,
-            "application/xml",
-            std::move(xml).value(),
-            {{"Content-Security-Policy", "default-src 'none'; sandbox"}},
-            {},
-            {}};
-}
-
-Reply Application::finish_upload(IncomingBlob blob, const std::string& digest, const std::string& sender) {
-    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    const auto outcome = ingest_.finish(std::move(blob), digest, sender, now_ns);
-    if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
-        ++counters_.uploads_refused;
-        log_(fmt::format("refused {}: {}", digest.substr(0, 16), refusal->message));
-        return reply_of(*refusal);
-    }
-    const auto& stored = std::get<Stored>(outcome);
-    const bool fresh = stored.outcome == AddOutcome::New;
-    ++(fresh ? counters_.uploads_new : counters_.uploads_already);
-    log_(fmt::format("{} {} ({}){}{}", fresh ? "stored" : "had already", digest.substr(0, 16),
-                     format_byte_size(stored.bytes), sender.empty() ? "" : " from " + sender,
-                     stored.bad_reason.empty() ? "" : ", but it can not be read: " + stored.bad_reason));
-    if (fresh) apply_retention();
-    Reply reply;
-    reply.status = fresh ? 201 : 200;
-    reply.body = stored_json(stored);
-    reply.headers.emplace_back("X-Lagtrap-Digest", digest);
-    return reply;
-}
-
-void Application::apply_retention() {
-    const auto removed = ingest_.apply_retention(ClockSnapshot::take().realtime_ns);
+void Application::remove_old_bundles() {
+    const auto removed = parts_.ingest.remove_bundles(ClockSnapshot::take().realtime_ns);
     if (!removed) {
-        log_("retention: " + removed.error().message);
+        parts_.log("retention: " + removed.error().message);
     } else if (removed->bundles > 0) {
         counters_.bundles_expired += removed->bundles;
-        log_(fmt::format("retention removed {} bundles ({})", removed->bundles, format_byte_size(removed->bytes)));
+        parts_.log(
+            fmt::format("retention removed {} bundles ({})", removed->bundles, format_byte_size(removed->bytes)));
+    }
+}
+
+void Application::remove_old_runs() {
+    const auto removed = parts_.ingest.remove_runs(ClockSnapshot::take().realtime_ns);
+    if (!removed) {
+        parts_.log("retention: " + removed.error().message);
+    } else if (*removed > 0) {
+        counters_.runs_expired += *removed;
+        parts_.log(fmt::format("retention removed {} runs", *removed));
     }
 }
 

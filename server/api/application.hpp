@@ -1,74 +1,86 @@
-// What the server answers, apart from how HTTP carries it.
+// The server as HTTP sees it: who may do what, which route answers, what is refused and counted.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
+#include "server/accounts/authenticator.hpp"
+#include "server/accounts/passwords.hpp"
+#include "server/accounts/rate_limit.hpp"
+#include "server/accounts/token_file.hpp"
 #include "server/api/counters.hpp"
 #include "server/api/routes.hpp"
-#include "server/api/tokens.hpp"
+#include "server/api/service.hpp"
 #include "server/ingest/ingest.hpp"
+#include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
 
-struct Reply {
-    unsigned status = 200;
-    std::string content_type = "application/json";
-    std::string body;
-    std::vector<std::pair<std::string, std::string>> headers;
-    std::filesystem::path file;  // instead of a body, if set
-    // The length to announce in an answer to HEAD that has neither.
-    std::optional<std::uint64_t> announced_bytes;
+// What one sender may have; a sender is a token, an account or, without either, an address.
+struct SenderLimits {
+    Rate requests{500, 2000};
+    Rate upload_bytes{0, 0};               // none
+    std::uint64_t daily_upload_bytes = 0;  // none
+    std::uint32_t uploads_at_once = 512;   // of all senders together
 };
 
-[[nodiscard]] Reply reply_of(const Refusal& refusal);
+// What the routes work with. All of it outlives them.
+struct Parts {
+    Store& store;
+    Ingest& ingest;
+    JobRunner& jobs;
+    std::function<void(const std::string&)> log;  // any thread
+};
 
 // Any thread.
-class Application {
+class Application final : public Service {
   public:
-    using Log = std::function<void(const std::string&)>;
+    // `tokens`: the table of the token file, where there is one.
+    Application(const Parts& parts, const SenderLimits& limits, std::optional<TokenTable> tokens);
 
-    // Without tokens everybody may do everything: for servers that listen on loopback alone. `log` is told of
-    // uploads and of what retention removes; it may be called from any thread.
-    Application(Ingest& ingest, Store& store, std::optional<TokenTable> tokens, Log log);
+    [[nodiscard]] std::variant<Plan, Refusal> admit(const Request& request) override;
+    [[nodiscard]] Counters& counters() override { return counters_; }
 
-    // Takes the place of the tokens in force; they can be exchanged, not introduced or dropped.
+    // Takes the place of the token file's tokens in force.
     void replace_tokens(TokenTable tokens);
-    [[nodiscard]] bool needs_tokens() const { return needs_tokens_; }
-
-    // The name of the token (empty without tokens), or why the request is refused. Where there are no tokens,
-    // `host` must name this machine: otherwise a page from elsewhere could reach us by a name it
-    // controls ("DNS rebinding").
-    [[nodiscard]] std::variant<std::string, Refusal> authorise(const Route& route, std::string_view authorization,
-                                                               std::string_view host) const;
-    // Every route but UploadBundle. May block on disk.
-    [[nodiscard]] Reply answer(const Route& route);
-    // The end of an upload; blocks on disk.
-    [[nodiscard]] Reply finish_upload(IncomingBlob blob, const std::string& digest, const std::string& sender);
-    void apply_retention();
-
-    [[nodiscard]] const Ingest& ingest() const { return ingest_; }
-    [[nodiscard]] Counters& counters() { return counters_; }
+    // Whether everybody on this machine may do everything: there are neither tokens nor accounts.
+    [[nodiscard]] Result<bool> is_open();
+    // Retention; may take long.
+    void remove_old_bundles();
+    void remove_old_runs();
 
   private:
-    [[nodiscard]] Reply answer_list(const Route& route, bool as_page);
-    [[nodiscard]] Reply answer_bundle(const Route& route);
-    [[nodiscard]] Reply answer_system_file(const Route& route);
+    [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request, std::uint64_t now_ns);
+    [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request, std::uint64_t now_ns);
+    [[nodiscard]] std::optional<Refusal> check_rights(const Route& route, const Principal& principal) const;
+    [[nodiscard]] std::optional<Refusal> check_origin(const Request& request, const Principal& principal) const;
+    [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
+                                                          const Principal& principal, std::uint64_t now_ns);
+    [[nodiscard]] Plan plan_answer(Route route, Principal principal);
+    [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
+    [[nodiscard]] Reply metrics();
 
-    Ingest& ingest_;
-    Store& store_;
-    const bool needs_tokens_;
+    Parts parts_;
+    const SenderLimits limits_;
+    Authenticator authenticator_;
+    RateLimit requests_;
+    RateLimit upload_bytes_;
+    RateLimit failed_tokens_;
+    RateLimit sign_ins_;
+    DailyQuota daily_;
+    std::atomic<std::uint32_t> uploads_{0};
+    std::mutex open_mutex_;
+    std::uint64_t open_asked_ns_ = 0;
+    bool open_ = false;
     mutable std::mutex tokens_mutex_;
     std::shared_ptr<const TokenTable> tokens_;
-    Log log_;
     Counters counters_;
 };
 

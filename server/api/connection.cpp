@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -24,6 +25,7 @@ using std::chrono::steady_clock;
 
 constexpr std::uint32_t header_limit_bytes = 16 * 1024;
 constexpr std::size_t body_chunk_bytes = 128 * 1024;
+constexpr std::size_t download_chunk_bytes = 64 * 1024;
 constexpr std::chrono::seconds handshake_timeout{10};
 constexpr std::chrono::seconds write_timeout{30};
 // How much of a refused body is read, and for how long, so that the sender gets to see the answer.
@@ -33,50 +35,48 @@ constexpr std::chrono::seconds drain_timeout{5};
 using Parser = http::request_parser<http::empty_body>;
 
 Method method_of(http::verb verb) {
-    if (verb == http::verb::get) return Method::Get;
-    if (verb == http::verb::head) return Method::Head;
-    return verb == http::verb::put ? Method::Put : Method::Other;
+    switch (verb) {
+        case http::verb::get: return Method::Get;
+        case http::verb::head: return Method::Head;
+        case http::verb::post: return Method::Post;
+        case http::verb::put: return Method::Put;
+        case http::verb::delete_: return Method::Delete;
+        default: return Method::Other;
+    }
+}
+
+// The last of "a, b, c": what the nearest proxy has added.
+std::string last_of_list(std::string_view text) {
+    const std::size_t comma = text.rfind(',');
+    if (comma != std::string_view::npos) text.remove_prefix(comma + 1);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    return std::string(text.substr(0, text.find(' ')));
 }
 
 // Arguments of awaited functions have names throughout this file: GCC 12.2 destroys temporaries among them twice.
 // References among them stay valid because the caller awaits the callee at once.
 
-// Runs `work` among the workers; the coroutine goes on where it was.
+// Runs `work` on the pool's threads; the coroutine goes on where it was.
 template <typename Work>
-asio::awaitable<Reply> run_apart(asio::thread_pool& workers, Work work) {
-    auto task = [work = std::move(work)]() mutable -> asio::awaitable<Reply> { co_return work(); };
-    Reply reply = co_await asio::co_spawn(workers, std::move(task), asio::use_awaitable);
-    co_return reply;
-}
-
-// What is known of an upload before its body is read.
-struct UploadPlan {
-    std::uint64_t length_bytes = 0;
-    bool awaits_continue = false;
-};
-
-std::variant<UploadPlan, Refusal> plan_upload(const Parser& parser, const Application& application) {
-    const auto& message = parser.get();
-    if (parser.chunked() || !parser.content_length())
-        return Refusal{411, "an upload needs a Content-Length, and is not chunked"};
-    const auto type = message[http::field::content_type];
-    if (!type.empty() && type != "application/zstd" && type != "application/octet-stream")
-        return Refusal{415, "a bundle has the type application/zstd"};
-    if (message.find(http::field::content_encoding) != message.end())
-        return Refusal{415, "a bundle has no Content-Encoding"};
-    UploadPlan plan;
-    plan.length_bytes = *parser.content_length();
-    plan.awaits_continue = beast::iequals(message[http::field::expect], "100-continue");
-    if (auto refusal = application.ingest().check(plan.length_bytes)) return *refusal;
-    return plan;
+auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<decltype(work())> {
+    // Asio makes an empty outcome first, which not every type can be.
+    using Outcome = std::optional<decltype(work())>;
+    auto task = [work = std::move(work)]() mutable -> asio::awaitable<Outcome> { co_return Outcome(work()); };
+    ++workers.taken;
+    Outcome outcome = co_await asio::co_spawn(workers.pool, std::move(task), asio::use_awaitable);
+    --workers.taken;
+    co_return std::move(*outcome);
 }
 
 template <typename Stream>
 class HttpConnection final : public Connection {
   public:
     template <typename... Arguments>
-    explicit HttpConnection(ConnectionContext& context, Arguments&&... arguments)
-        : context_(context), stream_(std::forward<Arguments>(arguments)...) {
+    explicit HttpConnection(std::shared_ptr<asio::ssl::context> tls, ConnectionContext& context,
+                            Arguments&&... arguments)
+        : tls_(std::move(tls)), context_(context), stream_(std::forward<Arguments>(arguments)...) {
+        error_code error;
+        peer_ = lowest().socket().remote_endpoint(error).address();
         // Reads of one call are no larger than what the buffer has free.
         buffer_.reserve(header_limit_bytes);
     }
@@ -117,6 +117,7 @@ class HttpConnection final : public Connection {
         parser_.emplace();
         parser_->header_limit(header_limit_bytes);
         parser_->body_limit(boost::none);
+        body_read_ = false;
         error_code error;
         lowest().expires_after(context_.options.header_timeout);
         idle_ = true;
@@ -132,65 +133,120 @@ class HttpConnection final : public Connection {
             }
             co_return false;
         }
-        ++context_.application.counters().requests;
+        ++context_.service.counters().requests;
         co_return co_await dispatch();
     }
 
-    asio::awaitable<bool> dispatch() {
+    Request describe_request() {
         const auto& message = parser_->get();
-        const auto found = find_route(method_of(message.method()), message.target());
-        if (const auto* refusal = std::get_if<Refusal>(&found)) co_return co_await refuse(*refusal);
-        const Route route = std::get<Route>(found);
-        const auto sender =
-            context_.application.authorise(route, message[http::field::authorization], message[http::field::host]);
-        if (const auto* refusal = std::get_if<Refusal>(&sender)) co_return co_await refuse(*refusal);
-        if (route.kind == RouteKind::UploadBundle)
-            co_return co_await receive(route.digest, std::get<std::string>(sender));
-        if (parser_->chunked() || parser_->content_length().value_or(0) > 0) {
+        const auto text = [&message](auto field) { return std::string(message[field]); };
+        Request request;
+        request.method = method_of(message.method());
+        request.target = std::string(message.target());
+        request.host = text(http::field::host);
+        request.authorization = text(http::field::authorization);
+        request.cookie = text(http::field::cookie);
+        request.origin = text(http::field::origin);
+        request.fetch_site = text("Sec-Fetch-Site");
+        request.content_type = text(http::field::content_type);
+        request.content_encoding = text(http::field::content_encoding);
+        request.accept_encoding = text(http::field::accept_encoding);
+        request.if_none_match = text(http::field::if_none_match);
+        request.content_digest = text("Content-Digest");
+        request.chunked = parser_->chunked();
+        if (parser_->content_length()) request.content_length = *parser_->content_length();
+        request.secure = is_tls;
+        request.sender = peer_.to_string();
+        request.from_loopback = peer_.is_loopback();
+        const std::string forwarded = last_of_list(message["X-Forwarded-For"]);
+        if (context_.options.behind_proxy && !forwarded.empty()) {
+            request.sender = forwarded;
+            request.from_loopback = false;
+            request.secure = request.secure || last_of_list(message["X-Forwarded-Proto"]) == "https";
+        }
+        return request;
+    }
+
+    asio::awaitable<bool> dispatch() {
+        auto request = std::make_shared<Request>(describe_request());
+        ConnectionContext& context = context_;
+        if (context.light.taken >= context.light.limit) co_return co_await refuse(overloaded());
+        auto admission = [&context, request] { return context.service.admit(*request); };
+        auto admitted = co_await run_apart(context.light, std::move(admission));
+        if (const auto* refusal = std::get_if<Refusal>(&admitted)) co_return co_await refuse(*refusal);
+        Plan plan = std::move(std::get<Plan>(admitted));
+        if (plan.upload) co_return co_await receive(std::move(plan.upload));
+
+        const bool has_body = request->chunked || request->content_length.value_or(0) > 0;
+        if (plan.body_limit_bytes == 0 && has_body) {
             const Refusal refusal{400, "this request takes no body"};
             co_return co_await refuse(refusal);
         }
-
-        Application& application = context_.application;
-        auto work = [&application, route] { return application.answer(route); };
-        Reply reply = co_await run_apart(context_.workers, std::move(work));
+        if (has_body) {
+            auto wrong = co_await read_small_body(*request, plan.body_limit_bytes);
+            if (wrong) co_return co_await refuse(*wrong);
+        }
+        WorkerPool& workers = context.pool_for(plan.work);
+        // Few threads do what costs much; a line without end before them would only be left in vain.
+        if (workers.taken >= workers.limit) co_return co_await refuse(overloaded(), 0);
+        auto work = [plan = std::move(plan), request] { return plan.answer(*request); };
+        Reply reply = co_await run_apart(workers, std::move(work));
         co_return co_await write(std::move(reply));
     }
 
-    asio::awaitable<bool> receive(const std::string& digest, const std::string& sender) {
-        const auto planned = plan_upload(*parser_, context_.application);
-        if (const auto* refusal = std::get_if<Refusal>(&planned)) {
-            ++context_.application.counters().uploads_refused;
-            co_return co_await refuse(*refusal);
-        }
-        const UploadPlan plan = std::get<UploadPlan>(planned);
-        auto begun = context_.application.ingest().begin();
-        if (!begun) {
-            const Refusal refusal = Ingest::refusal_of(begun.error());
-            co_return co_await refuse(refusal);
-        }
-        auto blob = std::make_shared<IncomingBlob>(std::move(begun).value());
-        if (plan.awaits_continue) co_await write_continue();
+    static const Refusal& overloaded() {
+        static const Refusal refusal{429, "the server has too much to do", "try again in some seconds",
+                                     std::chrono::seconds(2)};
+        return refusal;
+    }
 
-        const Status stored = co_await read_body(*blob, plan.length_bytes);
+    // Takes the body into the request. What is wrong with it, or nothing.
+    asio::awaitable<std::optional<Refusal>> read_small_body(Request& request, std::uint64_t limit_bytes) {
+        if (request.chunked || !request.content_length) co_return Refusal{411, "a body needs a Content-Length"};
+        if (*request.content_length > limit_bytes)
+            co_return Refusal{413, "the body has " + std::to_string(*request.content_length) + " bytes; at most " +
+                                       std::to_string(limit_bytes) + " are taken"};
+        const bool waits = beast::iequals(parser_->get()[http::field::expect], "100-continue");
+        if (waits) co_await write_continue();
+        const auto already = std::min<std::uint64_t>(*request.content_length, buffer_.size());
+        request.body.assign(static_cast<const char*>(buffer_.data().data()), already);
+        buffer_.consume(already);
+        request.body.resize(*request.content_length);
+        if (request.body.size() > already) {
+            error_code error;
+            lowest().expires_after(context_.options.body_timeout);
+            auto rest = asio::buffer(request.body.data() + already, request.body.size() - already);
+            co_await asio::async_read(stream_, rest, asio::redirect_error(asio::use_awaitable, error));
+            if (error) {
+                must_close_ = true;
+                co_return Refusal{408, "the body did not come"};
+            }
+        }
+        body_read_ = true;
+        co_return std::nullopt;
+    }
+
+    asio::awaitable<bool> receive(std::shared_ptr<Upload> upload) {
+        const std::uint64_t length_bytes = parser_->content_length().value_or(0);
+        const bool waits = beast::iequals(parser_->get()[http::field::expect], "100-continue");
+        if (waits) co_await write_continue();
+        std::uint64_t received_bytes = 0;
+        const Status stored = co_await read_body(*upload, length_bytes, received_bytes);
         if (!stored) {
-            auto& counters = context_.application.counters();
+            auto& counters = context_.service.counters();
             if (stored.error().kind == ErrorKind::Vanished) {
                 ++counters.uploads_aborted;
                 co_return false;
             }
             ++counters.uploads_refused;
-            const std::uint64_t left = plan.length_bytes - blob->size_bytes();
             const Refusal refusal = stored.error().kind == ErrorKind::Timeout ? Refusal{408, stored.error().message}
-                                                                              : Ingest::refusal_of(stored.error());
-            blob.reset();  // gives the disk its room back before the sender hears of it
-            co_return co_await refuse(refusal, left);
+                                                                              : upload->refusal_of(stored.error());
+            upload.reset();  // gives the disk its room back before the sender hears of it
+            const std::uint64_t left_bytes = length_bytes - received_bytes;
+            co_return co_await refuse(refusal, left_bytes);
         }
-        Application& application = context_.application;
-        auto work = [&application, blob, digest, sender] {
-            return application.finish_upload(std::move(*blob), digest, sender);
-        };
-        Reply reply = co_await run_apart(context_.workers, std::move(work));
+        auto work = [upload = std::move(upload)] { return upload->finish(); };
+        Reply reply = co_await run_apart(context_.light, std::move(work));
         co_return co_await write(std::move(reply));
     }
 
@@ -202,30 +258,31 @@ class HttpConnection final : public Connection {
     }
 
     // ErrorKind::Vanished if the sender went away, Timeout if it is too slow, others from the disk.
-    asio::awaitable<Status> read_body(IncomingBlob& blob, std::uint64_t length_bytes) {
-        std::uint64_t left = length_bytes;
-        const auto already = std::min<std::uint64_t>(left, buffer_.size());
+    asio::awaitable<Status> read_body(Upload& upload, std::uint64_t length_bytes, std::uint64_t& received_bytes) {
+        const auto already = std::min<std::uint64_t>(length_bytes, buffer_.size());
         if (already > 0) {
-            const Status written = blob.write(buffer_.data().data(), already);
+            const Status written = upload.write(buffer_.data().data(), already);
             buffer_.consume(already);
-            left -= already;
+            received_bytes = already;
             if (!written) co_return written;
         }
-        std::vector<char> chunk(std::min<std::uint64_t>(std::max<std::uint64_t>(left, 1), body_chunk_bytes));
+        const std::uint64_t rest_bytes = std::max<std::uint64_t>(length_bytes - received_bytes, 1);
+        std::vector<char> chunk(std::min<std::uint64_t>(rest_bytes, body_chunk_bytes));
         const auto began = steady_clock::now();
-        Counters& counters = context_.application.counters();
-        while (left > 0) {
+        Counters& counters = context_.service.counters();
+        counters.upload_bytes += already;
+        while (received_bytes < length_bytes) {
             error_code error;
             lowest().expires_after(context_.options.body_timeout);
             const std::size_t got = co_await stream_.async_read_some(
-                asio::buffer(chunk.data(), std::min<std::uint64_t>(left, chunk.size())),
+                asio::buffer(chunk.data(), std::min<std::uint64_t>(length_bytes - received_bytes, chunk.size())),
                 asio::redirect_error(asio::use_awaitable, error));
             if (error) co_return make_error(ErrorKind::Vanished, error.message());
             counters.upload_bytes += got;
-            const Status written = blob.write(chunk.data(), got);
-            left -= got;
+            const Status written = upload.write(chunk.data(), got);
+            received_bytes += got;
             if (!written) co_return written;
-            if (too_slow(began, length_bytes - left)) {
+            if (too_slow(began, received_bytes)) {
                 co_return make_error(ErrorKind::Timeout, "the upload is too slow");
             }
         }
@@ -242,9 +299,10 @@ class HttpConnection final : public Connection {
     asio::awaitable<bool> refuse(const Refusal& refusal, std::optional<std::uint64_t> left = std::nullopt) {
         const auto& message = parser_->get();
         const bool whole = parser_->is_header_done();
-        std::uint64_t body = left.value_or(whole ? parser_->content_length().value_or(0) : 0);
+        std::uint64_t body = left.value_or(whole && !body_read_ ? parser_->content_length().value_or(0) : 0);
         // A sender that waits for "100 Continue" may or may not send the body after a refusal.
-        const bool unsure = whole && !left && message.find(http::field::expect) != message.end() && body > 0;
+        const bool unsure =
+            whole && !left && !body_read_ && message.find(http::field::expect) != message.end() && body > 0;
         if (!whole || parser_->chunked() || unsure) {
             must_close_ = true;
             body = unsure ? 0 : body;
@@ -279,9 +337,11 @@ class HttpConnection final : public Connection {
     template <typename Body>
     void set_fields(http::response<Body>& response, const Reply& reply, bool keep_alive) {
         response.set(http::field::server, "lagtrap-server/" LAGTRAP_VERSION);
-        response.set(http::field::content_type, reply.content_type);
+        if (reply.status != 204 && reply.status != 304) response.set(http::field::content_type, reply.content_type);
         response.set("X-Content-Type-Options", "nosniff");
+        response.set("Referrer-Policy", "no-referrer");
         response.set(http::field::cache_control, "no-store");
+        if constexpr (is_tls) response.set("Strict-Transport-Security", "max-age=31536000");
         for (const auto& [name, value] : reply.headers) response.set(name, value);
         response.keep_alive(keep_alive);
     }
@@ -291,14 +351,16 @@ class HttpConnection final : public Connection {
         const auto& message = parser_->get();
         const bool keep_alive = !must_close_ && !context_.stopping && message.keep_alive();
         const bool head = message.method() == http::verb::head;
-        if (reply.status >= 400) ++context_.application.counters().refused_requests;
+        if (reply.status >= 400) ++context_.service.counters().refused_requests;
         error_code error;
-        if (!reply.file.empty() && !head) co_return co_await write_file(std::move(reply), keep_alive);
+        if (reply.source && !head) co_return co_await write_source(std::move(reply), keep_alive);
         lowest().expires_after(write_timeout);
-        if (head) {
+        const bool empty = reply.status == 204 || reply.status == 304;
+        if (head || empty) {
             http::response<http::empty_body> response(static_cast<http::status>(reply.status), 11);
             set_fields(response, reply, keep_alive);
-            response.content_length(reply.announced_bytes.value_or(reply.body.size()));
+            if (reply.announced_bytes || !reply.source)
+                if (!empty) response.content_length(reply.announced_bytes.value_or(reply.body.size()));
             co_await http::async_write(stream_, response, asio::redirect_error(asio::use_awaitable, error));
         } else {
             http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
@@ -310,21 +372,36 @@ class HttpConnection final : public Connection {
         co_return !error && keep_alive;
     }
 
-    asio::awaitable<bool> write_file(Reply reply, bool keep_alive) {
-        http::response<http::file_body> response(http::status::ok, 11);
-        error_code error;
-        response.body().open(reply.file.c_str(), beast::file_mode::scan, error);
-        if (error) {
-            reply = reply_of({404, "the bundle is gone"});
-            co_return co_await write(std::move(reply));
-        }
+    asio::awaitable<bool> write_source(Reply reply, bool keep_alive) {
+        http::response<http::buffer_body> response(static_cast<http::status>(reply.status), 11);
         set_fields(response, reply, keep_alive);
-        response.prepare_payload();
-        http::response_serializer<http::file_body> serializer(response);
+        if (reply.announced_bytes) {
+            response.content_length(*reply.announced_bytes);
+        } else if (parser_->get().version() >= 11) {
+            response.chunked(true);
+        } else {
+            response.keep_alive(keep_alive = false);  // HTTP/1.0 knows the end by the connection's
+        }
+        response.body().data = nullptr;
+        response.body().more = true;
+        http::response_serializer<http::buffer_body> serializer(response);
+        error_code error;
+        lowest().expires_after(write_timeout);
+        co_await http::async_write_header(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
+        if (error) co_return false;
+        auto chunk = std::make_shared<std::vector<char>>(download_chunk_bytes);
         while (!serializer.is_done()) {
+            auto work = [source = reply.source, chunk] { return source->read(chunk->data(), chunk->size()); };
+            const Result<std::size_t> got = co_await run_apart(context_.light, std::move(work));
+            // The status is long sent: a connection that ends too early is all that can be said now.
+            if (!got) co_return false;
+            response.body().data = *got > 0 ? chunk->data() : nullptr;
+            response.body().size = *got;
+            response.body().more = *got > 0;
             // Anew for each piece: a slow reader is no reason, a stalled one is.
             lowest().expires_after(write_timeout);
-            co_await http::async_write_some(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
+            co_await http::async_write(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
+            if (error == http::error::need_buffer) error = {};
             if (error) co_return false;
         }
         co_return keep_alive;
@@ -340,20 +417,26 @@ class HttpConnection final : public Connection {
         lowest().close();
     }
 
+    // The certificate may be exchanged while the connection lives.
+    std::shared_ptr<asio::ssl::context> tls_;
     ConnectionContext& context_;
     Stream stream_;
     beast::flat_buffer buffer_{2 * header_limit_bytes};
     std::optional<Parser> parser_;
     bool idle_ = false;
     bool must_close_ = false;
+    bool body_read_ = false;
+    asio::ip::address peer_;
 };
 
 }  // namespace
 
-std::shared_ptr<Connection> make_connection(asio::ip::tcp::socket socket, asio::ssl::context* tls,
+std::shared_ptr<Connection> make_connection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
                                             ConnectionContext& context) {
-    if (tls == nullptr) return std::make_shared<HttpConnection<beast::tcp_stream>>(context, std::move(socket));
-    return std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(context, std::move(socket), *tls);
+    if (!tls) return std::make_shared<HttpConnection<beast::tcp_stream>>(nullptr, context, std::move(socket));
+    auto& settings = *tls;
+    return std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(tls), context,
+                                                                                  std::move(socket), settings);
 }
 
 }  // namespace lagtrap::server

@@ -9,17 +9,33 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "server/api/application.hpp"
 #include "server/api/http_server.hpp"
+#include "server/api/service.hpp"
 
 namespace lagtrap::server {
+
+// Threads for what blocks, and how many requests may be on them or wait for them.
+struct WorkerPool {
+    WorkerPool(std::size_t threads, std::uint32_t request_limit) : pool(threads), limit(request_limit) {}
+
+    boost::asio::thread_pool pool;
+    const std::uint32_t limit;
+    std::atomic<std::uint32_t> taken{0};
+};
 
 // What all connections share; outlives them.
 struct ConnectionContext {
     const HttpOptions& options;
-    Application& application;
-    boost::asio::thread_pool& workers;  // for what blocks
+    Service& service;
+    WorkerPool& light;
+    WorkerPool& heavy;
+    WorkerPool& sign_in;
     std::atomic<bool> stopping{false};
+
+    [[nodiscard]] WorkerPool& pool_for(Work work) {
+        if (work == Work::Heavy) return heavy;
+        return work == Work::SignIn ? sign_in : light;
+    }
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -37,6 +53,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 // The socket's executor must be a strand. `tls` is null for plain HTTP.
 [[nodiscard]] std::shared_ptr<Connection> make_connection(boost::asio::ip::tcp::socket socket,
-                                                          boost::asio::ssl::context* tls, ConnectionContext& context);
+                                                          std::shared_ptr<boost::asio::ssl::context> tls,
+                                                          ConnectionContext& context);
 
 }  // namespace lagtrap::server

@@ -12,17 +12,18 @@ std::string metric(const char* type, const char* name, const char* help, std::ui
 
 }  // namespace
 
-std::string format_metrics(const Counters& counters, const Totals& totals) {
+std::string format_metrics(const Counters& counters, const Totals& totals, const StoreSize& size, const JobCounts& jobs,
+                           const JobFigures& figures) {
     std::string text;
     text += metric("counter", "requests_total", "Requests answered.", counters.requests);
     text +=
         metric("counter", "requests_refused_total", "Requests answered with 4xx or 5xx.", counters.refused_requests);
-    text += metric("counter", "uploads_new_total", "Bundles stored.", counters.uploads_new);
-    text += metric("counter", "uploads_already_total", "Uploads of bundles that were there.", counters.uploads_already);
+    text += metric("counter", "uploads_new_total", "Bundles and batches stored.", counters.uploads_new);
+    text += metric("counter", "uploads_already_total", "Uploads of what was there already.", counters.uploads_already);
     text += metric("counter", "uploads_refused_total", "Uploads refused.", counters.uploads_refused);
     text += metric("counter", "uploads_aborted_total", "Uploads that ended early or were too slow.",
                    counters.uploads_aborted);
-    text += metric("counter", "upload_bytes_total", "Bytes of bundles received.", counters.upload_bytes);
+    text += metric("counter", "upload_bytes_total", "Bytes of bundles and batches received.", counters.upload_bytes);
     text += metric("counter", "bundles_expired_total", "Bundles removed by retention.", counters.bundles_expired);
     text += metric("gauge", "connections", "Connections open.", counters.connections);
     text += metric("counter", "connections_refused_total", "Connections over the limit.", counters.connections_refused);
@@ -30,6 +31,18 @@ std::string format_metrics(const Counters& counters, const Totals& totals) {
     text += metric("gauge", "bundles_bad", "Stored bundles that can not be read.", totals.bad);
     text += metric("gauge", "bundle_bytes", "Bytes of the stored bundles.", totals.bytes);
     text += metric("gauge", "delays", "Delays in the stored bundles.", totals.delays);
+    text += metric("gauge", "uploads", "Uploads running.", counters.uploads_now);
+    text += metric("counter", "runs_expired_total", "Runs removed by retention.", counters.runs_expired);
+    text += metric("gauge", "runs", "Records of runs stored now.", size.runs);
+    text += metric("gauge", "store_bytes", "Bytes of the database.", size.bytes);
+    text += metric("gauge", "jobs_waiting", "Jobs that wait.", jobs.waiting);
+    text += metric("gauge", "jobs_running", "Jobs that run, on any server.", jobs.running);
+    text += metric("gauge", "jobs_failed", "Jobs that failed for good.", jobs.failed);
+    text += metric("counter", "bundles_parsed_total", "Bundles looked into.", figures.bundles_parsed);
+    text += metric("counter", "bundles_bad_total", "Bundles found to be unreadable.", figures.bundles_bad);
+    text += metric("counter", "parser_failures_total", "Times that the parser broke or met its limits.",
+                   figures.parser_failures);
+    text += metric("counter", "runs_dirty_total", "Runs that a rule hid or put back.", figures.runs_marked_dirty);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
@@ -17,12 +18,15 @@ struct Counters {
     std::atomic<std::uint64_t> uploads_refused{0};
     std::atomic<std::uint64_t> uploads_aborted{0};  // the connection ended or was too slow
     std::atomic<std::uint64_t> upload_bytes{0};
+    std::atomic<std::uint64_t> uploads_now{0};
     std::atomic<std::uint64_t> bundles_expired{0};  // removed by retention
-    std::atomic<std::uint64_t> connections{0};      // open now
+    std::atomic<std::uint64_t> runs_expired{0};
+    std::atomic<std::uint64_t> connections{0};  // open now
     std::atomic<std::uint64_t> connections_refused{0};
 };
 
 // Prometheus' text format.
-[[nodiscard]] std::string format_metrics(const Counters& counters, const Totals& totals);
+[[nodiscard]] std::string format_metrics(const Counters& counters, const Totals& totals, const StoreSize& size,
+                                         const JobCounts& jobs, const JobFigures& figures);
 
 }  // namespace lagtrap::server

@@ -30,7 +30,13 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds tick_interval{5};
 constexpr std::chrono::milliseconds accept_pause{100};
-constexpr std::size_t worker_threads = 2;
+// For short questions to the store, ends of uploads and pieces of downloads; for reports over much; for passwords.
+constexpr std::size_t light_threads = 4;
+constexpr std::size_t heavy_threads = 2;
+constexpr std::size_t sign_in_threads = 2;
+constexpr std::uint32_t light_limit = 4096;
+constexpr std::uint32_t heavy_limit = 32;
+constexpr std::uint32_t sign_in_limit = 16;
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
     const auto wrong = [&] {
@@ -50,11 +56,11 @@ Result<tcp::endpoint> parse_listen(const std::string& listen) {
     return tcp::endpoint(address, static_cast<std::uint16_t>(number));
 }
 
-Result<std::unique_ptr<asio::ssl::context>> make_tls(const HttpOptions& options) {
-    if (options.tls_certificate.empty() && options.tls_key.empty()) return std::unique_ptr<asio::ssl::context>();
+Result<std::shared_ptr<asio::ssl::context>> make_tls(const HttpOptions& options) {
+    if (options.tls_certificate.empty() && options.tls_key.empty()) return std::shared_ptr<asio::ssl::context>();
     if (options.tls_certificate.empty() || options.tls_key.empty())
         return make_error(ErrorKind::Invalid, "TLS needs both, --tls-certificate and --tls-key");
-    auto tls = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+    auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
     tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
                      asio::ssl::context::no_tlsv1_1);
     error_code error;
@@ -62,23 +68,25 @@ Result<std::unique_ptr<asio::ssl::context>> make_tls(const HttpOptions& options)
     if (error) return make_error(ErrorKind::Invalid, options.tls_certificate + ": " + error.message());
     tls->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
     if (error) return make_error(ErrorKind::Invalid, options.tls_key + ": " + error.message());
+    if (SSL_CTX_check_private_key(tls->native_handle()) != 1)
+        return make_error(ErrorKind::Invalid, options.tls_key + ": is not the key of " + options.tls_certificate);
     return tls;
 }
 
 class AsioServer final : public HttpServer {
   public:
-    AsioServer(const HttpOptions& options, Application& application, HttpCallbacks callbacks,
-               std::unique_ptr<asio::ssl::context> tls)
+    AsioServer(const HttpOptions& options, Service& service, HttpCallbacks callbacks,
+               std::shared_ptr<asio::ssl::context> tls)
         : options_(options),
           callbacks_(std::move(callbacks)),
-          application_(application),
+          service_(service),
           io_(static_cast<int>(options.threads)),
           tls_(std::move(tls)),
           acceptor_(asio::make_strand(io_)),
           signals_(io_),
           tick_timer_(io_),
           deadline_timer_(io_),
-          context_{options_, application_, workers_} {}
+          context_{options_, service_, light_, heavy_, sign_in_} {}
 
     Status open(const tcp::endpoint& endpoint) {
         error_code error;
@@ -107,7 +115,7 @@ class AsioServer final : public HttpServer {
         for (std::uint32_t i = 1; i < options_.threads; ++i) threads.emplace_back([this] { io_.run(); });
         io_.run();
         for (std::thread& thread : threads) thread.join();
-        workers_.join();
+        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_}) workers->pool.join();
         return all_finished_;
     }
 
@@ -131,7 +139,7 @@ class AsioServer final : public HttpServer {
     void admit(tcp::socket socket) {
         error_code ignored;
         socket.set_option(tcp::no_delay(true), ignored);
-        Counters& counters = application_.counters();
+        Counters& counters = service_.counters();
         std::unique_lock lock(mutex_);
         if (connections_.size() >= options_.connections) {
             lock.unlock();
@@ -143,7 +151,7 @@ class AsioServer final : public HttpServer {
                     ::send(socket.native_handle(), busy.data(), busy.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
             return;
         }
-        auto connection = make_connection(std::move(socket), tls_.get(), context_);
+        auto connection = make_connection(std::move(socket), tls_, context_);
         Connection* key = connection.get();
         connections_.emplace(key, connection);
         ++counters.connections;
@@ -154,7 +162,7 @@ class AsioServer final : public HttpServer {
     void forget(Connection* key) {
         const std::lock_guard lock(mutex_);
         connections_.erase(key);
-        --application_.counters().connections;
+        --service_.counters().connections;
         if (context_.stopping && connections_.empty()) io_.stop();
     }
 
@@ -162,7 +170,10 @@ class AsioServer final : public HttpServer {
         signals_.async_wait([this](const error_code& error, int number) {
             if (error) return;
             if (number == SIGHUP) {
-                asio::post(workers_, callbacks_.on_hangup);
+                asio::post(light_.pool, [this] {
+                    callbacks_.on_hangup();
+                    reload_tls();
+                });
                 wait_for_signal();
             } else {
                 stop();
@@ -170,11 +181,26 @@ class AsioServer final : public HttpServer {
         });
     }
 
+    // A certificate that can not be read changes nothing.
+    void reload_tls() {
+        if (!tls_) return;
+        auto fresh = make_tls(options_);
+        if (!fresh) {
+            callbacks_.on_tls_kept(fresh.error());
+            return;
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            tls_ = std::move(fresh).value();
+        }
+        callbacks_.on_tls_read();
+    }
+
     void tick() {
         tick_timer_.expires_after(tick_interval);
         tick_timer_.async_wait([this](const error_code& error) {
             if (error) return;
-            asio::post(workers_, callbacks_.on_tick);
+            asio::post(heavy_.pool, callbacks_.on_tick);
             tick();
         });
     }
@@ -200,10 +226,12 @@ class AsioServer final : public HttpServer {
 
     const HttpOptions options_;
     const HttpCallbacks callbacks_;
-    Application& application_;
-    asio::thread_pool workers_{worker_threads};
+    Service& service_;
+    WorkerPool light_{light_threads, light_limit};
+    WorkerPool heavy_{heavy_threads, heavy_limit};
+    WorkerPool sign_in_{sign_in_threads, sign_in_limit};
     asio::io_context io_;
-    std::unique_ptr<asio::ssl::context> tls_;
+    std::shared_ptr<asio::ssl::context> tls_;
     tcp::acceptor acceptor_;
     asio::signal_set signals_;
     asio::steady_timer tick_timer_;
@@ -221,11 +249,11 @@ Result<bool> is_loopback(const std::string& listen) {
     return endpoint.address().is_loopback();
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& options, Application& application,
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& options, Service& service,
                                                        HttpCallbacks callbacks) {
     TRY_ASSIGN(const tcp::endpoint endpoint, parse_listen(options.listen));
     TRY_ASSIGN(auto tls, make_tls(options));
-    auto server = std::make_unique<AsioServer>(options, application, std::move(callbacks), std::move(tls));
+    auto server = std::make_unique<AsioServer>(options, service, std::move(callbacks), std::move(tls));
     TRY(server->open(endpoint));
     return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -1,4 +1,4 @@
-// HTTP and HTTPS for an Application: sockets, time-outs, limits, shutdown.
+// HTTP and HTTPS for a Service: sockets, time-outs, limits, shutdown.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "server/api/application.hpp"
+#include "server/api/service.hpp"
 
 namespace lagtrap::server {
 
@@ -16,7 +16,8 @@ struct HttpOptions {
     std::string listen = "127.0.0.1:7788";  // address and port, "[::1]:7788"; port 0: any
     std::string tls_certificate;            // PEM chain; empty: plain HTTP
     std::string tls_key;
-    std::uint32_t connections = 256;
+    std::uint32_t connections = 1024;
+    bool behind_proxy = false;                         // believes X-Forwarded-For and X-Forwarded-Proto
     std::chrono::milliseconds header_timeout{10'000};  // for a whole header, and between two requests
     std::chrono::milliseconds body_timeout{30'000};    // without a byte of a body
     std::uint64_t slowest_bytes_per_second = 1024;     // of a body, on average after body_timeout
@@ -29,9 +30,11 @@ struct HttpOptions {
 
 // What the server tells its program; called from threads of the server.
 struct HttpCallbacks {
-    std::function<void()> on_hangup = [] {};    // SIGHUP
-    std::function<void()> on_stopping = [] {};  // SIGTERM or SIGINT came
-    std::function<void()> on_tick = [] {};      // every 5 seconds
+    std::function<void()> on_hangup = [] {};                              // SIGHUP
+    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};  // its reload failed
+    std::function<void()> on_tls_read = [] {};                            // it was read again
+    std::function<void()> on_stopping = [] {};                            // SIGTERM or SIGINT came
+    std::function<void()> on_tick = [] {};                                // every 5 seconds
 };
 
 class HttpServer {
@@ -41,9 +44,9 @@ class HttpServer {
     HttpServer& operator=(const HttpServer&) = delete;
     virtual ~HttpServer() = default;
 
-    // Listens when it returns; requests are served by run(). `application` must outlive the server.
-    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options,
-                                                                    Application& application, HttpCallbacks callbacks);
+    // Listens when it returns; requests are served by run(). `service` must outlive the server.
+    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options, Service& service,
+                                                                    HttpCallbacks callbacks);
 
     // "http://127.0.0.1:7788", with the port that the system gave.
     [[nodiscard]] virtual std::string address() const = 0;

@@ -5,45 +5,72 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
-#include "server/api/tokens.hpp"
-#include "server/ingest/ingest.hpp"
+#include "server/accounts/principal.hpp"
+#include "server/api/exchange.hpp"
 
 namespace lagtrap::server {
 
-enum class Method { Get, Head, Put, Other };
-
 enum class RouteKind {
-    Page,          // GET /
-    Style,         // GET /style.css
-    Health,        // GET /healthz
-    Metrics,       // GET /metrics
-    List,          // GET /api/v1/bundles?limit=&before=
-    UploadBundle,  // PUT /api/v1/bundles/{digest}
-    FindBundle,    // HEAD /api/v1/bundles/{digest}
-    GetBundle,     // GET /api/v1/bundles/{digest}
-    SystemFile,    // GET /api/v1/bundles/{digest}/system
+    Page,
+    Health,
+    Metrics,
+    Description,
+    GetSession,
+    SignIn,
+    SignOut,
+    ListEvents,
+    GetChoices,
+    GetSummary,
+    ListRuns,
+    GetStageStacks,
+    GetCauses,
+    GetRun,
+    SetDirty,
+    CompareRuns,
+    ListBundles,
+    HasBundle,
+    GetBundle,
+    PutBundle,
+    GetSystemFile,
+    GetTrace,
+    ListDelays,
+    GetProfile,
+    GetTimeline,
+    HasBatch,
+    PutBatch,
+    ListAccounts,
+    AddAccount,
+    DeleteAccount,
+    ListTokens,
+    AddToken,
+    DeleteToken,
 };
-
-inline constexpr std::uint32_t list_limit_default = 50;
-inline constexpr std::uint32_t list_limit_most = 500;
 
 struct Route {
     RouteKind kind = RouteKind::Page;
-    std::string digest;
-    std::uint32_t limit = list_limit_default;
-    std::optional<std::int64_t> before;
+    std::string path;                                        // without the query
+    std::vector<std::string> arguments;                      // what stood in place of {...}, decoded
+    std::vector<std::pair<std::string, std::string>> query;  // decoded; names are those of the route, each once
+
+    [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
 // 404, 405 or 400 for what there is not.
 [[nodiscard]] std::variant<Route, Refusal> find_route(Method method, std::string_view target);
 
-// The scopes of which one is needed; nothing: anybody may.
+// What one must be allowed to, to use the route; nothing: anybody may.
 struct Need {
-    Scope scope = Scope::Read;
-    std::optional<Scope> or_else;
+    Right right = Right::Read;
+    Right or_else = Right::Read;  // suffices too
 };
 [[nodiscard]] std::optional<Need> need_of(RouteKind kind);
+
+// %XX and, where `plus` is a blank, +. Nothing for what is no such text, is not UTF-8 or holds control characters.
+enum class Plus { Itself, Blank };
+[[nodiscard]] std::optional<std::string> decode_percent(std::string_view text, Plus plus);
 
 }  // namespace lagtrap::server

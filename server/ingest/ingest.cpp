@@ -2,99 +2,153 @@
 
 #include <algorithm>
 #include <set>
-#include <system_error>
 
+#include "core/digest.hpp"
 #include "core/duration.hpp"
-#include "core/text.hpp"
+#include "server/ingest/jobs.hpp"
+#include "trace/run_batch.hpp"
 
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t reason_limit_bytes = 500;
 constexpr std::uint32_t retention_step = 100;
+// Dirty runs are looked for some time after a batch, so that many batches cause one look.
+constexpr std::uint64_t dirty_delay_ns = 20ULL * 1'000'000'000ULL;
+constexpr std::chrono::seconds store_pause{10};
+constexpr std::chrono::seconds full_pause{300};
+
+std::uint64_t nanoseconds(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
+
+Refusal another_digest(const std::string& found) {
+    return {422, "the digest of what came is " + found + ", not the one in the address", "send the file again"};
+}
 
 }  // namespace
 
-std::optional<Refusal> Ingest::check(std::uint64_t length_bytes) const {
+std::optional<Refusal> Ingest::check_room(std::uint64_t length_bytes) const {
+    const auto free_bytes = blobs_.free_bytes();
+    if (!free_bytes) return refusal_of(free_bytes.error());
+    if (*free_bytes >= length_bytes + limits_.disk_reserve_bytes) return std::nullopt;
+    return Refusal{507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause};
+}
+
+std::optional<Refusal> Ingest::check_bundle(std::uint64_t length_bytes) const {
     if (length_bytes == 0) return Refusal{400, "the bundle is empty"};
     if (length_bytes > limits_.bundle_bytes) {
         return Refusal{413, "the bundle has " + format_byte_size(length_bytes) + "; at most " +
                                 format_byte_size(limits_.bundle_bytes) + " are taken (--max-bundle)"};
     }
-    const auto free_bytes = blobs_.free_bytes();
-    if (!free_bytes) return refusal_of(free_bytes.error());
-    if (*free_bytes < length_bytes + limits_.disk_reserve_bytes) return Refusal{507, "the server's disk is full"};
-    return std::nullopt;
+    return check_room(length_bytes);
+}
+
+std::optional<Refusal> Ingest::check_batch(std::uint64_t length_bytes) const {
+    if (length_bytes == 0) return Refusal{400, "the batch is empty"};
+    if (length_bytes > trace::run_batch_limit_bytes) {
+        return Refusal{413, "the batch has " + format_byte_size(length_bytes) + "; at most " +
+                                format_byte_size(trace::run_batch_limit_bytes) + " are taken"};
+    }
+    return check_room(length_bytes);
 }
 
 Refusal Ingest::refusal_of(const Error& error) {
-    if (error.system_errno == ENOSPC || error.system_errno == EDQUOT) return {507, "the server's disk is full"};
-    return {500, "the server could not store the bundle"};
+    if (error.system_errno == ENOSPC || error.system_errno == EDQUOT)
+        return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause};
+    if (error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout)
+        return {503, "the server's store is not to be reached now", "the same request may succeed later", store_pause};
+    return {500, "the server could not store it", "its log says why", store_pause};
 }
 
-BundleRow Ingest::describe(const std::string& digest, const std::filesystem::path& path, std::uint64_t bytes) const {
-    BundleRow row;
-    row.digest = digest;
-    row.bytes = bytes;
-    auto facts = describe_(path);
-    if (facts) {
-        row.facts = std::move(facts).value();
-    } else {
-        std::string message = facts.error().message;
-        // Where the server keeps its files is nobody's business.
-        if (message.starts_with(path.string() + ": ")) message.erase(0, path.string().size() + 2);
-        row.bad_reason = printable(message).substr(0, reason_limit_bytes);
-        if (row.bad_reason.empty()) row.bad_reason = "unreadable";
-    }
-    return row;
+Status Ingest::put_parse_job(const std::string& digest, const std::string& host, std::uint64_t now_ns) {
+    TRY(store_.put_job(parse_job, ParsePayload{digest, host}.text(), now_ns));
+    work_came_();
+    return success();
 }
 
-std::variant<Stored, Refusal> Ingest::finish(IncomingBlob blob, const std::string& digest, const std::string& sender,
-                                             std::uint64_t received_realtime_ns) {
+std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std::string& digest, const Sender& sender,
+                                                    std::uint64_t now_realtime_ns) {
     const auto sealed = blob.seal();
     if (!sealed) return refusal_of(sealed.error());
-    if (*sealed != digest)
-        return Refusal{422, "the digest of what came is " + *sealed + ", not the one in the address"};
+    if (*sealed != digest) return another_digest(*sealed);
     const auto known = store_.find(digest);
     if (!known) return refusal_of(known.error());
     if (*known) return Stored{digest, (*known)->bytes, AddOutcome::Already, (*known)->bad_reason};
 
-    BundleRow row = describe(digest, blob.path(), blob.size_bytes());
-    row.sender = sender;
-    row.received_realtime_ns = received_realtime_ns;
+    BundleRow row;
+    row.digest = digest;
+    row.bytes = blob.size_bytes();
+    row.sender = sender.name;
+    row.received_realtime_ns = now_realtime_ns;
     const std::lock_guard lock(commit_mutex_);
     if (const auto kept = blobs_.keep(blob, digest); !kept) return refusal_of(kept.error());
-    // A crash here leaves a blob without a row, which reconcile() mends.
+    // A crash here leaves a blob without a row, and one line further a row without a job; reconcile() mends both.
     const auto added = store_.add(row);
     if (!added) return refusal_of(added.error());
-    return Stored{digest, row.bytes, *added, row.bad_reason};
+    if (*added == AddOutcome::New)
+        if (const auto put = put_parse_job(digest, sender.host, now_realtime_ns); !put) return refusal_of(put.error());
+    return Stored{digest, row.bytes, *added, {}};
+}
+
+std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const std::string& digest,
+                                                   const Sender& sender, std::uint64_t now_realtime_ns) {
+    const std::string found = sha256_of(bytes);
+    if (found != digest) return another_digest(found);
+    unpacking_.acquire();
+    const auto batch = trace::read_run_batch(bytes);
+    unpacking_.release();
+    if (!batch) return Refusal{422, "this is no batch of runs: " + batch.error().message};
+    if (!sender.host.empty() && batch->host != sender.host)
+        return Refusal{403, "the token may speak for host " + sender.host + " alone, not for " + batch->host};
+    const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
+    const auto added = store_.add_batch(receipt, *batch);
+    if (!added) return refusal_of(added.error());
+    if (*added == AddOutcome::New) {
+        std::set<std::string> events;
+        for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
+        // The runs are stored: that nobody may look for dirty ones among them yet is no failure of the upload.
+        for (const std::string& event : events)
+            if (!store_.put_job(dirty_job, event, now_realtime_ns + dirty_delay_ns)) break;
+    }
+    return Stored{digest, bytes.size(), *added, {}};
 }
 
 Result<Reconciled> Ingest::reconcile(std::uint64_t now_realtime_ns) {
     Reconciled outcome;
     TRY_ASSIGN(const auto row_list, store_.digests());
-    TRY_ASSIGN(const auto blob_list, blobs_.digests());
-    const std::set<std::string> rows(row_list.begin(), row_list.end());
-    const std::set<std::string> files(blob_list.begin(), blob_list.end());
-    for (const std::string& digest : files) {
-        if (rows.contains(digest)) continue;
-        std::error_code error;
-        const auto bytes = std::filesystem::file_size(blobs_.path_of(digest), error);
-        if (error) return system_error(blobs_.path_of(digest).string(), error.value());
-        BundleRow row = describe(digest, blobs_.path_of(digest), bytes);
-        row.received_realtime_ns = now_realtime_ns;
-        TRY(store_.add(row));
-        ++outcome.rows_added;
+    if (!blobs_.shared()) {
+        std::set<std::string> lost(row_list.begin(), row_list.end());
+        std::vector<std::string> unknown;
+        TRY(blobs_.each([&](const std::string& digest) {
+            if (lost.erase(digest) == 0) unknown.push_back(digest);
+            return true;
+        }));
+        for (const std::string& digest : unknown) {
+            TRY_ASSIGN(const auto bytes, blobs_.size_bytes(digest));
+            BundleRow row;
+            row.digest = digest;
+            row.bytes = bytes.value_or(0);
+            row.received_realtime_ns = now_realtime_ns;
+            TRY(store_.add(row));
+            ++outcome.rows_added;
+        }
+        for (const std::string& digest : lost) {
+            TRY(store_.remove(digest));
+            ++outcome.rows_removed;
+        }
     }
-    for (const std::string& digest : rows) {
-        if (files.contains(digest)) continue;
-        TRY(store_.remove(digest));
-        ++outcome.rows_removed;
+    std::optional<std::int64_t> before;
+    for (;;) {
+        TRY_ASSIGN(const auto rows, store_.list(page_limit, before));
+        if (rows.empty()) return outcome;
+        for (const BundleRow& row : rows) {
+            before = row.number;
+            if (row.parsed) continue;
+            TRY(put_parse_job(row.digest, {}, now_realtime_ns));
+            ++outcome.unparsed;
+        }
     }
-    return outcome;
 }
 
-Result<RetentionCount> Ingest::apply_retention(std::uint64_t now_realtime_ns) {
+Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
     RetentionCount removed;
     if (!limits_.keep_bytes && !limits_.keep_for) return removed;
     for (;;) {
@@ -105,19 +159,35 @@ Result<RetentionCount> Ingest::apply_retention(std::uint64_t now_realtime_ns) {
         for (const BundleRow& row : oldest) {
             const std::uint64_t age_ns =
                 now_realtime_ns > row.received_realtime_ns ? now_realtime_ns - row.received_realtime_ns : 0;
-            const bool too_old = limits_.keep_for && age_ns > static_cast<std::uint64_t>(limits_.keep_for->count());
+            const bool too_old = limits_.keep_for && age_ns > nanoseconds(*limits_.keep_for);
             const bool too_much = limits_.keep_bytes && left_bytes > *limits_.keep_bytes;
             if (!too_old && !too_much) return removed;
             const std::lock_guard lock(commit_mutex_);
             // The row first: a row without a blob would promise what is not there.
             TRY(store_.remove(row.digest));
-            TRY(blobs_.remove(row.digest));
+            // Another server that shares the blobs may have taken it in again since.
+            TRY_ASSIGN(const auto again, store_.find(row.digest));
+            if (!again) TRY(blobs_.remove(row.digest));
             left_bytes -= row.bytes;
             removed.bytes += row.bytes;
             ++removed.bundles;
         }
         if (removed.bundles == before) return removed;
     }
+}
+
+Result<std::uint64_t> Ingest::remove_runs(std::uint64_t now_realtime_ns) {
+    std::uint64_t removed = 0;
+    if (limits_.keep_runs_for && nanoseconds(*limits_.keep_runs_for) < now_realtime_ns) {
+        TRY_ASSIGN(const RemovedRuns old,
+                   store_.remove_runs_before(now_realtime_ns - nanoseconds(*limits_.keep_runs_for)));
+        removed += old.runs;
+    }
+    if (limits_.keep_runs_bytes) {
+        TRY_ASSIGN(const RemovedRuns oldest, store_.shrink_runs(*limits_.keep_runs_bytes));
+        removed += oldest.runs;
+    }
+    return removed;
 }
 
 }  // namespace lagtrap::server

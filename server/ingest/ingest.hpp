@@ -1,4 +1,4 @@
-// Taking bundles in and letting them go: what may come, what becomes of it, what retention removes.
+// Taking bundles and batches in and letting them go: what may come, what becomes of it, what retention removes.
 #pragma once
 
 #include <chrono>
@@ -6,11 +6,14 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "core/result.hpp"
-#include "server/store/blob_store.hpp"
+#include "server/ingest/refusal.hpp"
+#include "server/store/blobs.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
@@ -19,14 +22,16 @@ struct IngestLimits {
     std::uint64_t bundle_bytes = 1ULL << 30;
     std::uint64_t disk_reserve_bytes = 64ULL << 20;  // kept free for the database and its log
     // Retention; nothing: no limit.
-    std::optional<std::uint64_t> keep_bytes = std::nullopt;
-    std::optional<std::chrono::nanoseconds> keep_for = std::nullopt;
+    std::optional<std::uint64_t> keep_bytes{};  // of bundles
+    std::optional<std::chrono::nanoseconds> keep_for{};
+    std::optional<std::uint64_t> keep_runs_bytes{};
+    std::optional<std::chrono::nanoseconds> keep_runs_for{};
 };
 
-// Why a bundle is not taken, as HTTP says it.
-struct Refusal {
-    unsigned status = 500;
-    std::string message;
+// Who sends, and for whom they may speak.
+struct Sender {
+    std::string name;  // of the token; empty where the server needs none
+    std::string host;  // the one that it may name; empty: any
 };
 
 struct Stored {
@@ -44,40 +49,50 @@ struct RetentionCount {
 struct Reconciled {
     std::uint32_t rows_added = 0;    // blobs that had no row: a crash between the two
     std::uint32_t rows_removed = 0;  // rows whose blob is gone
+    std::uint32_t unparsed = 0;      // bundles that nobody has looked into yet
 };
 
-// Functions may be called from any thread; they block on disk and, but for check() and begin(), may take seconds.
+// Functions may be called from any thread; they block on disk and store and, but for check() and begin(), may take
+// seconds.
 class Ingest {
   public:
-    using Describe = std::function<Result<BundleFacts>(const std::filesystem::path&)>;
+    // `work_came` is told of each new job, from any thread.
+    Ingest(Blobs& blobs, Store& store, IngestLimits limits, std::function<void()> work_came)
+        : blobs_(blobs), store_(store), limits_(limits), work_came_(std::move(work_came)) {}
 
-    Ingest(BlobStore blobs, Store& store, IngestLimits limits, Describe describe)
-        : blobs_(std::move(blobs)), store_(store), limits_(limits), describe_(std::move(describe)) {}
-
-    // Before any byte is read: whether a bundle of this size may come.
-    [[nodiscard]] std::optional<Refusal> check(std::uint64_t length_bytes) const;
+    // Before any byte is read: whether a bundle, or a batch, of this size may come.
+    [[nodiscard]] std::optional<Refusal> check_bundle(std::uint64_t length_bytes) const;
+    [[nodiscard]] std::optional<Refusal> check_batch(std::uint64_t length_bytes) const;
     [[nodiscard]] Result<IncomingBlob> begin() const { return blobs_.begin(); }
-    // Keeps what has come if its digest is the announced one. A bundle that can not be read is kept and marked.
-    [[nodiscard]] std::variant<Stored, Refusal> finish(IncomingBlob blob, const std::string& digest,
-                                                       const std::string& sender, std::uint64_t received_realtime_ns);
+    // Keeps what has come if its digest is the announced one, and puts the job of looking into it.
+    [[nodiscard]] std::variant<Stored, Refusal> finish_bundle(IncomingBlob blob, const std::string& digest,
+                                                              const Sender& sender, std::uint64_t now_realtime_ns);
+    // Stores the runs of a batch, all or none.
+    [[nodiscard]] std::variant<Stored, Refusal> finish_batch(std::string_view bytes, const std::string& digest,
+                                                             const Sender& sender, std::uint64_t now_realtime_ns);
     // What a failed read, write or commit means to the sender.
     [[nodiscard]] static Refusal refusal_of(const Error& error);
 
-    // Makes rows and blobs agree again; at start, before requests come.
+    // Makes rows and blobs agree again (where no other server shares the blobs), and puts missing jobs; at start,
+    // before requests come.
     [[nodiscard]] Result<Reconciled> reconcile(std::uint64_t now_realtime_ns);
-    [[nodiscard]] Result<RetentionCount> apply_retention(std::uint64_t now_realtime_ns);
-    [[nodiscard]] const BlobStore& blobs() const { return blobs_; }
+    // Of bundles; and of runs, which costs more.
+    [[nodiscard]] Result<RetentionCount> remove_bundles(std::uint64_t now_realtime_ns);
+    [[nodiscard]] Result<std::uint64_t> remove_runs(std::uint64_t now_realtime_ns);
+    [[nodiscard]] Blobs& blobs() const { return blobs_; }
 
   private:
-    [[nodiscard]] BundleRow describe(const std::string& digest, const std::filesystem::path& path,
-                                     std::uint64_t bytes) const;
+    [[nodiscard]] std::optional<Refusal> check_room(std::uint64_t length_bytes) const;
+    [[nodiscard]] Status put_parse_job(const std::string& digest, const std::string& host, std::uint64_t now_ns);
 
-    BlobStore blobs_;
+    Blobs& blobs_;
     Store& store_;
     IngestLimits limits_;
-    Describe describe_;
+    std::function<void()> work_came_;
     // A bundle that comes while retention removes it would else end as a row without a blob.
     std::mutex commit_mutex_;
+    // A batch of a megabyte may unpack to a hundred: few at once.
+    std::counting_semaphore<> unpacking_{2};
 };
 
 }  // namespace lagtrap::server

@@ -1,4 +1,6 @@
-// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY. Prints its path.
+// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY [SEED]. Prints its path.
+// It has two delays of "query", 60 and 81 ms long, which compute and wait for the disk, and some normal runs. SEED makes
+// the times a little different.
 #include <unistd.h>
 
 #include <cstdio>
@@ -7,51 +9,71 @@
 #include <string>
 
 #include "core/files.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
 #include "trace/bundle.hpp"
 #include "trace/system_file.hpp"
 
 namespace {
 
 namespace trace = lagtrap::trace;
+using lagtrap::test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr std::uint32_t process = 100;
 
-trace::SystemFile make_system_file(const std::string& session, const std::string& host) {
-    trace::SystemFile file;
+// Computes first, then waits for the disk; `wait_ms` of the run's time.
+void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
+             std::uint64_t wait_ms) {
+    const std::uint64_t begin = at_ms * ms, wait = (at_ms + length_ms - wait_ms) * ms, end = (at_ms + length_ms) * ms;
+    builder.switched(begin - ms, 0, 0, 0, process);
+    builder.samples(begin, wait, 0, process, process, {"main", "exec_query", "<script>alert(1)</script>"});
+    builder.switched(wait, 0, process, 2, 0);
+    builder.off_cpu(wait, process, process, {"main", "exec_query", "FileRead", "k:io_schedule"});
+    builder.waking(end - ms, 0, 0, process, true).switched(end - ms, 0, 0, 0, process);
+    builder.sample(end - ms, 0, process, process, {"main", "exec_query"});
+    builder.switched(end + ms, 0, process, 1, 0);
+    const bool delayed = length_ms > 50;
+    trace::Delay run =
+        TraceBuilder::delay(id, "query", static_cast<std::int64_t>(begin), length_ms * ms, 50 * ms, process, process);
+    run.process = "postgres";
+    run.thread = "postgres";
+    run.program = "/usr/lib/postgresql/15/bin/postgres";
+    run.program_build_id = "0123456789abcdef0123456789abcdef01234567";
+    if (delayed) run.stages = {{"parse", ms, process}, {"execute", 2 * ms, process}};
+    builder.run(run, delayed);
+}
+
+TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed) {
+    TraceBuilder builder(4000 * ms);
+    builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
+    std::uint64_t id = 1;
+    for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2);
+    add_run(builder, id++, 1000, 60, 20 + seed % 7);
+    add_run(builder, id++, 2000, 81, 50 + seed % 11);
+    trace::SystemFile& file = builder.system;
     file.session_id = session;
     file.lagtrap_version = LAGTRAP_VERSION;
     file.host = host;
     file.os_name = "Debian GNU/Linux 12 (bookworm)";
     file.kernel_release = "6.1.0";
     file.architecture = "x86_64";
-    file.cpu_count = 2;
-    file.started_realtime_ns = 1'795'236'789'000'000'000;
-    file.length_ns = 4'000'000'000;
-    file.sample_interval_ns = 1'000'000;
+    file.started_realtime_ns = 1'795'236'789'000'000'000 + seed * 60'000 * ms;
     file.stack_method = "frame-pointer";
     file.trigger_reason = "deadline";
     file.trigger_event = "query";
     file.runs["query"] = {10'000, 2};
-    for (const std::uint64_t duration_ns : {60'000'000, 81'000'000}) {
-        trace::Delay delay;
-        delay.event = "query";
-        delay.threshold_ns = 50'000'000;
-        delay.duration_ns = duration_ns;
-        delay.process = "postgres";
-        delay.thread = "postgres";
-        delay.program = "/usr/lib/postgresql/15/bin/postgres";
-        file.delays.push_back(delay);
-    }
-    return file;
+    return builder;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4) return EXIT_FAILURE;
+    if (argc != 4 && argc != 5) return EXIT_FAILURE;
     std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-make-bundle-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) return EXIT_FAILURE;
     const std::filesystem::path directory = pattern;
-    const std::string xml = trace::write_system_file(make_system_file(argv[1], argv[2]));
-    const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", "no packets").ok() &&
+    const TraceBuilder builder = make_recording(argv[1], argv[2], argc == 5 ? std::strtoull(argv[4], nullptr, 10) : 0);
+    const std::string xml = trace::write_system_file(builder.system);
+    const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
                          lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&
                          lagtrap::write_file_durably(directory / "settings.xml", "<lagtrap/>").ok();
     const auto bundle = trace::write_bundle(directory, argv[1], argv[3]);

@@ -22,14 +22,16 @@ Route route_of(Method method, const std::string& target) {
 }
 
 TEST(Routes, BundlesByMethod) {
-    EXPECT_EQ(route_of(Method::Put, bundle).kind, RouteKind::UploadBundle);
+    EXPECT_EQ(route_of(Method::Put, bundle).kind, RouteKind::PutBundle);
     EXPECT_EQ(route_of(Method::Get, bundle).kind, RouteKind::GetBundle);
-    EXPECT_EQ(route_of(Method::Head, bundle).kind, RouteKind::FindBundle);
-    EXPECT_EQ(route_of(Method::Get, bundle + "/system").kind, RouteKind::SystemFile);
-    EXPECT_EQ(route_of(Method::Put, bundle).digest, digest);
+    EXPECT_EQ(route_of(Method::Head, bundle).kind, RouteKind::HasBundle);
+    EXPECT_EQ(route_of(Method::Get, bundle + "/system").kind, RouteKind::GetSystemFile);
+    EXPECT_EQ(route_of(Method::Head, bundle + "/system").kind, RouteKind::GetSystemFile);
+    EXPECT_EQ(route_of(Method::Put, bundle).arguments.at(0), digest);
     EXPECT_EQ(status_of(Method::Other, bundle), 405U);
+    EXPECT_EQ(status_of(Method::Delete, bundle), 405U);
     EXPECT_EQ(status_of(Method::Put, bundle + "/system"), 405U);
-    EXPECT_EQ(status_of(Method::Put, "/"), 405U);
+    EXPECT_EQ(status_of(Method::Post, "/"), 405U);
 }
 
 TEST(Routes, OnlyDigestsAreAddresses) {
@@ -38,29 +40,49 @@ TEST(Routes, OnlyDigestsAreAddresses) {
         EXPECT_EQ(status_of(Method::Get, "/api/v1/bundles/" + tail), 404U) << tail;
     EXPECT_EQ(status_of(Method::Get, bundle + "/"), 404U);
     EXPECT_EQ(status_of(Method::Get, bundle + "/system/x"), 404U);
-    EXPECT_EQ(status_of(Method::Get, ""), 404U);
-    EXPECT_EQ(status_of(Method::Get, "/api/v1/bundlesx"), 404U);
 }
 
-TEST(Routes, ListsTakeLimitAndBefore) {
-    const Route route = route_of(Method::Get, "/api/v1/bundles?limit=7&before=99");
-    EXPECT_EQ(route.kind, RouteKind::List);
-    EXPECT_EQ(route.limit, 7U);
-    EXPECT_EQ(route.before, 99);
-    EXPECT_EQ(route_of(Method::Get, "/").limit, list_limit_default);
-    for (const char* query : {"limit=0", "limit=501", "limit=-1", "limit=x", "before=", "before=99999999999999999999",
-                              "other=1", "limit", "limit=1%20"})
-        EXPECT_EQ(status_of(Method::Get, std::string("/api/v1/bundles?") + query), 400U) << query;
+TEST(Routes, NamesAreDecoded) {
+    const Route route = route_of(Method::Get, "/api/v1/events/a%2Fb%20%3Cscript%3E+x/runs?host=web+1%2B&limit=5");
+    EXPECT_EQ(route.kind, RouteKind::ListRuns);
+    EXPECT_EQ(route.arguments.at(0), "a/b <script>+x");
+    EXPECT_EQ(route.parameter("host"), "web 1+");
+    EXPECT_EQ(route.parameter("limit"), "5");
+    EXPECT_FALSE(route.parameter("user").has_value());
+    for (const char* wrong : {"%", "%0", "%zz", "%00", "%ff", "%1b"})
+        EXPECT_EQ(status_of(Method::Get, "/api/v1/events/" + std::string(wrong) + "/runs"), 400U) << wrong;
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/events//runs"), 404U);
 }
 
-TEST(Routes, EveryRouteButHealthAndStyleNeedsAScope) {
-    EXPECT_FALSE(need_of(RouteKind::Health).has_value());
-    EXPECT_FALSE(need_of(RouteKind::Style).has_value());
-    EXPECT_EQ(need_of(RouteKind::UploadBundle)->scope, Scope::Upload);
-    EXPECT_FALSE(need_of(RouteKind::UploadBundle)->or_else.has_value());
-    for (const auto kind :
-         {RouteKind::Page, RouteKind::List, RouteKind::GetBundle, RouteKind::SystemFile, RouteKind::Metrics})
-        EXPECT_EQ(need_of(kind)->scope, Scope::Read);
+TEST(Routes, QueriesHoldWhatTheAddressKnows) {
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/bundles?limit=5&event=query"), 200U);
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/bundles?order=slowest"), 400U);
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/bundles?F=1"), 400U);
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/bundles?limit=5&limit=6"), 400U);
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/events?search=%"), 400U);
+    EXPECT_EQ(status_of(Method::Get, "/healthz?x=1"), 400U);
+}
+
+TEST(Routes, WhatIsOfNoProgramIsAPage) {
+    for (const char* path : {"/", "/event/a%2Fb?host=x", "/run/7", "/assets/main.js", "/apix", "/metricsx"})
+        EXPECT_EQ(route_of(Method::Get, path).kind, RouteKind::Page) << path;
+    for (const char* path : {"/api", "/api/", "/api/v2/events", "/api/v1/nothing", "/metrics/x", "/healthz/x"})
+        EXPECT_EQ(status_of(Method::Get, path),
+                  path == std::string("/metrics/x") || path == std::string("/healthz/x") ? 200U : 404U)
+            << path;
+}
+
+TEST(Routes, NeedWhatTheyDo) {
+    for (const RouteKind open : {RouteKind::Page, RouteKind::Health, RouteKind::Description, RouteKind::SignIn})
+        EXPECT_FALSE(need_of(open).has_value());
+    EXPECT_EQ(need_of(RouteKind::PutBundle)->right, Right::Upload);
+    EXPECT_EQ(need_of(RouteKind::HasBatch)->or_else, Right::Read);
+    for (const RouteKind read :
+         {RouteKind::ListEvents, RouteKind::Metrics, RouteKind::GetTrace, RouteKind::CompareRuns})
+        EXPECT_EQ(need_of(read)->or_else, Right::Read);
+    for (const RouteKind admin : {RouteKind::ListAccounts, RouteKind::AddAccount, RouteKind::DeleteAccount,
+                                  RouteKind::ListTokens, RouteKind::AddToken, RouteKind::DeleteToken})
+        EXPECT_EQ(need_of(admin)->or_else, Right::Administer);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/api/tokens.hpp"
+#include "server/accounts/token_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,33 +9,34 @@ namespace lagtrap::server {
 namespace {
 
 using testing::HasSubstr;
-using Answer = TokenTable::Answer;
 
-TEST(Tokens, AFreshOneIsKnownByItsLine) {
-    const auto fresh = make_token("host-1.example", Scope::Upload);
+TEST(TokenFile, AFreshOneIsKnownByItsLine) {
+    const auto fresh = make_token("host-1.example", Right::Upload);
     ASSERT_TRUE(fresh.ok()) << fresh.error().message;
     EXPECT_THAT(fresh->token, testing::StartsWith("lt_upload_"));
     EXPECT_THAT(fresh->line, testing::Not(HasSubstr(fresh->token)));
     const auto table = TokenTable::parse("# tokens\n\n" + fresh->line + "\r\n");
     ASSERT_TRUE(table.ok()) << table.error().message;
-    const auto check = table->check(fresh->token, Scope::Upload);
-    EXPECT_EQ(check.answer, Answer::Allowed);
-    EXPECT_EQ(check.name, "host-1.example");
-    EXPECT_EQ(table->check(fresh->token, Scope::Read).answer, Answer::WrongScope);
-    EXPECT_EQ(table->check(fresh->token + "0", Scope::Upload).answer, Answer::Unknown);
-    EXPECT_EQ(table->check("", Scope::Upload).answer, Answer::Unknown);
-    EXPECT_EQ(table->check(sha256_of(fresh->token), Scope::Upload).answer, Answer::Unknown);
-    EXPECT_NE(make_token("a", Scope::Upload)->token, make_token("a", Scope::Upload)->token);
+    const auto found = table->find(fresh->token);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->name, "host-1.example");
+    EXPECT_TRUE(found->may(Right::Upload));
+    EXPECT_FALSE(found->may(Right::Read));
+    EXPECT_FALSE(found->may(Right::Administer));
+    EXPECT_FALSE(table->find(fresh->token + "0").has_value());
+    EXPECT_FALSE(table->find("").has_value());
+    EXPECT_FALSE(table->find(sha256_of(fresh->token)).has_value());
+    EXPECT_NE(make_token("a", Right::Upload)->token, make_token("a", Right::Upload)->token);
 }
 
-TEST(Tokens, AdminMayDoEverything) {
-    const auto fresh = make_token("root", Scope::Admin);
+TEST(TokenFile, AdminMayDoEverything) {
+    const auto fresh = make_token("root", Right::Administer);
     const auto table = TokenTable::parse(fresh->line);
-    for (const Scope scope : {Scope::Upload, Scope::Read, Scope::Admin})
-        EXPECT_EQ(table->check(fresh->token, scope).answer, Answer::Allowed);
+    for (const Right right : {Right::Upload, Right::Read, Right::Administer})
+        EXPECT_TRUE(table->find(fresh->token)->may(right));
 }
 
-TEST(Tokens, WrongFilesAreNamedByLine) {
+TEST(TokenFile, WrongFilesAreNamedByLine) {
     const std::string digest = sha256_of("x");
     const auto message = [](const std::string& text) {
         const auto table = TokenTable::parse(text);
@@ -48,11 +49,11 @@ TEST(Tokens, WrongFilesAreNamedByLine) {
     EXPECT_THAT(message("a read " + digest.substr(1)), HasSubstr("line 1"));
     EXPECT_THAT(message("a read"), HasSubstr("NAME SCOPE TOKEN_SHA256"));
     EXPECT_THAT(message("\x1b[31m read " + digest), HasSubstr("\\x1b"));
-    EXPECT_FALSE(make_token("two words", Scope::Read).ok());
-    EXPECT_FALSE(make_token("", Scope::Read).ok());
+    EXPECT_FALSE(make_token("two words", Right::Read).ok());
+    EXPECT_FALSE(make_token("", Right::Read).ok());
 }
 
-TEST(Tokens, AreTakenFromBearerAndBasic) {
+TEST(TokenFile, AreTakenFromBearerAndBasic) {
     EXPECT_EQ(token_of_header("Bearer abc"), "abc");
     EXPECT_EQ(token_of_header("bearer  abc "), "abc");
     EXPECT_EQ(token_of_header("Basic YW55OnNlY3JldA=="), "secret");  // any:secret

@@ -1,7 +1,6 @@
-#include "server/api/tokens.hpp"
+#include "server/accounts/token_file.hpp"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "core/digest.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "server/accounts/secrets.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -40,6 +40,12 @@ Error wrong_line(std::size_t number, const std::string& what) {
     return make_error(ErrorKind::Invalid, "line " + std::to_string(number) + ": " + what);
 }
 
+bool equal_without_case(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
+}
+
+}  // namespace
+
 std::string decode_base64(std::string_view text) {
     if (text.empty() || text.size() > token_limit_bytes || text.size() % 4 != 0) return {};
     std::string decoded(text.size() / 4 * 3, '\0');
@@ -52,42 +58,26 @@ std::string decode_base64(std::string_view text) {
     return decoded;
 }
 
-bool equal_without_case(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
-}
-
-}  // namespace
-
-Result<Scope> parse_scope(std::string_view text) {
-    if (text == "upload") return Scope::Upload;
-    if (text == "read") return Scope::Read;
-    if (text == "admin") return Scope::Admin;
+Result<Right> parse_right(std::string_view text) {
+    for (const Right right : {Right::Upload, Right::Read, Right::Administer})
+        if (text == right_name(right)) return right;
     return make_error(ErrorKind::Invalid, "scope is \"" + printable(text) + "\"; expected upload, read or admin");
 }
 
-const char* scope_name(Scope scope) {
-    switch (scope) {
-        case Scope::Upload: return "upload";
-        case Scope::Read: return "read";
-        case Scope::Admin: break;
-    }
-    return "admin";
-}
-
-Result<FreshToken> make_token(const std::string& name, Scope scope) {
+Result<FreshToken> make_token(const std::string& name, Right right) {
     if (!is_token_name(name)) {
         return make_error(ErrorKind::Invalid, "name is \"" + printable(name) +
                                                   "\"; expected 1 to 64 of letters, digits, dot, dash, underscore");
     }
     std::array<unsigned char, 32> random;
     if (RAND_bytes(random.data(), random.size()) != 1) return make_error(ErrorKind::System, "no random numbers");
-    std::string token = std::string("lt_") + scope_name(scope) + "_";
+    std::string token = std::string("lt_") + right_name(right) + "_";
     constexpr std::string_view digits = "0123456789abcdef";
     for (const unsigned char byte : random) {
         token += digits[byte >> 4];
         token += digits[byte & 15];
     }
-    return FreshToken{token, name + " " + scope_name(scope) + " " + sha256_of(token)};
+    return FreshToken{token, name + " " + right_name(right) + " " + sha256_of(token)};
 }
 
 Result<TokenTable> TokenTable::parse(std::string_view text) {
@@ -99,12 +89,12 @@ Result<TokenTable> TokenTable::parse(std::string_view text) {
         if (words.empty() || words[0].starts_with('#')) continue;
         if (words.size() != 3) return wrong_line(number, "expected \"NAME SCOPE TOKEN_SHA256\"");
         if (!is_token_name(words[0])) return wrong_line(number, "\"" + printable(words[0]) + "\" is no token name");
-        const auto scope = parse_scope(words[1]);
-        if (!scope) return wrong_line(number, scope.error().message);
+        const auto right = parse_right(words[1]);
+        if (!right) return wrong_line(number, right.error().message);
         if (!is_sha256_hex(words[2])) return wrong_line(number, "the digest must have 64 hexadecimal digits");
         for (const Entry& entry : table.entries_)
             if (entry.name == words[0]) return wrong_line(number, "\"" + entry.name + "\" is there twice");
-        table.entries_.push_back({std::string(words[0]), *scope, std::string(words[2])});
+        table.entries_.push_back({std::string(words[0]), *right, std::string(words[2])});
     }
     if (table.entries_.empty()) {
         return make_error(ErrorKind::Invalid,
@@ -126,17 +116,20 @@ Result<TokenTable> TokenTable::load(const std::string& path) {
     return table;
 }
 
-TokenTable::Check TokenTable::check(std::string_view token, Scope needed) const {
-    Check outcome;
-    if (token.empty() || token.size() > token_limit_bytes) return outcome;
+std::optional<Principal> TokenTable::find(std::string_view token) const {
+    if (token.empty() || token.size() > token_limit_bytes) return std::nullopt;
     const std::string digest = sha256_of(token);
+    std::optional<Principal> found;
     for (const Entry& entry : entries_) {
-        const bool same = CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0;
-        if (!same) continue;
-        const bool allowed = entry.scope == needed || entry.scope == Scope::Admin;
-        outcome = {allowed ? Answer::Allowed : Answer::WrongScope, entry.name};
+        if (!equal_secrets(entry.digest, digest)) continue;
+        found.emplace();
+        found->kind = Principal::Kind::Token;
+        found->name = entry.name;
+        found->may_read = entry.right == Right::Read;
+        found->may_upload = entry.right == Right::Upload;
+        found->may_administer = entry.right == Right::Administer;
     }
-    return outcome;
+    return found;
 }
 
 std::string token_of_header(std::string_view authorization) {

@@ -1,0 +1,112 @@
+#include "server/accounts/authenticator.hpp"
+
+#include "core/digest.hpp"
+#include "server/accounts/passwords.hpp"
+#include "server/accounts/secrets.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+// How often "last used" is written: not at each request.
+constexpr std::uint64_t touch_interval_ns = 60ULL * 1'000'000'000ULL;
+
+constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(duration.count());
+}
+
+void give_rights(Role role, Principal& principal) {
+    principal.may_administer = role == Role::Admin;
+    principal.may_upload = role != Role::Reader;
+    principal.may_read = true;
+}
+
+}  // namespace
+
+Result<std::optional<Principal>> Authenticator::of_token(std::string_view text, std::uint64_t now_ns) {
+    const auto parsed = MachineToken::parse(text);
+    if (!parsed) return std::optional<Principal>();
+    TRY_ASSIGN(const auto token, store_.find_token(parsed->id));
+    if (!token || !equal_secrets(token->secret_sha256, sha256_of(parsed->secret))) return std::optional<Principal>();
+    if (token->expires_realtime_ns && *token->expires_realtime_ns <= now_ns) return std::optional<Principal>();
+    if (now_ns > token->used_realtime_ns.value_or(0) + touch_interval_ns) TRY(store_.touch_token(token->id, now_ns));
+    Principal principal;
+    principal.kind = Principal::Kind::Token;
+    principal.name = token->name;
+    principal.may_administer = (token->scopes & ScopeAdmin) != 0;
+    principal.may_upload = (token->scopes & ScopeUpload) != 0;
+    principal.may_read = (token->scopes & ScopeRead) != 0;
+    principal.host = token->host;
+    return std::optional(std::move(principal));
+}
+
+Result<std::optional<Principal>> Authenticator::of_session(std::string_view secret, std::uint64_t now_ns) {
+    if (secret.empty()) return std::optional<Principal>();
+    const std::string digest = sha256_of(secret);
+    TRY_ASSIGN(const auto session, store_.find_session(digest));
+    if (!session) return std::optional<Principal>();
+    const bool unused = now_ns > session->used_realtime_ns + nanoseconds(session_idle_limit);
+    if (unused || now_ns >= session->expires_realtime_ns) {
+        TRY(store_.remove_session(digest));
+        return std::optional<Principal>();
+    }
+    TRY_ASSIGN(const auto account, store_.find_account(session->account));
+    if (!account || account->disabled) return std::optional<Principal>();
+    if (now_ns > session->used_realtime_ns + touch_interval_ns) TRY(store_.touch_session(digest, now_ns));
+    Principal principal;
+    principal.kind = Principal::Kind::Session;
+    principal.name = account->name;
+    give_rights(account->role, principal);
+    principal.session_digest = digest;
+    principal.expires_ns = session->expires_realtime_ns;
+    return std::optional(std::move(principal));
+}
+
+Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, std::string_view password,
+                                                       const std::string& address, std::uint64_t now_ns) {
+    if (name.empty() || password.size() > password_longest_bytes) return std::optional<SignedIn>();
+    TRY_ASSIGN(auto account, store_.find_account(name));
+    const bool usable = account && !account->disabled;
+    const PasswordMatch match = match_password(usable ? account->password_hash : std::string(), password);
+    if (match == PasswordMatch::No) return std::optional<SignedIn>();
+    if (match == PasswordMatch::YesRehash) {
+        if (auto hash = hash_password(password)) {
+            account->password_hash = std::move(hash).value();
+            TRY(store_.change_account(*account, {}));
+        }
+    }
+    SignedIn signed_in{random_secret(), now_ns + nanoseconds(session_life)};
+    Session session;
+    session.token_sha256 = sha256_of(signed_in.secret);
+    session.account = name;
+    session.created_realtime_ns = now_ns;
+    session.used_realtime_ns = now_ns;
+    session.expires_realtime_ns = signed_in.expires_realtime_ns;
+    session.address = address;
+    TRY(store_.add_session(session));
+    return std::optional(std::move(signed_in));
+}
+
+Status Authenticator::sign_out(const Principal& principal) {
+    if (principal.session_digest.empty()) return success();
+    return store_.remove_session(principal.session_digest);
+}
+
+Result<bool> Authenticator::knows_nobody() {
+    TRY_ASSIGN(const auto accounts, store_.accounts());
+    if (!accounts.empty()) return false;
+    TRY_ASSIGN(const auto tokens, store_.tokens());
+    return tokens.empty();
+}
+
+std::string_view find_cookie(std::string_view header, std::string_view name) {
+    while (!header.empty()) {
+        std::string_view pair = header.substr(0, header.find(';'));
+        header.remove_prefix(std::min(pair.size() + 1, header.size()));
+        while (pair.starts_with(' ')) pair.remove_prefix(1);
+        if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
+            return pair.substr(name.size() + 1);
+    }
+    return {};
+}
+
+}  // namespace lagtrap::server

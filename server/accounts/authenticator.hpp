@@ -1,0 +1,49 @@
+// Proofs of who asks: sessions by cookie, machine tokens; and how one signs in and out.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "server/accounts/principal.hpp"
+#include "server/store/account_store.hpp"
+
+namespace lagtrap::server {
+
+inline constexpr std::chrono::hours session_idle_limit{12};
+inline constexpr std::chrono::hours session_life{7 * 24};
+
+struct SignedIn {
+    std::string secret;  // for the cookie; shown to nobody else
+    std::uint64_t expires_realtime_ns = 0;
+};
+
+// Any thread; blocks on the store. `now_ns` is the wall clock. An error means that the store did not answer.
+class Authenticator {
+  public:
+    explicit Authenticator(AccountStore& store) : store_(store) {}
+
+    // Nothing if the token is unknown, or its time is over.
+    [[nodiscard]] Result<std::optional<Principal>> of_token(std::string_view text, std::uint64_t now_ns);
+    // Nothing if there is no such session, it was not used for session_idle_limit or is older than session_life.
+    [[nodiscard]] Result<std::optional<Principal>> of_session(std::string_view secret, std::uint64_t now_ns);
+
+    // Takes 46 MiB and 50 ms, whether the account exists or not. Nothing if account and password do not fit.
+    [[nodiscard]] Result<std::optional<SignedIn>> sign_in(const std::string& account, std::string_view password,
+                                                          const std::string& address, std::uint64_t now_ns);
+    [[nodiscard]] Status sign_out(const Principal& principal);
+
+    // Whether the store has neither accounts nor tokens.
+    [[nodiscard]] Result<bool> knows_nobody();
+
+  private:
+    AccountStore& store_;
+};
+
+// The value of a cookie in a Cookie header; empty if it is not there.
+[[nodiscard]] std::string_view find_cookie(std::string_view header, std::string_view name);
+
+}  // namespace lagtrap::server

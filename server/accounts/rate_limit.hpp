@@ -1,0 +1,62 @@
+// Token buckets: how much somebody may do per second, with a burst.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace lagtrap::server {
+
+struct Rate {
+    double per_second = 0;  // 0: no limit
+    double burst = 0;
+};
+
+// A bucket for each key. Holds at most `keys` of them; the one used longest ago goes first, which gives its owner a
+// full bucket again. Any thread.
+class RateLimit {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit RateLimit(Rate rate, std::size_t keys = 10'000) : rate_(rate), keys_(keys) {}
+
+    // Zero if `amount` was taken; else how long to wait until it can be, and nothing was taken. An amount beyond the
+    // burst is let through when the bucket is full, and leaves a debt.
+    [[nodiscard]] std::chrono::milliseconds take(const std::string& key, double amount, Clock::time_point now);
+
+  private:
+    struct Bucket {
+        double level;
+        Clock::time_point filled;
+        std::list<std::string>::iterator used;
+    };
+
+    const Rate rate_;
+    const std::size_t keys_;
+    std::mutex mutex_;
+    std::list<std::string> order_;  // used last comes first
+    std::unordered_map<std::string, Bucket> buckets_;
+};
+
+// How much each key had since midnight (UTC). At most 100,000 keys; beyond them new keys count together. Any thread.
+class DailyQuota {
+  public:
+    explicit DailyQuota(std::uint64_t limit) : limit_(limit) {}  // 0: no limit
+
+    // False, and nothing is counted, where the key would pass the limit.
+    [[nodiscard]] bool take(const std::string& key, std::uint64_t amount, std::uint64_t realtime_ns);
+    // Gives back what was taken for something that did not happen.
+    void give_back(const std::string& key, std::uint64_t amount);
+    [[nodiscard]] static std::chrono::seconds until_midnight(std::uint64_t realtime_ns);
+
+  private:
+    const std::uint64_t limit_;
+    std::mutex mutex_;
+    std::uint64_t day_ = 0;
+    std::unordered_map<std::string, std::uint64_t> used_;
+};
+
+}  // namespace lagtrap::server

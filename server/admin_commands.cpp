@@ -1,0 +1,231 @@
+#include "server/admin_commands.hpp"
+
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/clock.hpp"
+#include "core/digest.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+#include "server/accounts/names.hpp"
+#include "server/accounts/passwords.hpp"
+#include "server/accounts/secrets.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+// What is typed stays unseen as long as this lives.
+class QuietTerminal {
+  public:
+    QuietTerminal() {
+        if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
+        termios quiet = before_;
+        quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+        changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) == 0;
+    }
+    QuietTerminal(const QuietTerminal&) = delete;
+    QuietTerminal& operator=(const QuietTerminal&) = delete;
+    ~QuietTerminal() {
+        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    }
+
+  private:
+    termios before_{};
+    bool changed_ = false;
+};
+
+Result<std::string> read_line() {
+    std::string line;
+    for (;;) {
+        char letter = 0;
+        const ssize_t got = ::read(STDIN_FILENO, &letter, 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return system_error("reading the password");
+        if (got == 0 || letter == '\n') break;
+        line += letter;
+        if (line.size() > password_longest_bytes) return make_error(ErrorKind::TooLarge, "the password is too long");
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+Result<std::string> ask_password(const std::string& name) {
+    if (::isatty(STDIN_FILENO) == 0) return read_line();
+    const QuietTerminal quiet;
+    fmt::print(stderr, "Password of {}: ", name);
+    TRY_ASSIGN(const std::string first, read_line());
+    fmt::print(stderr, "\nOnce more: ");
+    TRY_ASSIGN(const std::string second, read_line());
+    fmt::print(stderr, "\n");
+    if (first != second) return make_error(ErrorKind::Invalid, "the two passwords differ");
+    return first;
+}
+
+Result<std::string> ask_hash(const std::string& name) {
+    TRY_ASSIGN(const std::string password, ask_password(name));
+    TRY(check_password(password));
+    return hash_password(password);
+}
+
+Result<Account> account_of(Store& store, const std::string& name) {
+    TRY_ASSIGN(auto account, store.find_account(name));
+    if (!account) return make_error(ErrorKind::NotFound, "there is no account \"" + printable(name) + "\"");
+    return std::move(*account);
+}
+
+Status keep_an_admin(Store& store, const Account& account) {
+    if (account.role != Role::Admin) return success();
+    TRY_ASSIGN(const auto accounts, store.accounts());
+    const auto admins = std::count_if(accounts.begin(), accounts.end(),
+                                      [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
+    if (admins > 1) return success();
+    return make_error(ErrorKind::Denied, account.name + " is the last admin; make another one first");
+}
+
+// Who did it is whoever may start the program with this store.
+Status note(Store& store, const char* action, const std::string& object, const std::string& detail = {}) {
+    AuditEntry entry;
+    entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
+    entry.who = "command line";
+    entry.action = action;
+    entry.object = object;
+    entry.detail = detail;
+    return store.add_audit(entry);
+}
+
+std::string time_or(std::optional<std::uint64_t> realtime_ns, const char* otherwise) {
+    return realtime_ns ? format_utc(*realtime_ns).substr(0, 19) + "Z" : std::string(otherwise);
+}
+
+}  // namespace
+
+Status add_user(Store& store, const std::string& name, const std::string& role) {
+    TRY(check_account_name(name));
+    TRY_ASSIGN(const Role parsed, parse_role(role));
+    TRY_ASSIGN(const std::string hash, ask_hash(name));
+    const Account account{name, parsed, hash, ClockSnapshot::take().realtime_ns, false};
+    TRY_ASSIGN(const AddOutcome added, store.add_account(account));
+    if (added == AddOutcome::Already)
+        return make_error(ErrorKind::Invalid, "there is an account \"" + name + "\" already");
+    fmt::print("added {} as {}\n", name, role_name(parsed));
+    return note(store, "add account", name, role_name(parsed));
+}
+
+Status list_users(Store& store) {
+    TRY_ASSIGN(const auto accounts, store.accounts());
+    for (const Account& account : accounts)
+        fmt::print("{:<24} {:<9} since {}{}\n", account.name, role_name(account.role),
+                   time_or(account.created_realtime_ns, ""), account.disabled ? ", disabled" : "");
+    if (accounts.empty()) fmt::print("no accounts; make one with: lagtrap-server user add NAME --role admin\n");
+    return success();
+}
+
+Status remove_user(Store& store, const std::string& name) {
+    TRY_ASSIGN(const Account account, account_of(store, name));
+    TRY(keep_an_admin(store, account));
+    TRY(store.remove_account(name));
+    fmt::print("removed {}\n", name);
+    return note(store, "delete account", name);
+}
+
+Status change_password(Store& store, const std::string& name) {
+    TRY_ASSIGN(Account account, account_of(store, name));
+    TRY_ASSIGN(account.password_hash, ask_hash(name));
+    TRY_ASSIGN(const bool changed, store.change_account(account, {}));
+    if (!changed) return make_error(ErrorKind::NotFound, "the account is gone");
+    fmt::print("changed the password of {}; its sessions are over\n", name);
+    return note(store, "change password", name);
+}
+
+Status change_role(Store& store, const std::string& name, const std::string& role) {
+    TRY_ASSIGN(Account account, account_of(store, name));
+    TRY_ASSIGN(const Role parsed, parse_role(role));
+    if (parsed != Role::Admin) TRY(keep_an_admin(store, account));
+    account.role = parsed;
+    TRY_ASSIGN(const bool changed, store.change_account(account, {}));
+    if (!changed) return make_error(ErrorKind::NotFound, "the account is gone");
+    fmt::print("{} is {} now; its sessions are over\n", name, role_name(parsed));
+    return note(store, "change role", name, role_name(parsed));
+}
+
+Status add_token(Store& store, const NewToken& wanted) {
+    TRY(check_token_name(wanted.name));
+    Token token;
+    token.name = wanted.name;
+    TRY_ASSIGN(token.scopes, parse_token_scope(wanted.scope));
+    token.host = printable(wanted.host);
+    token.group = printable(wanted.group);
+    token.made_by = "command line";
+    token.created_realtime_ns = ClockSnapshot::take().realtime_ns;
+    if (!wanted.expires.empty()) {
+        const auto life = parse_duration(wanted.expires);
+        if (!life) return life.error().within("--expires");
+        token.expires_realtime_ns = token.created_realtime_ns + static_cast<std::uint64_t>(life->count());
+    }
+    TRY_ASSIGN(const auto tokens, store.tokens());
+    for (const Token& other : tokens)
+        if (other.name == token.name)
+            return make_error(ErrorKind::Invalid, "there is a token \"" + token.name + "\" already");
+    const MachineToken fresh = MachineToken::make();
+    token.id = fresh.id;
+    token.secret_sha256 = sha256_of(fresh.secret);
+    TRY(store.add_token(token));
+    fmt::print("token, for its owner's token file (shown once):\n{}\n", fresh.text());
+    return note(store, "add token", token.name, token_scope_name(token.scopes));
+}
+
+Status list_tokens(Store& store) {
+    TRY_ASSIGN(const auto tokens, store.tokens());
+    for (const Token& token : tokens)
+        fmt::print("{} {:<24} {:<6} host {} group {} expires {} last used {}\n", token.id, token.name,
+                   token_scope_name(token.scopes), token.host.empty() ? "any" : token.host,
+                   token.group.empty() ? "-" : token.group, time_or(token.expires_realtime_ns, "never"),
+                   time_or(token.used_realtime_ns, "never"));
+    if (tokens.empty()) fmt::print("no tokens; make one with: lagtrap-server token add NAME --scope upload\n");
+    return success();
+}
+
+Status revoke_token(Store& store, const std::string& id_or_name) {
+    TRY_ASSIGN(const auto tokens, store.tokens());
+    std::set<std::string> ids;
+    for (const Token& token : tokens)
+        if (token.id == id_or_name || token.name == id_or_name) ids.insert(token.id);
+    if (ids.empty()) return make_error(ErrorKind::NotFound, "there is no token \"" + printable(id_or_name) + "\"");
+    if (ids.size() > 1)
+        return make_error(ErrorKind::Invalid, "several tokens have that name; say the id (token list shows it)");
+    TRY(store.remove_token(*ids.begin()));
+    fmt::print("revoked {}\n", id_or_name);
+    return note(store, "revoke token", id_or_name);
+}
+
+Status make_backup(Store& store, const std::string& file) {
+    TRY(store.backup(file));
+    fmt::print("wrote {}\n", file);
+    return success();
+}
+
+Status check_all(Store& store, Blobs& blobs) {
+    TRY_ASSIGN(std::vector<std::string> complaints, store.check());
+    TRY_ASSIGN(const auto rows, store.digests());
+    std::set<std::string> listed(rows.begin(), rows.end());
+    std::uint64_t unlisted = 0;
+    TRY(blobs.each([&](const std::string& digest) {
+        if (listed.erase(digest) == 0) ++unlisted;
+        return true;
+    }));
+    for (const std::string& digest : listed)
+        complaints.push_back("bundle " + digest + " is listed, but its bytes are gone");
+    for (const std::string& complaint : complaints) fmt::print("{}\n", complaint);
+    fmt::print("{} bundles listed, {} stored without being listed, {} complaint(s)\n", rows.size(), unlisted,
+               complaints.size());
+    if (!complaints.empty()) return make_error(ErrorKind::Invalid, "the store is not whole");
+    return success();
+}
+
+}  // namespace lagtrap::server

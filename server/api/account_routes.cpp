@@ -1,0 +1,209 @@
+#include "server/api/account_routes.hpp"
+
+#include <algorithm>
+
+#include "core/clock.hpp"
+#include "core/digest.hpp"
+#include "core/text.hpp"
+#include "server/accounts/names.hpp"
+#include "server/accounts/passwords.hpp"
+#include "server/accounts/secrets.hpp"
+#include "server/api/json_reply.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t name_limit_bytes = 64;
+constexpr std::size_t host_limit_bytes = 256;
+
+Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
+
+std::string set_cookie(bool secure, const std::string& secret, std::int64_t seconds) {
+    return std::string(cookie_name(secure)) + "=" + secret +
+           "; Path=/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(seconds) + (secure ? "; Secure" : "");
+}
+
+// The audit is kept where it can be; that it can not is no reason to undo what was done.
+void note(AccountStore& store, const Principal& principal, const char* action, const std::string& object,
+          const std::string& detail = {}) {
+    AuditEntry entry;
+    entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
+    entry.who = principal.name;
+    entry.action = action;
+    entry.object = object;
+    entry.detail = detail;
+    static_cast<void>(store.add_audit(entry));
+}
+
+std::optional<std::uint64_t> last_sign_in(AccountStore& store, const std::string& account) {
+    const auto sessions = store.sessions(account);
+    std::optional<std::uint64_t> last;
+    if (sessions)
+        for (const Session& session : *sessions) last = std::max(last.value_or(0), session.created_realtime_ns);
+    return last;
+}
+
+json::object account_json(AccountStore& store, const Account& account) {
+    return {{"account", account.name},
+            {"role", role_name(account.role)},
+            {"created_ns", json_digits(account.created_realtime_ns)},
+            {"last_sign_in_ns", digits_or_null(last_sign_in(store, account.name))}};
+}
+
+}  // namespace
+
+const char* cookie_name(bool secure) { return secure ? "__Host-lagtrap" : "lagtrap"; }
+
+Reply get_session(const Principal& principal) {
+    return json_reply(json::object{
+        {"account", principal.name},
+        {"role", principal.role()},
+        {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
+}
+
+Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& request) {
+    if (!request.secure && !request.from_loopback)
+        return reply_of({403, "passwords are taken over HTTPS alone", "use the server's https address"});
+    const auto body = read_object(request, {"account", "password"});
+    if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
+    const auto& object = std::get<json::object>(body);
+    const auto account = read_text(object, "account", name_limit_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&account)) return reply_of(*wrong);
+    const auto password = read_text(object, "password", password_longest_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&password)) return reply_of(*wrong);
+    const std::string& name = std::get<std::string>(account);
+    const auto wait = attempts.take(name + " " + request.sender, 1, RateLimit::Clock::now());
+    if (wait.count() > 0)
+        return reply_of({429, "too many attempts to sign in", "wait, and try again",
+                         std::chrono::ceil<std::chrono::seconds>(wait)});
+    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
+    const auto signed_in = authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
+    if (!signed_in) return failure(signed_in.error());
+    if (!*signed_in) return reply_of({401, "account and password do not fit"});
+    Reply reply = empty_reply();
+    const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
+    reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, (*signed_in)->secret, seconds));
+    return reply;
+}
+
+Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request) {
+    if (const auto status = authenticator.sign_out(principal); !status) return failure(status.error());
+    Reply reply = empty_reply();
+    reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, "", 0));
+    return reply;
+}
+
+Reply list_accounts(AccountStore& store) {
+    const auto accounts = store.accounts();
+    if (!accounts) return failure(accounts.error());
+    json::array rows;
+    for (const Account& account : *accounts) rows.push_back(account_json(store, account));
+    return json_reply(json::object{{"accounts", std::move(rows)}});
+}
+
+Reply add_account(AccountStore& store, const Principal& principal, const Request& request) {
+    const auto body = read_object(request, {"account", "password", "role"});
+    if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
+    const auto& object = std::get<json::object>(body);
+    std::string texts[3];
+    const char* names[] = {"account", "password", "role"};
+    for (std::size_t i = 0; i < 3; ++i) {
+        auto text = read_text(object, names[i], i == 1 ? password_longest_bytes : name_limit_bytes);
+        if (const auto* wrong = std::get_if<Refusal>(&text)) return reply_of(*wrong);
+        texts[i] = std::get<std::string>(std::move(text));
+    }
+    for (const Status& status : {check_account_name(texts[0]), check_password(texts[1])})
+        if (!status) return bad_request(status.error());
+    const auto role = parse_role(texts[2]);
+    if (!role) return bad_request(role.error());
+    const auto hash = hash_password(texts[1]);
+    if (!hash) return failure(hash.error());
+    const Account account{texts[0], *role, *hash, ClockSnapshot::take().realtime_ns, false};
+    const auto added = store.add_account(account);
+    if (!added) return failure(added.error());
+    if (*added == AddOutcome::Already) return reply_of({409, "there is an account of that name already"});
+    note(store, principal, "add account", account.name, role_name(account.role));
+    return json_reply(account_json(store, account), 201);
+}
+
+Reply delete_account(AccountStore& store, const Principal& principal, const std::string& name) {
+    const auto accounts = store.accounts();
+    if (!accounts) return failure(accounts.error());
+    const auto found =
+        std::find_if(accounts->begin(), accounts->end(), [&](const Account& a) { return a.name == name; });
+    if (found == accounts->end()) return reply_of({404, "there is no such account"});
+    const auto admins = std::count_if(accounts->begin(), accounts->end(),
+                                      [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
+    if (found->role == Role::Admin && !found->disabled && admins == 1)
+        return reply_of({409, "it is the last admin", "make another one first"});
+    if (const auto removed = store.remove_account(name); !removed) return failure(removed.error());
+    note(store, principal, "delete account", name);
+    return empty_reply();
+}
+
+Reply list_tokens(AccountStore& store) {
+    auto tokens = store.tokens();
+    if (!tokens) return failure(tokens.error());
+    std::stable_sort(tokens->begin(), tokens->end(), [](const Token& a, const Token& b) { return a.name < b.name; });
+    json::array rows;
+    for (const Token& token : *tokens)
+        rows.push_back({{"id", token.id},
+                        {"name", token.name},
+                        {"scope", token_scope_name(token.scopes)},
+                        {"host", text_or_null(token.host)},
+                        {"group", text_or_null(token.group)},
+                        {"created_ns", json_digits(token.created_realtime_ns)},
+                        {"expires_ns", digits_or_null(token.expires_realtime_ns)},
+                        {"last_used_ns", digits_or_null(token.used_realtime_ns)}});
+    return json_reply(json::object{{"tokens", std::move(rows)}});
+}
+
+Reply add_token(AccountStore& store, const Principal& principal, const Request& request) {
+    const auto body = read_object(request, {"name", "scope", "(host)", "(expires_ns)"});
+    if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
+    const auto& object = std::get<json::object>(body);
+    const auto name = read_text(object, "name", name_limit_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&name)) return reply_of(*wrong);
+    const auto scope = read_text(object, "scope", name_limit_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&scope)) return reply_of(*wrong);
+    Token token;
+    token.name = std::get<std::string>(name);
+    if (const auto status = check_token_name(token.name); !status) return bad_request(status.error());
+    const auto scopes = parse_token_scope(std::get<std::string>(scope));
+    if (!scopes) return bad_request(scopes.error());
+    token.scopes = *scopes;
+    token.created_realtime_ns = ClockSnapshot::take().realtime_ns;
+    token.made_by = principal.name;
+    if (const json::value* host = object.if_contains("host"); host != nullptr && !host->is_null()) {
+        const auto text = read_text(object, "host", host_limit_bytes);
+        if (const auto* wrong = std::get_if<Refusal>(&text)) return reply_of(*wrong);
+        token.host = printable(std::get<std::string>(text));
+    }
+    if (const json::value* expires = object.if_contains("expires_ns"); expires != nullptr && !expires->is_null()) {
+        const auto text = read_text(object, "expires_ns", 20);
+        if (const auto* wrong = std::get_if<Refusal>(&text)) return reply_of(*wrong);
+        token.expires_realtime_ns = read_digits(std::get<std::string>(text));
+        if (!token.expires_realtime_ns || *token.expires_realtime_ns <= token.created_realtime_ns)
+            return reply_of({400, "\"expires_ns\": expected a time to come, nanoseconds since 1970 as digits"});
+    }
+    const auto tokens = store.tokens();
+    if (!tokens) return failure(tokens.error());
+    for (const Token& other : *tokens)
+        if (other.name == token.name) return reply_of({409, "there is a token of that name already"});
+    const MachineToken fresh = MachineToken::make();
+    token.id = fresh.id;
+    token.secret_sha256 = sha256_of(fresh.secret);
+    if (const auto added = store.add_token(token); !added) return failure(added.error());
+    note(store, principal, "add token", token.name, token_scope_name(token.scopes));
+    return json_reply(json::object{{"id", fresh.id}, {"token", fresh.text()}}, 201);
+}
+
+Reply delete_token(AccountStore& store, const Principal& principal, const std::string& id) {
+    const auto removed = store.remove_token(id);
+    if (!removed) return failure(removed.error());
+    if (!*removed) return reply_of({404, "there is no such token"});
+    note(store, principal, "revoke token", id);
+    return empty_reply();
+}
+
+}  // namespace lagtrap::server

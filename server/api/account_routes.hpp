@@ -1,0 +1,27 @@
+// Signing in and out; accounts and tokens.
+#pragma once
+
+#include "server/accounts/authenticator.hpp"
+#include "server/accounts/rate_limit.hpp"
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/account_store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply get_session(const Principal& principal);
+// Asked for a name of the store no more than `attempts` lets per account and address.
+[[nodiscard]] Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& request);
+[[nodiscard]] Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request);
+
+[[nodiscard]] Reply list_accounts(AccountStore& store);
+[[nodiscard]] Reply add_account(AccountStore& store, const Principal& principal, const Request& request);
+[[nodiscard]] Reply delete_account(AccountStore& store, const Principal& principal, const std::string& name);
+[[nodiscard]] Reply list_tokens(AccountStore& store);
+[[nodiscard]] Reply add_token(AccountStore& store, const Principal& principal, const Request& request);
+[[nodiscard]] Reply delete_token(AccountStore& store, const Principal& principal, const std::string& id);
+
+// "__Host-lagtrap" over TLS; a browser takes that name over TLS alone, so it is "lagtrap" over plain HTTP.
+[[nodiscard]] const char* cookie_name(bool secure);
+
+}  // namespace lagtrap::server

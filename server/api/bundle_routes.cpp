@@ -1,0 +1,248 @@
+#include "server/api/bundle_routes.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "core/files.hpp"
+#include "server/api/json_reply.hpp"
+#include "server/ingest/parse_bundle.hpp"
+#include "server/ingest/parse_worker.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::uint32_t bundles_default = 100;
+constexpr std::size_t system_file_limit_bytes = 17U << 20;
+constexpr std::chrono::seconds parse_pause{2};
+
+Reply no_such_bundle() { return reply_of({404, "there is no such bundle", "it may have been removed for its age"}); }
+
+Reply bad_bundle(const std::string& reason) {
+    return reply_of({422, "the bundle is kept but can not be read: " + reason});
+}
+
+std::string attachment_name(const BundleRow& row, const char* suffix) {
+    const std::string session = row.facts.session_id.empty() ? "bundle" : row.facts.session_id;
+    std::string name;
+    for (const char letter : session)
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-') name += letter;
+    return name + "-" + row.digest.substr(0, 16) + suffix;
+}
+
+void attach(Reply& reply, const std::string& name) {
+    reply.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + name + "\"");
+}
+
+json::object bundle_json(const BundleRow& row) {
+    return {
+        {"digest", row.digest},
+        {"bytes", json_number(row.bytes)},
+        {"received_ns", json_digits(row.received_realtime_ns)},
+        {"started_ns", digits_or_null(row.facts.started_realtime_ns > 0 ? std::optional(row.facts.started_realtime_ns)
+                                                                        : std::nullopt)},
+        {"host", row.facts.host},
+        {"event", row.facts.event},
+        {"process", row.facts.process},
+        {"delays", row.facts.delays},
+        {"longest_delay_ns", json_number(row.facts.longest_delay_ns)},
+        {"bad_reason", text_or_null(row.bad_reason)},
+        {"parsed", row.parsed},
+        {"session", row.facts.session_id},
+        {"sender", row.sender}};
+}
+
+// The row of a bundle that can be read, or what to say instead.
+std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& route) {
+    auto row = store.find(route.arguments[0]);
+    if (!row) return failure(row.error());
+    if (!*row) return no_such_bundle();
+    if (!(*row)->bad_reason.empty()) return bad_bundle((*row)->bad_reason);
+    if (!(*row)->parsed)
+        return reply_of(
+            {422, "the bundle has just come and is being looked into", "try again in some seconds", parse_pause});
+    return std::move(**row);
+}
+
+Result<std::unique_ptr<ParseWorker>> start_worker(Blobs& blobs, const std::string& digest, const ParseTask& task) {
+    TRY_ASSIGN(const LocalBlob local, blobs.local(digest));
+    TRY_ASSIGN(const UniqueFd file, open_file(local.path(), O_RDONLY));
+    return ParseWorker::start(file.get(), task);
+}
+
+Reply worker_failure(const Error& error) {
+    if (error.kind == ErrorKind::NotFound) return no_such_bundle();
+    if (error.kind == ErrorKind::Busy) return failure(error);
+    return bad_bundle(error.message);
+}
+
+Result<std::string> ask_worker(Blobs& blobs, const std::string& digest, const ParseTask& task,
+                               std::size_t limit_bytes) {
+    TRY_ASSIGN(const auto worker, start_worker(blobs, digest, task));
+    return worker->read_all(limit_bytes);
+}
+
+class BlobSource final : public BodySource {
+  public:
+    explicit BlobSource(std::unique_ptr<BlobReader> reader) : reader_(std::move(reader)) {}
+    Result<std::size_t> read(char* into, std::size_t size) override {
+        auto got = reader_->read(offset_, into, size);
+        if (got) offset_ += *got;
+        return got;
+    }
+
+  private:
+    std::unique_ptr<BlobReader> reader_;
+    std::uint64_t offset_ = 0;
+};
+
+// A worker's answer, of which the first piece has been read.
+class WorkerSource final : public BodySource {
+  public:
+    WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first)
+        : worker_(std::move(worker)), first_(std::move(first)) {}
+    Result<std::size_t> read(char* into, std::size_t size) override {
+        if (taken_ == first_.size()) return worker_->read(into, size);
+        const std::size_t part = std::min(size, first_.size() - taken_);
+        std::copy_n(first_.data() + taken_, part, into);
+        taken_ += part;
+        return part;
+    }
+
+  private:
+    std::unique_ptr<ParseWorker> worker_;
+    std::string first_;
+    std::size_t taken_ = 0;
+};
+
+json::object delay_json(const StoredDelay& stored, json::value& quality) {
+    const BundleDelay& delay = stored.delay;
+    json::error_code error;
+    json::value parsed = json::parse(delay.details, error);
+    json::object object = !error && parsed.is_object() ? std::move(parsed.get_object()) : json::object{};
+    if (const json::value* found = object.if_contains("quality")) {
+        quality = *found;
+        object.erase("quality");
+    }
+    // Without details nothing is known of the time.
+    for (const char* part : {"on_cpu_ns", "runnable_ns", "blocked_ns"})
+        if (!object.contains(part)) object[part] = 0;
+    if (!object.contains("unknown_ns")) object["unknown_ns"] = json_number(delay.duration_ns);
+    for (const char* list : {"blocked", "stages"})
+        if (!object.contains(list)) object[list] = json::array{};
+    object["number"] = delay.number;
+    object["event"] = delay.event;
+    object["begin_ns"] = json_digits(delay.begin_realtime_ns);
+    object["duration_ns"] = json_number(delay.duration_ns);
+    object["threshold_ns"] = json_number(delay.threshold_ns);
+    object["process"] = delay.process;
+    object["thread"] = delay.thread;
+    object["pid"] = delay.pid;
+    object["tid"] = delay.tid;
+    object["run"] = digits_or_null(stored.run);
+    return object;
+}
+
+}  // namespace
+
+Reply list_bundles(BundleStore& store, const Route& route) {
+    const auto filter = read_filter(route, {});
+    if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
+    const auto page = read_page(route, bundles_default);
+    if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
+    const auto& [limit, after] = std::get<PageQuestion>(page);
+    const auto bundles = store.list_filtered(std::get<Filter>(filter), limit, after);
+    if (!bundles) return failure(bundles.error());
+    json::array rows;
+    for (const BundleRow& row : bundles->bundles) rows.push_back(bundle_json(row));
+    return json_reply(json::object{{"bundles", std::move(rows)}, {"next", next_of(bundles->next)}});
+}
+
+Reply has_bundle(BundleStore& store, const Route& route) {
+    const auto row = store.find(route.arguments[0]);
+    if (!row) return failure(row.error());
+    if (!*row) return no_such_bundle();
+    Reply reply;
+    reply.content_type = "application/zstd";
+    reply.headers.emplace_back("X-Lagtrap-Digest", (*row)->digest);
+    attach(reply, attachment_name(**row, ".lagtrap.tar.zst"));
+    reply.announced_bytes = (*row)->bytes;
+    return reply;
+}
+
+Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route) {
+    Reply reply = has_bundle(store, route);
+    if (reply.status != 200) return reply;
+    auto reader = blobs.open(route.arguments[0]);
+    if (!reader && reader.error().kind == ErrorKind::NotFound) return no_such_bundle();
+    if (!reader) return failure(reader.error());
+    reply.announced_bytes = (*reader)->size_bytes();
+    reply.source = std::make_shared<BlobSource>(std::move(reader).value());
+    return reply;
+}
+
+Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
+    const auto found = readable_bundle(store, route);
+    if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
+    const auto& row = std::get<BundleRow>(found);
+    const auto delays = store.delays(row.digest);
+    if (!delays) return failure(delays.error());
+    json::array list;
+    json::value quality = nullptr;
+    for (const StoredDelay& delay : *delays) list.push_back(delay_json(delay, quality));
+    if (quality.is_null()) {
+        // A recording by hand has no delay to carry it.
+        const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);
+        json::error_code error;
+        if (text) quality = json::parse(*text, error);
+        if (!quality.is_object()) quality = json::object{};
+    }
+    return json_reply(
+        json::object{{"bundle", bundle_json(row)}, {"delays", std::move(list)}, {"quality", std::move(quality)}});
+}
+
+Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route) {
+    const auto found = readable_bundle(store, route);
+    if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
+    auto xml = ask_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::SystemFile}, system_file_limit_bytes);
+    if (!xml) return worker_failure(xml.error());
+    Reply reply;
+    reply.content_type = "application/xml";
+    reply.body = std::move(xml).value();
+    reply.headers.emplace_back("Content-Security-Policy", "default-src 'none'; sandbox");
+    return reply;
+}
+
+Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route) {
+    const auto found = readable_bundle(store, route);
+    if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
+    auto worker = start_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace});
+    if (!worker) return worker_failure(worker.error());
+    // What is wrong shows at the first piece, as long as a status can still be given.
+    std::string first(65536, '\0');
+    const auto got = (*worker)->read(first.data(), first.size());
+    if (!got) return worker_failure(got.error());
+    if (*got == 0) return bad_bundle("its trace is empty");
+    first.resize(*got);
+    Reply reply;
+    reply.content_type = "application/octet-stream";
+    attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
+    reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first));
+    return reply;
+}
+
+Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
+    const auto number = read_digits(route.arguments[1]);
+    if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
+    const auto found = readable_bundle(store, route);
+    if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
+    if (*number > std::get<BundleRow>(found).facts.delays) return reply_of({404, "there is no such delay"});
+    const ParseTask task{ParseTask::Kind::Timeline, static_cast<std::uint32_t>(*number)};
+    auto text = ask_worker(blobs, route.arguments[0], task, timeline_limit_bytes);
+    if (!text) return worker_failure(text.error());
+    Reply reply;
+    reply.body = std::move(text).value();
+    return reply;
+}
+
+}  // namespace lagtrap::server

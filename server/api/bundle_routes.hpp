@@ -1,0 +1,21 @@
+// What is asked about bundles and what is in them.
+#pragma once
+
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/blobs.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply list_bundles(BundleStore& store, const Route& route);
+// HEAD and GET.
+[[nodiscard]] Reply has_bundle(BundleStore& store, const Route& route);
+[[nodiscard]] Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route);
+// Each of these three starts a confined process that reads the bundle.
+[[nodiscard]] Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route);
+
+}  // namespace lagtrap::server

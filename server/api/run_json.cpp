@@ -1,0 +1,83 @@
+#include "server/api/run_json.hpp"
+
+#include "server/api/json_reply.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t stages_limit = 256;
+constexpr std::size_t frames_limit = 1024;
+
+const char* start_name(trace::StartKind start) {
+    if (start == trace::StartKind::Cold) return "cold";
+    return start == trace::StartKind::Warm ? "warm" : "unknown";
+}
+
+json::object stage_json(const std::string& name, std::uint64_t at_ns, std::uint64_t duration_ns) {
+    return {{"name", name}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(duration_ns)}};
+}
+
+// The part before the first marker is a stage too, as far as pictures go.
+json::array stages_json(const StoredRun& run) {
+    json::array stages;
+    if (run.stages.empty()) return stages;
+    stages.push_back(stage_json("begin", 0, run.stages.front().at_ns));
+    for (const StoredStage& stage : run.stages)
+        if (stages.size() < stages_limit) stages.push_back(stage_json(stage.name, stage.at_ns, stage.duration_ns));
+    return stages;
+}
+
+json::value dirty_json(const std::optional<DirtyMark>& mark) {
+    if (!mark) return nullptr;
+    json::value by = nullptr;
+    if (mark->rule == rule_by_hand) by = json::string(mark->by);
+    return json::object{
+        {"rule", mark->rule}, {"reason", mark->reason}, {"by", by}, {"at_ns", json_digits(mark->at_realtime_ns)}};
+}
+
+}  // namespace
+
+json::object run_json(const StoredRun& run) {
+    json::value bundle = nullptr;
+    json::value bundle_delay = nullptr;
+    if (run.bundle) {
+        bundle = json::string(*run.bundle);
+        if (run.bundle_delay > 0) bundle_delay = run.bundle_delay;
+    }
+    return {{"id", json_digits(run.id)},
+            {"event", run.event},
+            {"begin_ns", json_digits(run.begin_realtime_ns)},
+            {"duration_ns", json_number(run.duration_ns)},
+            {"threshold_ns", json_number(run.threshold_ns)},
+            {"host", run.host},
+            {"user", run.user},
+            {"build", run.build},
+            {"process", run.process},
+            {"executable", run.executable},
+            {"pid", run.pid},
+            {"tid", run.begin_tid},
+            {"thread", run.thread},
+            {"start", start_name(run.start)},
+            {"delay", run.delay},
+            {"weight", run.weight},
+            {"bundle", std::move(bundle)},
+            {"bundle_delay", std::move(bundle_delay)},
+            {"dirty", dirty_json(run.dirty)},
+            {"stages", stages_json(run)}};
+}
+
+json::array stack_json(const trace::RunStack& stack) {
+    json::array frames;
+    for (const trace::RunFrame& frame : stack) {
+        if (frames.size() == frames_limit) break;
+        frames.push_back({{"function", frame.function},
+                          {"module", frame.module},
+                          {"build_id", frame.build_id},
+                          {"offset", json_digits(frame.offset)},
+                          {"file", frame.file},
+                          {"line", frame.line}});
+    }
+    return frames;
+}
+
+}  // namespace lagtrap::server

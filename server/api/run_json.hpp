@@ -1,0 +1,14 @@
+// Runs, stacks and stages as openapi.yaml has them.
+#pragma once
+
+#include <boost/json.hpp>
+
+#include "server/store/run_store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] boost::json::object run_json(const StoredRun& run);
+// Innermost frame first, at most 1024.
+[[nodiscard]] boost::json::array stack_json(const trace::RunStack& stack);
+
+}  // namespace lagtrap::server

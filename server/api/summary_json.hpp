@@ -1,0 +1,16 @@
+// The distribution of an event's durations as openapi.yaml has it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <boost/json.hpp>
+
+#include "server/store/run_store.hpp"
+
+namespace lagtrap::server {
+
+// `threshold_ns`: of the last run.
+[[nodiscard]] boost::json::object summary_json(const Summary& summary, std::optional<std::uint64_t> threshold_ns);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,106 @@
+#include "server/ingest/delay_details.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+
+#include "analysis/time_split.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t stages_limit = 256;
+constexpr std::size_t reasons_limit = 100;
+// Numbers of JSON are exact up to here.
+constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
+
+std::uint64_t number(std::uint64_t value) { return std::min(value, number_limit); }
+
+json::value share(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return nullptr;
+    return std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+json::object quality_of(const trace::SystemFile& system, const std::string& damage) {
+    const trace::SessionQuality& quality = system.quality;
+    json::array notes;
+    const auto note = [&notes](std::uint64_t count, const char* what) {
+        if (count > 0) notes.emplace_back(std::to_string(count) + " " + what);
+    };
+    if (!damage.empty()) notes.emplace_back("the trace can not be read: " + shortened(damage));
+    if (system.partial) notes.emplace_back("the recording was cut short");
+    if (quality.truncated_by_size) notes.emplace_back("the recording reached its size limit");
+    note(quality.switches_lost, "records of scheduling were lost");
+    note(quality.wakings_lost, "wakings were lost");
+    note(quality.stacks_lost, "stacks were lost");
+    note(quality.runs_lost, "runs were lost");
+    note(quality.task_changes_lost, "records of processes were lost");
+    return {{"samples", number(quality.samples_taken)},
+            {"samples_lost", number(quality.samples_lost)},
+            {"stacks_complete", share(system.stacks.user_stacks_complete, system.stacks.user_stacks)},
+            {"frames_named", share(system.stacks.frames_named, system.stacks.frames)},
+            {"partial", system.partial || !damage.empty()},
+            {"delays_left_out", number(system.delays_left_out)},
+            {"notes", std::move(notes)}};
+}
+
+// A stage's hit begins it; the part before the first hit is "begin".
+json::array stages_of(const trace::Delay& delay) {
+    json::array stages;
+    std::uint64_t at_ns = 0;
+    std::string name = "begin";
+    const auto close = [&](std::uint64_t end_ns) {
+        if (end_ns < at_ns || stages.size() >= stages_limit) return;
+        stages.push_back(
+            {{"name", shortened(name)}, {"at_ns", number(at_ns)}, {"duration_ns", number(end_ns - at_ns)}});
+    };
+    for (const trace::StageTime& stage : delay.stages) {
+        const std::uint64_t offset_ns = std::clamp(stage.offset_ns, at_ns, std::max(at_ns, delay.duration_ns));
+        close(offset_ns);
+        at_ns = offset_ns;
+        name = stage.name;
+    }
+    if (!delay.stages.empty()) close(delay.duration_ns);
+    return stages;
+}
+
+}  // namespace
+
+std::string shortened(const std::string& text, std::size_t limit_bytes) {
+    std::string whole = printable(text);
+    if (whole.size() <= limit_bytes) return whole;
+    // Not within a character: bytes that go on with one begin with 10.
+    std::size_t end = limit_bytes;
+    while (end > 0 && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) --end;
+    whole.resize(end);
+    return whole;
+}
+
+std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
+                          const trace::Delay& delay, const std::string& damage) {
+    analysis::TimeSplit split;
+    split.not_recorded_ns = delay.duration_ns;
+    if (recording != nullptr) split = split_time(*recording, intervals_of_delay(*recording, delay));
+    json::array blocked;
+    for (const analysis::BlockedTime& reason : split.blocked)
+        if (blocked.size() < reasons_limit)
+            blocked.push_back({{"reason", shortened(reason.reason)}, {"ns", number(reason.total_ns)}});
+    const json::object details{{"trace_begin_ns", std::to_string(delay.begin_ns)},
+                               {"on_cpu_ns", number(split.on_cpu_ns)},
+                               {"runnable_ns", number(split.runnable_ns)},
+                               {"blocked_ns", number(split.blocked_ns)},
+                               {"unknown_ns", number(split.not_recorded_ns)},
+                               {"blocked", std::move(blocked)},
+                               {"stages", stages_of(delay)},
+                               {"quality", quality_of(system, damage)}};
+    return json::serialize(details);
+}
+
+std::string quality_json(const trace::SystemFile& system, const std::string& damage) {
+    return json::serialize(quality_of(system, damage));
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,62 @@
+// Does the jobs that uploads leave behind, on threads of its own: looks into bundles, looks for dirty runs.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/store/blobs.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+struct JobFigures {
+    std::atomic<std::uint64_t> bundles_parsed{0};
+    std::atomic<std::uint64_t> bundles_bad{0};
+    std::atomic<std::uint64_t> parser_failures{0};  // the parser broke or ran out of its limits
+    std::atomic<std::uint64_t> runs_marked_dirty{0};
+};
+
+class JobRunner {
+  public:
+    using Log = std::function<void(const std::string&)>;
+
+    // `store` and `blobs` must outlive it. `log` is called from its threads.
+    JobRunner(Store& store, Blobs& blobs, Log log) : store_(store), blobs_(blobs), log_(std::move(log)) {}
+    JobRunner(const JobRunner&) = delete;
+    JobRunner& operator=(const JobRunner&) = delete;
+    ~JobRunner() { stop(); }
+
+    void start(std::uint32_t threads);
+    // Finishes the jobs that run; others stay for the next start, or for other copies.
+    void stop();
+    // There is a new job: any thread.
+    void wake();
+    // Does one job if there is one; whether there was. For tests and for start-up.
+    [[nodiscard]] Result<bool> run_one(std::uint64_t now_realtime_ns);
+    // Bundles whose jobs failed for good without a word (the server was killed thrice) are marked bad.
+    void close_failed_jobs();
+    [[nodiscard]] const JobFigures& figures() const { return figures_; }
+
+  private:
+    void work();
+    [[nodiscard]] Status parse(const Job& job, std::uint64_t now_ns);
+    [[nodiscard]] Status mark_bad(const std::string& digest, const std::string& reason);
+
+    Store& store_;
+    Blobs& blobs_;
+    Log log_;
+    JobFigures figures_;
+    std::mutex mutex_;
+    std::condition_variable came_;
+    std::uint64_t wakes_ = 0;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace lagtrap::server

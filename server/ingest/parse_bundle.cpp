@@ -1,0 +1,134 @@
+#include "server/ingest/parse_bundle.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/delay_timeline.hpp"
+#include "analysis/recording.hpp"
+#include "analysis/run_profile.hpp"
+#include "server/ingest/delay_details.hpp"
+#include "server/ingest/parsed_bundle.hpp"
+#include "server/ingest/timeline_json.hpp"
+#include "trace/bundle.hpp"
+#include "trace/system_file.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t delays_limit = 1000;
+constexpr std::size_t normal_runs_limit = 50;  // of each event
+constexpr std::size_t events_limit = 20;
+
+BundleFacts facts_of(const trace::SystemFile& file) {
+    BundleFacts facts;
+    facts.session_id = shortened(file.session_id);
+    facts.host = shortened(file.host);
+    facts.event = shortened(file.trigger_event);
+    facts.started_realtime_ns = file.started_realtime_ns;
+    facts.delays = static_cast<std::uint32_t>(file.delays.size());
+    const auto longest = std::max_element(file.delays.begin(), file.delays.end(),
+                                          [](const auto& a, const auto& b) { return a.duration_ns < b.duration_ns; });
+    if (longest != file.delays.end()) {
+        facts.event = shortened(longest->event);
+        facts.process = shortened(longest->process);
+        facts.longest_delay_ns = longest->duration_ns;
+    }
+    return facts;
+}
+
+std::uint64_t realtime_of(const trace::SystemFile& system, std::uint64_t boottime_ns) {
+    return system.started_realtime_ns + (boottime_ns - system.started_boottime_ns);
+}
+
+BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay) {
+    BundleDelay row;
+    row.event = shortened(delay.event);
+    row.begin_realtime_ns = realtime_of(system, delay.begin_ns);
+    row.duration_ns = delay.duration_ns;
+    row.threshold_ns = delay.threshold_ns;
+    row.pid = delay.begin_pid;
+    row.tid = delay.begin_tid;
+    row.process = shortened(delay.process);
+    row.thread = shortened(delay.thread);
+    row.build = shortened(delay.program_build_id);
+    return row;
+}
+
+// Empty where it can not be written: a delay without a profile is worth having all the same.
+std::string profile_bytes(const analysis::RunProfile& profile) {
+    auto bytes = analysis::write_run_profile(profile);
+    return bytes ? std::move(bytes).value() : std::string();
+}
+
+void add_normal_runs(const analysis::Recording& recording, const std::string& event, ParsedBundle& parsed) {
+    for (const analysis::RunProfile& profile : analysis::profiles_of_normal_runs(recording, event, normal_runs_limit)) {
+        BundleDelay row;
+        row.delayed = false;
+        row.event = shortened(profile.event);
+        row.begin_realtime_ns = realtime_of(recording.system, profile.begin_ns);
+        row.duration_ns = profile.duration_ns;
+        row.threshold_ns = profile.threshold_ns;
+        row.pid = profile.pid;
+        row.tid = profile.tid;
+        row.process = shortened(profile.process);
+        row.thread = shortened(recording.thread_name(profile.tid));
+        for (const trace::Delay& delay : recording.system.delays)
+            if (delay.begin_pid == profile.pid) row.build = shortened(delay.program_build_id);
+        row.profile = profile_bytes(profile);
+        parsed.delays.push_back(std::move(row));
+    }
+}
+
+}  // namespace
+
+Result<std::string> describe_bundle(int fd) {
+    TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
+    TRY_ASSIGN(const trace::SystemFile system, trace::read_system_file(content.system_xml));
+    ParsedBundle parsed;
+    parsed.facts = facts_of(system);
+    const auto recording = analysis::decode_recording(content.trace, system);
+    const std::string damage = recording ? "" : recording.error().message;
+    std::uint32_t number = 0;
+    for (const trace::Delay& delay : system.delays) {
+        if (++number > delays_limit) break;
+        BundleDelay row = delay_of(system, delay);
+        row.number = number;
+        row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
+        if (recording) row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
+        parsed.delays.push_back(std::move(row));
+    }
+    std::set<std::string> events;
+    for (const trace::Delay& delay : system.delays)
+        if (events.size() < events_limit) events.insert(delay.event);
+    if (recording)
+        for (const std::string& event : events) add_normal_runs(*recording, event, parsed);
+    return write_parsed_bundle(parsed);
+}
+
+Result<std::string> read_system_xml(int fd) {
+    TRY_ASSIGN(std::string xml, trace::read_open_bundle_system_file(fd));
+    TRY(trace::read_system_file(xml));
+    return xml;
+}
+
+Result<std::string> describe_quality(int fd) {
+    TRY_ASSIGN(const std::string xml, trace::read_open_bundle_system_file(fd));
+    TRY_ASSIGN(const trace::SystemFile system, trace::read_system_file(xml));
+    return quality_json(system, {});
+}
+
+Result<std::string> describe_timeline(int fd, std::uint32_t number) {
+    TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
+    TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
+    if (number == 0 || number > system.delays.size())
+        return make_error(ErrorKind::NotFound, "it has no delay " + std::to_string(number));
+    TRY_ASSIGN(const analysis::Recording recording, analysis::decode_recording(content.trace, std::move(system)));
+    return timeline_json(recording, analysis::timeline_of_delay(recording, recording.system.delays[number - 1]));
+}
+
+Status stream_trace(int fd, const std::function<Status(std::string_view)>& take) {
+    return trace::read_open_bundle_trace(fd, parsed_trace_limit_bytes, take);
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,27 @@
+// What the confined process does with a bundle. Nothing here opens anything but the descriptor that it is given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace lagtrap::server {
+
+inline constexpr std::uint64_t parsed_trace_limit_bytes = 512ULL << 20;
+inline constexpr std::size_t timeline_limit_bytes = 32U << 20;
+
+// Facts, delays and profiles, as write_parsed_bundle() has them. What is wrong with the trace but not with the system
+// file costs the profiles alone: the delays' details say so.
+[[nodiscard]] Result<std::string> describe_bundle(int fd);
+// The system file; an error if it is none.
+[[nodiscard]] Result<std::string> read_system_xml(int fd);
+// The quality of the recording, from the system file alone, as JSON.
+[[nodiscard]] Result<std::string> describe_quality(int fd);
+// The timeline of a delay (from 1) as JSON. ErrorKind::NotFound if there is no such delay.
+[[nodiscard]] Result<std::string> describe_timeline(int fd, std::uint32_t delay);
+[[nodiscard]] Status stream_trace(int fd, const std::function<Status(std::string_view)>& take);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,206 @@
+#include "server/ingest/parse_worker.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <new>
+
+#include "core/clock.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "server/ingest/confinement.hpp"
+#include "server/ingest/parse_bundle.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr int bundle_descriptor = 3;
+constexpr std::uint64_t life_ns = 120ULL * 1'000'000'000ULL;
+constexpr std::size_t message_limit_bytes = 4096;
+// The first byte of an answer.
+constexpr char good = '+';
+constexpr char bad = '-';
+
+enum ExitCode { answered = 0, not_confined = 4, not_written = 5 };
+
+std::string why(int status) {
+    if (WIFSIGNALED(status)) {
+        if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
+            return "reading the bundle took more time than is allowed";
+        return std::string("reading the bundle broke the parser (") + strsignal(WTERMSIG(status)) + ")";
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_confined) return "the parser could not be confined";
+    return "the parser ended early";
+}
+
+Result<std::string> answer_of(const ParseTask& task) {
+    switch (task.kind) {
+        case ParseTask::Kind::SystemFile: return read_system_xml(bundle_descriptor);
+        case ParseTask::Kind::Quality: return describe_quality(bundle_descriptor);
+        case ParseTask::Kind::Timeline: return describe_timeline(bundle_descriptor, task.delay);
+        default: return describe_bundle(bundle_descriptor);
+    }
+}
+
+Status write_answer(const ParseTask& task) {
+    const auto put = [](std::string_view piece) { return write_all(STDOUT_FILENO, piece.data(), piece.size()); };
+    if (task.kind == ParseTask::Kind::Trace) {
+        bool begun = false;
+        return stream_trace(bundle_descriptor, [&](std::string_view piece) -> Status {
+            if (!begun) TRY(put({&good, 1}));
+            begun = true;
+            return put(piece);
+        });
+    }
+    TRY_ASSIGN(const std::string answer, answer_of(task));
+    TRY(put({&good, 1}));
+    return put(answer);
+}
+
+}  // namespace
+
+std::string ParseTask::text() const {
+    switch (kind) {
+        case Kind::Bundle: return "bundle";
+        case Kind::SystemFile: return "system";
+        case Kind::Quality: return "quality";
+        case Kind::Trace: return "trace";
+        case Kind::Timeline: break;
+    }
+    return "timeline:" + std::to_string(delay);
+}
+
+Result<ParseTask> ParseTask::parse(std::string_view text) {
+    if (text == "bundle") return ParseTask{Kind::Bundle};
+    if (text == "system") return ParseTask{Kind::SystemFile};
+    if (text == "quality") return ParseTask{Kind::Quality};
+    if (text == "trace") return ParseTask{Kind::Trace};
+    ParseTask task{Kind::Timeline};
+    const std::string_view number = text.substr(std::min(text.size(), std::string_view("timeline:").size()));
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), task.delay);
+    if (!text.starts_with("timeline:") || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size())
+        return make_error(ErrorKind::Invalid, "the parser knows no task \"" + printable(text) + "\"");
+    return task;
+}
+
+int run_parse_worker(std::string_view text) {
+    const auto task = ParseTask::parse(text);
+    if (!task || !confine_process()) return not_confined;
+    std::string message;
+    try {
+        const Status status = write_answer(*task);
+        if (status) return answered;
+        message = status.error().message;
+    } catch (const std::bad_alloc&) {
+        message = "reading it takes more memory than is allowed";
+    }
+    // After a part of a trace this is a byte too many at its end, and the exit code tells that it is none.
+    message = bad + message.substr(0, message_limit_bytes);
+    static_cast<void>(write_all(STDOUT_FILENO, message.data(), message.size()));
+    return not_written;
+}
+
+Result<std::unique_ptr<ParseWorker>> ParseWorker::start(int bundle, const ParseTask& task, const std::string& program) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("starting the parser");
+    UniqueFd reading(ends[0]);
+    const UniqueFd writing(ends[1]);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    // Through a number that none of them has: descriptor 3 may be one of those that are moved.
+    const UniqueFd input(::fcntl(bundle, F_DUPFD_CLOEXEC, 10));
+    const UniqueFd output(::fcntl(writing.get(), F_DUPFD_CLOEXEC, 10));
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, input.get(), bundle_descriptor);
+    std::string name = "lagtrap-server";
+    std::string option = "--parse-worker";
+    std::string text = task.text();
+    std::array<char*, 4> arguments{name.data(), option.data(), text.data(), nullptr};
+    std::array<char*, 1> environment{nullptr};
+    pid_t process = -1;
+    const int code = ::posix_spawn(&process, program.empty() ? "/proc/self/exe" : program.c_str(), &actions, nullptr,
+                                   arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (code != 0) return system_error("starting the parser", code);
+    return std::unique_ptr<ParseWorker>(new ParseWorker(process, reading.release(), monotonic_ns() + life_ns));
+}
+
+ParseWorker::~ParseWorker() {
+    ::close(pipe_);
+    if (process_ < 0) return;
+    ::kill(process_, SIGKILL);
+    static_cast<void>(::waitpid(process_, nullptr, 0));
+}
+
+Result<std::size_t> ParseWorker::read_some(char* into, std::size_t size) {
+    for (;;) {
+        const std::uint64_t now_ns = monotonic_ns();
+        if (now_ns >= deadline_ns_) return make_error(ErrorKind::Timeout, "reading the bundle took too long");
+        pollfd waiting{pipe_, POLLIN, 0};
+        const int ready = ::poll(&waiting, 1, static_cast<int>((deadline_ns_ - now_ns) / 1'000'000) + 1);
+        if (ready < 0 && errno != EINTR) return system_error("waiting for the parser");
+        if (ready <= 0) continue;
+        const ssize_t got = ::read(pipe_, into, size);
+        if (got >= 0) return static_cast<std::size_t>(got);
+        if (errno != EINTR) return system_error("reading from the parser");
+    }
+}
+
+// After the pipe's end: how the worker ended.
+Status ParseWorker::end() {
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0)
+        if (errno != EINTR) return system_error("waiting for the parser");
+    process_ = -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == answered) return success();
+    return make_error(ErrorKind::System, why(status));
+}
+
+Result<std::size_t> ParseWorker::read(char* into, std::size_t size) {
+    if (!answer_begun_) {
+        char first = 0;
+        TRY_ASSIGN(const std::size_t got, read_some(&first, 1));
+        if (got == 0) {
+            TRY(end());
+            return make_error(ErrorKind::System, "the parser gave no answer");
+        }
+        if (first != good) {
+            std::array<char, message_limit_bytes> text;
+            std::string message;
+            for (;;) {
+                TRY_ASSIGN(const std::size_t more, read_some(text.data(), text.size()));
+                if (more == 0 || message.size() > message_limit_bytes) break;
+                message.append(text.data(), more);
+            }
+            return make_error(ErrorKind::Invalid, printable(message.substr(0, message_limit_bytes)));
+        }
+        answer_begun_ = true;
+    }
+    TRY_ASSIGN(const std::size_t got, read_some(into, size));
+    if (got == 0) TRY(end());
+    return got;
+}
+
+Result<std::string> ParseWorker::read_all(std::size_t limit_bytes) {
+    std::string answer;
+    std::array<char, 65536> piece;
+    for (;;) {
+        TRY_ASSIGN(const std::size_t got, read(piece.data(), piece.size()));
+        if (got == 0) return answer;
+        if (answer.size() + got > limit_bytes)
+            return make_error(ErrorKind::TooLarge,
+                              "the parser gives more than " + std::to_string(limit_bytes) + " bytes");
+        answer.append(piece.data(), got);
+    }
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,159 @@
+#include "server/ingest/parsed_bundle.hpp"
+
+#include <algorithm>
+
+#include <protozero/pbf_builder.hpp>
+#include <protozero/pbf_message.hpp>
+
+#include "core/text.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+// Field numbers of messages that live no longer than a pipe.
+enum class BundleField : protozero::pbf_tag_type {
+    Session = 1,
+    Host = 2,
+    Event = 3,
+    Process = 4,
+    Started = 5,
+    LongestDelay = 6,
+    Delays = 7,
+    Delay = 8,
+};
+enum class DelayField : protozero::pbf_tag_type {
+    Number = 1,
+    Delayed = 2,
+    Event = 3,
+    Begin = 4,
+    Duration = 5,
+    Threshold = 6,
+    Pid = 7,
+    Tid = 8,
+    Process = 9,
+    Thread = 10,
+    User = 11,
+    Build = 12,
+    Profile = 13,
+    Details = 14,
+};
+
+constexpr std::size_t text_limit_bytes = 1024;
+constexpr std::size_t room_for_columns_bytes = 8U << 20;
+
+std::string text_of(protozero::data_view view) {
+    return printable(std::string_view(view.data(), std::min(view.size(), text_limit_bytes)));
+}
+
+// Empty where it is larger than the store takes.
+std::string blob_of(protozero::data_view view) {
+    return view.size() <= profile_limit_bytes ? std::string(view.data(), view.size()) : std::string();
+}
+
+void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string& bytes) {
+    protozero::pbf_builder<DelayField> writer(bytes);
+    writer.add_uint32(DelayField::Number, delay.number);
+    writer.add_bool(DelayField::Delayed, delay.delayed);
+    writer.add_string(DelayField::Event, delay.event);
+    writer.add_uint64(DelayField::Begin, delay.begin_realtime_ns);
+    writer.add_uint64(DelayField::Duration, delay.duration_ns);
+    writer.add_uint64(DelayField::Threshold, delay.threshold_ns);
+    writer.add_uint32(DelayField::Pid, delay.pid);
+    writer.add_uint32(DelayField::Tid, delay.tid);
+    writer.add_string(DelayField::Process, delay.process);
+    writer.add_string(DelayField::Thread, delay.thread);
+    writer.add_string(DelayField::User, delay.user);
+    writer.add_string(DelayField::Build, delay.build);
+    for (const auto& [field, blob] :
+         {std::pair{DelayField::Details, &delay.details}, std::pair{DelayField::Profile, &delay.profile}}) {
+        if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
+        room_bytes -= blob->size();
+        writer.add_string(field, *blob);
+    }
+}
+
+BundleDelay read_delay(protozero::data_view view) {
+    BundleDelay delay;
+    protozero::pbf_message<DelayField> message(view);
+    while (message.next()) {
+        switch (message.tag()) {
+            case DelayField::Number: delay.number = message.get_uint32(); break;
+            case DelayField::Delayed: delay.delayed = message.get_bool(); break;
+            case DelayField::Event: delay.event = text_of(message.get_view()); break;
+            case DelayField::Begin: delay.begin_realtime_ns = message.get_uint64(); break;
+            case DelayField::Duration: delay.duration_ns = message.get_uint64(); break;
+            case DelayField::Threshold: delay.threshold_ns = message.get_uint64(); break;
+            case DelayField::Pid: delay.pid = message.get_uint32(); break;
+            case DelayField::Tid: delay.tid = message.get_uint32(); break;
+            case DelayField::Process: delay.process = text_of(message.get_view()); break;
+            case DelayField::Thread: delay.thread = text_of(message.get_view()); break;
+            case DelayField::User: delay.user = text_of(message.get_view()); break;
+            case DelayField::Build: delay.build = text_of(message.get_view()); break;
+            case DelayField::Profile: delay.profile = blob_of(message.get_view()); break;
+            case DelayField::Details: delay.details = blob_of(message.get_view()); break;
+            default: message.skip();
+        }
+    }
+    return delay;
+}
+
+ParsedBundle read_message(std::string_view bytes) {
+    ParsedBundle parsed;
+    BundleFacts& facts = parsed.facts;
+    protozero::pbf_message<BundleField> message(bytes.data(), bytes.size());
+    while (message.next()) {
+        switch (message.tag()) {
+            case BundleField::Session: facts.session_id = text_of(message.get_view()); break;
+            case BundleField::Host: facts.host = text_of(message.get_view()); break;
+            case BundleField::Event: facts.event = text_of(message.get_view()); break;
+            case BundleField::Process: facts.process = text_of(message.get_view()); break;
+            case BundleField::Started: facts.started_realtime_ns = message.get_uint64(); break;
+            case BundleField::LongestDelay: facts.longest_delay_ns = message.get_uint64(); break;
+            case BundleField::Delays: facts.delays = message.get_uint32(); break;
+            case BundleField::Delay:
+                if (parsed.delays.size() < parsed_delays_limit)
+                    parsed.delays.push_back(read_delay(message.get_view()));
+                else
+                    message.skip();
+                break;
+            default: message.skip();
+        }
+    }
+    return parsed;
+}
+
+}  // namespace
+
+std::string write_parsed_bundle(const ParsedBundle& parsed) {
+    std::string bytes;
+    protozero::pbf_builder<BundleField> writer(bytes);
+    writer.add_string(BundleField::Session, parsed.facts.session_id);
+    writer.add_string(BundleField::Host, parsed.facts.host);
+    writer.add_string(BundleField::Event, parsed.facts.event);
+    writer.add_string(BundleField::Process, parsed.facts.process);
+    writer.add_uint64(BundleField::Started, parsed.facts.started_realtime_ns);
+    writer.add_uint64(BundleField::LongestDelay, parsed.facts.longest_delay_ns);
+    writer.add_uint32(BundleField::Delays, parsed.facts.delays);
+    std::size_t room_bytes = parsed_bytes_limit - room_for_columns_bytes;
+    std::size_t count = 0;
+    for (const BundleDelay& delay : parsed.delays) {
+        if (++count > parsed_delays_limit) break;
+        std::string message;
+        write_delay(delay, room_bytes, message);
+        writer.add_message(BundleField::Delay, message);
+    }
+    return bytes;
+}
+
+Result<ParsedBundle> read_parsed_bundle(std::string_view bytes) {
+    if (bytes.size() > parsed_bytes_limit)
+        return make_error(ErrorKind::TooLarge, "the parser gave " + std::to_string(bytes.size()) + " bytes; at most " +
+                                                   std::to_string(parsed_bytes_limit) + " are taken");
+    try {
+        return read_message(bytes);
+    } catch (const protozero::exception&) {
+        return make_error(ErrorKind::Invalid, "the parser's answer is damaged");
+    }
+}
+
+}  // namespace lagtrap::server

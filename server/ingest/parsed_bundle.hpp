@@ -1,0 +1,26 @@
+// What a bundle was found to hold, on its way from the process that parses to the server.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/store/bundle_store.hpp"
+
+namespace lagtrap::server {
+
+struct ParsedBundle {
+    BundleFacts facts;
+    std::vector<BundleDelay> delays;
+};
+
+inline constexpr std::size_t parsed_delays_limit = 4000;  // delays and normal runs
+inline constexpr std::size_t parsed_bytes_limit = 64U << 20;
+
+// A protobuf message; profiles and details that would pass the limits are left empty.
+[[nodiscard]] std::string write_parsed_bundle(const ParsedBundle& parsed);
+// The other side trusts the parser with nothing: limits and indices are checked, texts are made printable.
+[[nodiscard]] Result<ParsedBundle> read_parsed_bundle(std::string_view bytes);
+
+}  // namespace lagtrap::server

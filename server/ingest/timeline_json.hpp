@@ -1,0 +1,12 @@
+// The timeline of a delay as openapi.yaml has it; written in the parsing process.
+#pragma once
+
+#include <string>
+
+#include "analysis/delay_timeline.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] std::string timeline_json(const analysis::Recording& recording, const analysis::DelayTimeline& timeline);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,86 @@
+#include "server/options.hpp"
+
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+Status read_timeout(const char* option, const std::string& text, std::chrono::milliseconds& target) {
+    const auto duration = parse_duration(text);
+    if (!duration) return duration.error().within(option);
+    target = std::chrono::duration_cast<std::chrono::milliseconds>(*duration);
+    if (target.count() == 0) return make_error(ErrorKind::Invalid, std::string(option) + ": at least 1ms");
+    return success();
+}
+
+Status read_size(const char* option, const std::string& text, std::optional<std::uint64_t>& target) {
+    if (text.empty()) return success();
+    const auto size = parse_byte_size(text);
+    if (!size) return size.error().within(option);
+    target = *size;
+    return success();
+}
+
+Status read_age(const char* option, const std::string& text, std::optional<std::chrono::nanoseconds>& target) {
+    if (text.empty()) return success();
+    const auto duration = parse_duration(text);
+    if (!duration) return duration.error().within(option);
+    target = *duration;
+    return success();
+}
+
+}  // namespace
+
+Status read_timeouts(Options& options) {
+    TRY(read_timeout("--header-timeout", options.header_timeout, options.http.header_timeout));
+    return read_timeout("--body-timeout", options.body_timeout, options.http.body_timeout);
+}
+
+Result<IngestLimits> read_ingest_limits(const Options& options) {
+    IngestLimits limits;
+    const auto bundle = parse_byte_size(options.bundle_limit);
+    if (!bundle) return bundle.error().within("--max-bundle");
+    limits.bundle_bytes = *bundle;
+    TRY(read_size("--keep-size", options.keep_size, limits.keep_bytes));
+    TRY(read_age("--keep-for", options.keep_for, limits.keep_for));
+    TRY(read_size("--keep-runs-size", options.keep_runs_size, limits.keep_runs_bytes));
+    TRY(read_age("--keep-runs-for", options.keep_runs_for, limits.keep_runs_for));
+    return limits;
+}
+
+Result<SenderLimits> read_sender_limits(const Options& options) {
+    SenderLimits limits;
+    constexpr double burst_seconds = 4;
+    limits.requests = {options.requests_per_second, options.requests_per_second * burst_seconds};
+    limits.uploads_at_once = options.uploads_at_once;
+    std::optional<std::uint64_t> rate;
+    TRY(read_size("--upload-rate", options.upload_rate, rate));
+    // A minute's worth may come at once: bundles come in bursts.
+    if (rate) limits.upload_bytes = {static_cast<double>(*rate), static_cast<double>(*rate) * 60};
+    std::optional<std::uint64_t> quota;
+    TRY(read_size("--daily-quota", options.daily_quota, quota));
+    limits.daily_upload_bytes = quota.value_or(0);
+    return limits;
+}
+
+Result<std::optional<TokenTable>> read_token_file(const Options& options) {
+    if (options.token_file.empty()) return std::optional<TokenTable>();
+    TRY_ASSIGN(TokenTable table, TokenTable::load(options.token_file));
+    return std::optional(std::move(table));
+}
+
+Result<std::string> store_address(const Options& options) {
+    if (options.store.empty()) return options.data + "/lagtrap.sqlite";
+    for (const std::string_view start : {"postgresql://", "postgres://"})
+        if (options.store.starts_with(start)) return options.store;
+    constexpr std::string_view sqlite = "sqlite:";
+    if (options.store.starts_with(sqlite) && options.store.size() > sqlite.size())
+        return options.store.substr(sqlite.size());
+    return make_error(ErrorKind::Invalid,
+                      "--store is \"" + printable(options.store) + "\"; expected sqlite:PATH or postgresql://...");
+}
+
+std::string blobs_address(const Options& options) { return options.blobs.empty() ? options.data : options.blobs; }
+
+}  // namespace lagtrap::server

@@ -1,0 +1,47 @@
+// The command line as given; sizes and durations are still texts.
+#pragma once
+
+#include <string>
+
+#include "core/result.hpp"
+#include "server/accounts/token_file.hpp"
+#include "server/admin_commands.hpp"
+#include "server/api/application.hpp"
+#include "server/api/http_server.hpp"
+#include "server/ingest/ingest.hpp"
+
+namespace lagtrap::server {
+
+struct Options {
+    HttpOptions http;
+    std::string data = "/var/lib/lagtrap-server";
+    std::string store;  // "sqlite:PATH" or "postgresql://..."; empty: lagtrap.sqlite in `data`
+    std::string blobs;  // a folder or "s3://..."; empty: `data`
+    std::string token_file;
+    std::string bundle_limit = "1GiB";
+    std::string keep_size, keep_for, keep_runs_size, keep_runs_for;
+    std::string header_timeout = "10s";
+    std::string body_timeout = "30s";
+    std::string upload_rate;  // bytes a second
+    std::string daily_quota;  // bytes
+    double requests_per_second = 500;
+    std::uint32_t uploads_at_once = 512;
+    std::uint32_t parsers = 1;
+
+    // Of commands.
+    std::string name, role, password_name, file;
+    NewToken token;
+};
+
+// Ranges and spellings; errors name the option.
+[[nodiscard]] Status read_timeouts(Options& options);
+[[nodiscard]] Result<IngestLimits> read_ingest_limits(const Options& options);
+[[nodiscard]] Result<SenderLimits> read_sender_limits(const Options& options);
+// The table of the token file, where one is named.
+[[nodiscard]] Result<std::optional<TokenTable>> read_token_file(const Options& options);
+
+// What open_store() and open_blobs() want to hear.
+[[nodiscard]] Result<std::string> store_address(const Options& options);
+[[nodiscard]] std::string blobs_address(const Options& options);
+
+}  // namespace lagtrap::server

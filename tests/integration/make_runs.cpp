@@ -1,0 +1,63 @@
+// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED FILE. Every tenth run is a delay, every
+// third a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "core/files.hpp"
+#include "trace/run_batch.hpp"
+
+namespace {
+
+namespace trace = lagtrap::trace;
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t start_ns = 1'795'236'000'000'000'000;
+
+trace::RunStack stack_of(const std::string& function) {
+    return {{"/usr/bin/app", "abcd", 0x1234, function, "app.cpp", 12}, {"/usr/bin/app", "abcd", 0x1000, "main", "", 0}};
+}
+
+trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std::uint64_t seed) {
+    trace::RecordedRun run;
+    run.event = event;
+    run.begin_realtime_ns = start_ns + seed * 3'600'000 * ms + number * 1000 * ms;
+    run.delay = number % 10 == 9;
+    run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7919 + seed * 104'729) % (2 * ms);
+    run.threshold_ns = 50 * ms;
+    run.pid = 500;
+    run.begin_tid = run.end_tid = 501;
+    run.thread = "worker";
+    run.process = "app";
+    run.executable = "/usr/bin/app";
+    run.build_id = seed % 2 == 0 ? "build-a" : "build-b";
+    run.user = "<b>ann</b>";
+    run.start = number % 3 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
+    run.begin_stack = 1;
+    run.end_stack = 1;
+    run.stages = {{"parse", 1 * ms, 501, 1}, {"execute", 3 * ms, 501, 2}};
+    if (number == 7) run.dirty_reasons = trace::DirtySuspended;
+    return run;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 6) return EXIT_FAILURE;
+    const std::uint64_t count = std::strtoull(argv[3], nullptr, 10), seed = std::strtoull(argv[4], nullptr, 10);
+    trace::RunBatch batch;
+    char id[64];
+    std::snprintf(id, sizeof id, "00000000-0000-4000-8000-%012llx", static_cast<unsigned long long>(seed));
+    batch.batch_id = id;
+    batch.host = argv[1];
+    batch.boot_id = id;
+    batch.version = LAGTRAP_VERSION;
+    batch.made_realtime_ns = start_ns;
+    batch.stacks = {stack_of("parse"), stack_of("<script>alert(1)</script>")};
+    for (std::uint64_t number = 0; number < count; ++number) batch.runs.push_back(make_run(argv[2], number, seed));
+    const auto bytes = trace::write_run_batch(batch);
+    if (!bytes || !lagtrap::write_file_durably(argv[5], *bytes)) {
+        std::fprintf(stderr, "%s\n", bytes ? "can not write" : bytes.error().message.c_str());
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,404 @@
+"""Every address of openapi.yaml answers, and every answer is what its schema says."""
+
+import contextlib
+import gzip
+import http.client
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+import urllib.parse
+import uuid
+
+from lagtrap_test import SOURCE_DIR, skip, wait_for
+from upload_test import Case, MAKE_BUNDLE, SERVER, sha256
+
+try:
+    import jsonschema
+    import yaml
+except ImportError as missing:
+    skip(f"Debian's python3-jsonschema and python3-yaml are needed: {missing}")
+
+MAKE_RUNS = os.environ["LAGTRAP_MAKE_RUNS"]
+DESCRIPTION = yaml.safe_load((SOURCE_DIR / "server" / "api" / "openapi.yaml").read_text())
+PASSWORD = "correct horse battery"
+METHODS = ("get", "head", "put", "post", "delete")
+
+
+def resolve(node):
+    while "$ref" in node:
+        found = DESCRIPTION
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        node = found
+    return node
+
+
+def operation_of(method, path):
+    """The path as the description has it, and the operation."""
+    plain = urllib.parse.urlsplit(path).path.split("/")
+    for pattern, item in DESCRIPTION["paths"].items():
+        parts = pattern.split("/")
+        if len(parts) == len(plain) and all(a.startswith("{") or a == b for a, b in zip(parts, plain)):
+            if method.lower() in item:
+                return item[method.lower()]
+    raise AssertionError(f"{method} {path} is not in openapi.yaml")
+
+
+def add_user(data, name, role, password=PASSWORD):
+    subprocess.run([SERVER, "--data", data, "user", "add", name, "--role", role], input=password + "\n", text=True,
+                   check=True, capture_output=True)
+
+
+class Checker:
+    """Asks a server, and checks each answer against the description."""
+
+    def __init__(self, case, server):
+        self.case = case
+        self.server = server
+        self.cookie = None
+        self.seen = set()
+
+    def ask(self, method, path, body=None, expect=200, headers=None, content_type="application/json"):
+        operation = operation_of(method, path)
+        sent = {"Sec-Fetch-Site": "same-origin", **(headers or {})}
+        if self.cookie:
+            sent["Cookie"] = self.cookie
+        if body is not None:
+            sent["Content-Type"] = content_type
+            if not isinstance(body, bytes):
+                body = json.dumps(body).encode()
+        response, content = self.server.request(method, path, body, sent)
+        self.case.assertEqual(response.status, expect, f"{method} {path}: {content[:500]}")
+        described = resolve(operation["responses"].get(str(response.status)) or self.case.fail(
+            f"{method} {path}: {response.status} is not described"))
+        self.seen.add((operation["operationId"], response.status))
+        kinds = described.get("content", {})
+        if method == "HEAD" or response.status == 204 or not kinds:
+            self.case.assertEqual(content, b"")
+            return response, None
+        kind = response.headers["Content-Type"].split(";")[0]
+        self.case.assertIn(kind, kinds, f"{method} {path}")
+        if kind != "application/json":
+            return response, content
+        value = json.loads(content)
+        schema = {**kinds[kind]["schema"], "components": DESCRIPTION["components"]}
+        jsonschema.Draft202012Validator(schema).validate(value)
+        return response, value
+
+    def sign_in(self, account, password=PASSWORD):
+        self.cookie = None
+        response, _ = self.ask("POST", "/api/v1/session", {"account": account, "password": password}, 204)
+        self.cookie = response.headers["Set-Cookie"].split(";")[0]
+        return response
+
+
+class ServerCase(Case):
+    def open_world(self, *options):
+        """A server with an admin, two bundles and two batches."""
+        data = self.root / "data"
+        add_user(data, "ann", "admin")
+        add_user(data, "rita", "reader")
+        server = self.server(*options)
+        checker = Checker(self, server)
+        checker.sign_in("ann")
+        self.bundles = [self.make_bundle(seed) for seed in (1, 2)]
+        self.batches = [self.make_runs(seed) for seed in (1, 2)]
+        return checker
+
+    def make_bundle(self, seed, host="host-<1>"):
+        path = subprocess.run([MAKE_BUNDLE, str(uuid.uuid4()), host, self.root, str(seed)], capture_output=True,
+                              text=True, check=True).stdout.strip()
+        return pathlib.Path(path).read_bytes()
+
+    def make_runs(self, seed, host="host-<1>", count=60, event="query"):
+        path = self.root / f"{uuid.uuid4()}.runs.zst"
+        subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), path], check=True)
+        return path.read_bytes()
+
+    def upload_all(self, checker):
+        for kind, contents in (("bundles", self.bundles), ("batches", self.batches)):
+            for content in contents:
+                address = f"/api/v1/{kind}/{sha256(content)}"
+                checker.ask("HEAD", address, expect=404)
+                _, stored = checker.ask("PUT", address, content, 201, content_type="application/zstd")
+                self.assertEqual((stored["digest"], stored["stored"]), (sha256(content), "new"))
+                _, stored = checker.ask("PUT", address, content, 200, content_type="application/zstd")
+                self.assertEqual(stored["stored"], "already")
+                checker.ask("HEAD", address)
+
+        def parsed():
+            rows = checker.ask("GET", "/api/v1/bundles")[1]["bundles"]
+            return len(rows) == len(self.bundles) and all(row["parsed"] for row in rows)
+        wait_for(parsed, "the bundles to be looked into")
+
+
+class Api(ServerCase):
+    def test_every_address_answers_as_described(self):
+        checker = self.open_world()
+        self.upload_all(checker)
+        self.check_events(checker)
+        self.check_runs(checker)
+        self.check_bundles(checker)
+        self.check_administration(checker)
+        for path in ("/healthz", "/metrics", "/api/v1/openapi.yaml"):
+            checker.ask("GET", path)
+        _, session = checker.ask("GET", "/api/v1/session")
+        self.assertEqual((session["account"], session["role"]), ("ann", "admin"))
+        checker.ask("DELETE", "/api/v1/session", expect=204)
+        checker.ask("GET", "/api/v1/session", expect=401)
+        described = {item[method]["operationId"] for item in DESCRIPTION["paths"].values() for method in METHODS
+                     if method in item}
+        self.assertEqual({operation for operation, _ in checker.seen}, described)
+        print(f"{len(described)} operations, {len(checker.seen)} kinds of answers", file=sys.stderr)
+
+    def check_events(self, checker):
+        _, events = checker.ask("GET", "/api/v1/events?search=QUE")
+        (event,) = events["events"]
+        # Two batches of 60 runs with 6 delays and a suspended run each, and two bundles of 2 delays.
+        self.assertEqual((event["event"], event["runs"], event["delays"], event["bundles"]), ("query", 118, 16, 2))
+        self.assertEqual(checker.ask("GET", "/api/v1/events?search=nothing")[1]["events"], [])
+        checker.ask("GET", "/api/v1/events?limit=0", expect=400)
+        checker.ask("GET", "/api/v1/events?colour=red", expect=400)
+        checker.ask("GET", "/api/v1/events?after=x", expect=400)
+        _, choices = checker.ask("GET", "/api/v1/choices?event=query")
+        self.assertEqual(choices["hosts"], ["host-<1>"])
+        self.assertEqual(choices["users"], ["<b>ann</b>"])
+        self.assertIn("build-b", choices["builds"])
+
+        _, summary = checker.ask("GET", "/api/v1/events/query/summary")
+        self.assertEqual((summary["runs"], summary["delays"], summary["hidden"]), (118, 12, 2))
+        self.assertEqual(sum(bar["runs"] for bar in summary["histogram"]), 118)
+        self.assertEqual(sum(bar["delays"] for bar in summary["histogram"]), 12)
+        self.assertEqual(sum(hour["runs"] for hour in summary["hours"]), 118)
+        for before, after in zip(summary["histogram"], summary["histogram"][1:]):
+            self.assertEqual(before["high_ns"], after["low_ns"])
+        self.assertAlmostEqual(summary["percentiles"]["p50"], 8.5e6, delta=1.0e6)
+        _, all_runs = checker.ask("GET", "/api/v1/events/query/summary?dirty=1&start=cold&build=build-a")
+        self.assertEqual(all_runs["runs"], 20)
+        self.assertEqual(checker.ask("GET", "/api/v1/events/no%20such/summary")[1]["runs"], 0)
+        checker.ask("GET", "/api/v1/events/query/summary?from=yesterday", expect=400)
+        checker.ask("GET", "/api/v1/events/query/summary?start=lukewarm", expect=400)
+
+        _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")
+        (stack,) = stages["stacks"]
+        self.assertEqual(stack["hits"], 118)
+        self.assertEqual([frame["function"] for frame in stack["frames"]], ["<script>alert(1)</script>", "main"])
+        checker.ask("GET", "/api/v1/events/query/stages", expect=400)
+        _, causes = checker.ask("GET", "/api/v1/events/query/causes")
+        self.assertEqual((causes["delayed_runs"], causes["normal_runs"], causes["bundles"]), (4, 12, 2))
+        self.assertIsNotNone(causes["silent_because"])
+
+    def check_runs(self, checker):
+        seen, after = [], ""
+        while True:
+            _, page = checker.ask("GET", f"/api/v1/events/query/runs?limit=50{after}")
+            self.assertEqual((page["hidden"], page["total"]), (2, 120))
+            seen += [run["id"] for run in page["runs"]]
+            if page["next"] is None:
+                break
+            after = "&after=" + urllib.parse.quote(page["next"])
+        self.assertEqual((len(seen), len(set(seen))), (118, 118))
+        self.assertEqual([reason["runs"] for reason in page["hidden_because"]], [2])
+        _, slowest = checker.ask("GET", "/api/v1/events/query/runs?order=slowest&limit=1000&dirty=1")
+        durations = [run["duration_ns"] for run in slowest["runs"]]
+        self.assertEqual((len(durations), durations), (120, sorted(durations, reverse=True)))
+        checker.ask("GET", "/api/v1/events/query/runs?limit=1001", expect=400)
+        checker.ask("GET", "/api/v1/events/query/runs?order=oldest", expect=400)
+
+        run = slowest["runs"][0]
+        _, detail = checker.ask("GET", f"/api/v1/runs/{run['id']}")
+        self.assertEqual([marker["name"] for marker in detail["markers"]], ["begin", "parse", "execute", "end"])
+        self.assertEqual(detail["markers"][1]["stack"][0]["function"], "parse")
+        self.assertEqual([stage["name"] for stage in run["stages"]], ["begin", "parse", "execute"])
+        self.assertEqual(sum(stage["duration_ns"] for stage in run["stages"]), run["duration_ns"])
+        checker.ask("GET", "/api/v1/runs/1", expect=404)
+        checker.ask("GET", "/api/v1/runs/x", expect=404)
+
+        address = f"/api/v1/runs/{run['id']}/dirty"
+        _, hidden = checker.ask("PUT", address, {"dirty": True, "reason": "a test"})
+        self.assertEqual((hidden["dirty"]["rule"], hidden["dirty"]["by"]), ("by hand", "ann"))
+        self.assertEqual(checker.ask("GET", "/api/v1/events/query/runs?limit=1")[1]["hidden"], 3)
+        _, shown = checker.ask("PUT", address, {"dirty": False, "reason": ""})
+        self.assertIsNone(shown["dirty"])
+        self.assertEqual(checker.ask("GET", "/api/v1/events/query/runs?limit=1")[1]["hidden"], 2)
+        checker.ask("PUT", address, {"dirty": "yes", "reason": ""}, 400)
+        checker.ask("PUT", address, {"dirty": True, "reason": "", "more": 1}, 400)
+        checker.ask("PUT", "/api/v1/runs/1/dirty", {"dirty": True, "reason": ""}, 404)
+
+        slow = [run["id"] for run in slowest["runs"][:12]]
+        fast = [run["id"] for run in slowest["runs"][12:]]
+        _, comparison = checker.ask("POST", "/api/v1/compare", {"a": fast, "b": slow})
+        self.assertTrue(comparison["evidence"])
+        self.assertEqual((comparison["a"]["runs"], comparison["b"]["runs"]), (108, 12))
+        self.assertAlmostEqual(comparison["difference_ns"], 72e6, delta=2e6)
+        by_stage = {stage["name"]: stage for stage in comparison["stages"]}
+        self.assertTrue(by_stage["execute"]["evidence"])
+        self.assertFalse(by_stage["parse"]["evidence"])
+        checker.ask("POST", "/api/v1/compare", {"a": [], "b": slow}, 400)
+        checker.ask("POST", "/api/v1/compare", {"a": [1], "b": slow}, 400)
+        checker.ask("POST", "/api/v1/compare", b"not json", 400)
+
+    def check_bundles(self, checker):
+        _, listed = checker.ask("GET", "/api/v1/bundles?host=host-%3C1%3E&limit=1")
+        self.assertIsNotNone(listed["next"])
+        _, rest = checker.ask("GET", "/api/v1/bundles?host=host-%3C1%3E&limit=1&after=" + urllib.parse.quote(listed["next"]))
+        self.assertNotEqual(rest["bundles"][0]["digest"], listed["bundles"][0]["digest"])
+        address = f"/api/v1/bundles/{sha256(self.bundles[0])}"
+        self.assertEqual(checker.ask("GET", address)[1], self.bundles[0])
+        self.assertIn(b"<delay", checker.ask("GET", address + "/system")[1])
+        trace = checker.ask("GET", address + "/trace")[1]
+        response, packed = checker.ask("GET", address + "/trace", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(response.headers["Content-Encoding"], "gzip")
+        self.assertEqual(gzip.decompress(packed), trace)
+
+        _, delays = checker.ask("GET", address + "/delays")
+        self.assertEqual([delay["duration_ns"] for delay in delays["delays"]], [60_000_000, 81_000_000])
+        for delay in delays["delays"]:
+            parts = ("on_cpu_ns", "runnable_ns", "blocked_ns", "unknown_ns")
+            self.assertEqual(sum(delay[part] for part in parts), delay["duration_ns"])
+        self.assertEqual(delays["delays"][1]["blocked"], [{"reason": "disk", "ns": 50_000_000}])
+        self.assertGreater(delays["quality"]["samples"], 100)
+
+        _, flame = checker.ask("GET", address + "/delays/2/profile?against=normal")
+        self.assertEqual(flame["nodes"][0][:3], [-1, flame["nodes"][0][1], 81_000_000])
+        self.assertEqual(flame["baseline_runs"], 12)
+        self.assertIn({"function": "<script>alert(1)</script>", "module": "/usr/bin/app"}, flame["names"])
+        _, waiting = checker.ask("GET", address + "/delays/2/profile?state=off-cpu")
+        self.assertEqual((waiting["total"], waiting["baseline_total"]), (50_000_000, None))
+        checker.ask("GET", address + "/delays/2/profile?state=dreaming", expect=400)
+        _, timeline = checker.ask("GET", address + "/delays/2/timeline")
+        self.assertEqual(int(timeline["to_ns"]) - int(timeline["from_ns"]), 81_000_000)
+        self.assertEqual(timeline["intervals"][-1]["to_ns"], 81_000_000)
+        for number in ("3", "0", "x"):
+            for part in ("profile", "timeline"):
+                checker.ask("GET", f"{address}/delays/{number}/{part}", expect=404)
+        absent = f"/api/v1/bundles/{sha256(b'absent')}"
+        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline"):
+            checker.ask("GET", absent + part, expect=404)
+
+    def check_administration(self, checker):
+        new = {"account": "ulla", "password": PASSWORD, "role": "uploader"}
+        checker.ask("POST", "/api/v1/accounts", new, 201)
+        checker.ask("POST", "/api/v1/accounts", new, 409)
+        checker.ask("POST", "/api/v1/accounts", {**new, "account": "bob", "password": "short"}, 400)
+        checker.ask("POST", "/api/v1/accounts", {**new, "account": "<b>"}, 400)
+        checker.ask("POST", "/api/v1/accounts", {**new, "account": "bob", "role": "king"}, 400)
+        _, accounts = checker.ask("GET", "/api/v1/accounts")
+        self.assertEqual([account["account"] for account in accounts["accounts"]], ["ann", "rita", "ulla"])
+        checker.ask("DELETE", "/api/v1/accounts/ann", expect=409)  # the last admin
+        checker.ask("DELETE", "/api/v1/accounts/ulla", expect=204)
+        checker.ask("DELETE", "/api/v1/accounts/ulla", expect=404)
+
+        _, made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201)
+        checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload"}, 409)
+        checker.ask("POST", "/api/v1/tokens", {"name": "old", "scope": "read", "expires_ns": "1"}, 400)
+        checker.ask("POST", "/api/v1/tokens", {"name": "odd", "scope": "write"}, 400)
+        _, tokens = checker.ask("GET", "/api/v1/tokens")
+        self.assertEqual([(token["id"], token["host"]) for token in tokens["tokens"]], [(made["id"], "db1")])
+        self.assertNotIn(made["token"], json.dumps(tokens))
+        checker.ask("DELETE", f"/api/v1/tokens/{made['id']}", expect=204)
+        checker.ask("DELETE", f"/api/v1/tokens/{made['id']}", expect=404)
+
+    def test_pages_are_files_with_tags(self):
+        server = self.server()
+        response, page = server.request("GET", "/")
+        self.assertIn(b"<!doctype html>", page.lower())
+        self.assertIn("default-src 'none'", response.headers["Content-Security-Policy"])
+        self.assertEqual(response.headers["X-Content-Type-Options"], "nosniff")
+        script = page.decode().split('src="/assets/')[1].split('"')[0]
+        plain = server.request("GET", f"/assets/{script}")
+        packed = server.request("GET", f"/assets/{script}", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(gzip.decompress(packed[1]), plain[1])
+        self.assertNotEqual(packed[0].headers["ETag"], plain[0].headers["ETag"])
+        self.assertIn("immutable", plain[0].headers["Cache-Control"])
+        again, body = server.request("GET", f"/assets/{script}", headers={"If-None-Match": plain[0].headers["ETag"]})
+        self.assertEqual((again.status, body), (304, b""))
+        # The script in the browser tells the pages apart.
+        for path in ("/event/a%2Fb?host=x", "/run/7", "/bundle/0/1", "/accounts"):
+            self.assertEqual(server.request("GET", path)[1], page)
+        for path in ("/assets/none.js", "/assets/../index.html", "/api/v1/none", "/metrics/x"):
+            response, body = server.request("GET", path)
+            self.assertEqual(response.status, 404, path)
+            self.assertTrue(json.loads(body)["error"]["message"])
+        response, body = server.request("HEAD", "/")
+        self.assertEqual((response.status, int(response.headers["Content-Length"]), body), (200, len(page), b""))
+
+    def test_dirty_runs_are_found(self):
+        checker = self.open_world()
+        for seed in (10, 11, 12):
+            content = self.make_runs(seed, count=100, event="start")
+            checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201, content_type="application/zstd")
+        _, page = checker.ask("GET", "/api/v1/events/start/runs?limit=1")
+        self.assertEqual((page["hidden"], page["hidden_because"][0]["rule"]), (3, "reported"))
+
+
+class CommandLine(ServerCase):
+    def run_server(self, *arguments, code=0, **more):
+        outcome = subprocess.run([SERVER, "--data", self.root / "data", *arguments], capture_output=True, text=True,
+                                 **more)
+        self.assertEqual(outcome.returncode, code, outcome.stdout + outcome.stderr)
+        return outcome.stdout + outcome.stderr
+
+    def test_users(self):
+        self.assertIn("no accounts", self.run_server("user", "list"))
+        self.run_server("user", "add", "ann", "--role", "admin", input="short\n", code=2)
+        self.run_server("user", "add", "ann", "--role", "king", input=PASSWORD, code=2)
+        self.run_server("user", "add", "ann", "--role", "admin", input=PASSWORD)
+        self.run_server("user", "add", "ann", "--role", "admin", input=PASSWORD, code=2)
+        self.assertIn("last admin", self.run_server("user", "remove", "ann", code=1))
+        self.assertIn("last admin", self.run_server("user", "role", "ann", "reader", code=1))
+        server = self.server()
+        checker = Checker(self, server)
+        checker.sign_in("ann")
+        # What the command line does counts at once in the server that runs.
+        self.run_server("user", "password", "ann", input="another password\n")
+        checker.ask("GET", "/api/v1/session", expect=401)
+        checker.cookie = None
+        checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 401)
+        checker.sign_in("ann", "another password")
+        self.run_server("user", "add", "bob", "--role", "admin", input=PASSWORD)
+        self.run_server("user", "role", "ann", "reader")
+        checker.ask("GET", "/api/v1/session", expect=401)
+        self.run_server("user", "remove", "ann")
+        self.assertNotIn("ann", self.run_server("user", "list"))
+
+    def test_tokens(self):
+        lines = self.run_server("token", "add", "rack", "--scope", "upload", "--host", "db1", "--group", "rack-7", "--expires", "30d")
+        token = next(line for line in lines.splitlines() if line.startswith("ltu_"))
+        listed = self.run_server("token", "list")
+        self.assertRegex(listed, "rack +upload host db1 group rack-7 expires 20")
+        self.assertNotIn(token, listed)
+        server = self.server()
+        content = self.make_runs(1, host="db1")
+        headers = {"Authorization": f"Bearer {token}"}
+        put = lambda: server.request("PUT", f"/api/v1/batches/{sha256(content)}", content, headers)[0].status
+        self.assertEqual(put(), 201)
+        self.assertNotIn("last used never", self.run_server("token", "list"))
+        self.run_server("token", "revoke", "rack")
+        # Somebody must be known, or else the server would be open again.
+        self.run_server("token", "add", "other", "--scope", "read")
+        self.assertEqual(put(), 401)
+        self.assertIn("no token", self.run_server("token", "revoke", "rack", code=1))
+
+    def test_backup_and_check(self):
+        server = self.server()
+        content = self.make_bundle(1)
+        self.assertEqual(server.put(content)[0].status, 201)
+        server.parsed_bundles()
+        self.run_server("backup", self.root / "copy.sqlite")
+        self.assertIn("1 bundles listed", self.run_server("check"))
+        self.run_server("--store", f"sqlite:{self.root}/copy.sqlite", "check")
+        self.assertEqual(server.stop(), 0)
+        next((self.root / "data" / "blobs").rglob("*" + sha256(content)[2:])).unlink()
+        self.assertIn("its bytes are gone", self.run_server("check", code=2))
+
+    def test_wrong_options(self):
+        self.assertIn("--store", self.run_server("--store", "mysql://x", code=2))
+        self.assertIn("--daily-quota", self.run_server("--daily-quota", "much", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,262 @@
+#include <sodium.h>
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+#include "server/accounts/authenticator.hpp"
+#include "server/accounts/passwords.hpp"
+#include "server/accounts/rate_limit.hpp"
+#include "server/accounts/same_origin.hpp"
+#include "server/accounts/secrets.hpp"
+#include "tests/unit/server/store_fixture.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::uint64_t second_ns = 1'000'000'000ULL;
+constexpr std::uint64_t hour_ns = 3600 * second_ns;
+constexpr std::uint64_t now_ns = 1'700'000'000ULL * second_ns;
+const std::string password = "correct horse battery";
+
+TEST(Passwords, AreArgon2AndMatchThemselvesAlone) {
+    const auto hash = hash_password(password);
+    ASSERT_TRUE(hash.ok()) << hash.error().message;
+    EXPECT_THAT(*hash, StartsWith("$argon2id$v=19$m=47104,t=1,p=1$"));
+    EXPECT_EQ(match_password(*hash, password), PasswordMatch::Yes);
+    EXPECT_EQ(match_password(*hash, password + " "), PasswordMatch::No);
+    EXPECT_EQ(match_password("", password), PasswordMatch::No);
+    EXPECT_EQ(match_password("no hash", password), PasswordMatch::No);
+    EXPECT_NE(*hash_password(password), *hash);
+}
+
+TEST(Passwords, OfWeakerSettingsAskForANewHash) {
+    char weak[crypto_pwhash_STRBYTES];
+    ASSERT_EQ(crypto_pwhash_str(weak, password.data(), password.size(), 1, 8 << 20), 0);
+    EXPECT_EQ(match_password(weak, password), PasswordMatch::YesRehash);
+    EXPECT_EQ(match_password(weak, "another"), PasswordMatch::No);
+}
+
+TEST(Passwords, HaveALength) {
+    EXPECT_THAT(check_password("short").error().message, HasSubstr("5 letters; at least 12"));
+    EXPECT_TRUE(check_password("twelve lette").ok());
+    EXPECT_FALSE(check_password("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4").ok());  // six letters, twelve bytes
+    EXPECT_FALSE(check_password(std::string(1025, 'x')).ok());
+}
+
+TEST(Passwords, TheGateLetsFewIn) {
+    PasswordGate gate(2);
+    const auto first = gate.enter();
+    {
+        const auto second = gate.enter();
+        EXPECT_TRUE(first.valid() && second.valid());
+        EXPECT_FALSE(gate.enter().valid());
+    }
+    EXPECT_TRUE(gate.enter().valid());
+}
+
+TEST(Secrets, TokensHaveOneForm) {
+    const MachineToken token = MachineToken::make();
+    const auto parsed = MachineToken::parse(token.text());
+    ASSERT_TRUE(parsed.has_value());
+    EXPECT_EQ(parsed->id, token.id);
+    EXPECT_EQ(parsed->secret, token.secret);
+    EXPECT_EQ(token.secret.size(), 43U);
+    std::set<std::string> secrets;
+    for (int i = 0; i < 100; ++i) secrets.insert(random_secret());
+    EXPECT_EQ(secrets.size(), 100U);
+    const std::string text = token.text();
+    for (const std::string& wrong :
+         {std::string(), std::string("ltu_"), text.substr(1), text + "x", text.substr(0, text.size() - 1),
+          "ltu_" + token.secret, std::string("lt_upload_00")})
+        EXPECT_FALSE(MachineToken::parse(wrong).has_value()) << wrong;
+}
+
+TEST(SameOrigin, DecidesByWhatTheBrowserSays) {
+    const auto check = [](RequestOrigin origin, NoOrigin without = NoOrigin::Refuse) {
+        return is_same_origin(origin, without);
+    };
+    EXPECT_TRUE(check({"same-origin", "", "a"}));
+    EXPECT_TRUE(check({"none", "", "a"}));
+    // Sec-Fetch-Site counts before Origin, and a page can set neither.
+    EXPECT_FALSE(check({"cross-site", "https://a", "a"}));
+    EXPECT_FALSE(check({"same-site", "https://a", "a"}));
+    EXPECT_TRUE(check({"", "https://a:8443", "a:8443"}));
+    EXPECT_FALSE(check({"", "https://b", "a"}));
+    EXPECT_FALSE(check({"", "https://a.evil", "a"}));
+    EXPECT_FALSE(check({"", "null", "a"}));
+    EXPECT_FALSE(check({"", "https://", ""}));
+    EXPECT_FALSE(check({"", "", "a"}));
+    EXPECT_TRUE(check({"", "", "a"}, NoOrigin::Allow));
+    EXPECT_FALSE(check({"", "https://b", "a"}, NoOrigin::Allow));
+}
+
+TEST(RateLimit, GivesABurstAndThenTheRate) {
+    RateLimit limit(Rate{2, 3});
+    const RateLimit::Clock::time_point start{};
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.take("a", 1, start), 0ms);
+    EXPECT_EQ(limit.take("a", 1, start), 500ms);
+    EXPECT_EQ(limit.take("b", 1, start), 0ms);
+    EXPECT_EQ(limit.take("a", 1, start + 500ms), 0ms);
+    EXPECT_GT(limit.take("a", 1, start + 500ms), 0ms);
+    EXPECT_EQ(limit.take("a", 1, start + 1h), 0ms);
+    EXPECT_EQ(RateLimit(Rate{0, 0}).take("a", 1e9, start), 0ms);
+}
+
+TEST(RateLimit, WhatIsLargerThanTheBurstLeavesADebt) {
+    RateLimit limit(Rate{10, 100});
+    const RateLimit::Clock::time_point start{};
+    EXPECT_EQ(limit.take("a", 300, start), 0ms);
+    EXPECT_EQ(limit.take("a", 10, start), 21s);  // 200 of debt and 10
+}
+
+TEST(RateLimit, ForgetsTheLongestUnused) {
+    RateLimit limit(Rate{1, 1}, 2);
+    const RateLimit::Clock::time_point start{};
+    EXPECT_EQ(limit.take("a", 1, start), 0ms);
+    EXPECT_EQ(limit.take("b", 1, start), 0ms);
+    EXPECT_GT(limit.take("a", 1, start), 0ms);
+    EXPECT_EQ(limit.take("c", 1, start), 0ms);  // b goes
+    EXPECT_GT(limit.take("a", 1, start), 0ms);
+    EXPECT_EQ(limit.take("b", 1, start), 0ms);
+}
+
+TEST(DailyQuota, CountsBytesOfADay) {
+    DailyQuota quota(100);
+    EXPECT_TRUE(quota.take("a", 60, now_ns));
+    EXPECT_FALSE(quota.take("a", 60, now_ns));
+    EXPECT_TRUE(quota.take("b", 60, now_ns));
+    EXPECT_FALSE(quota.take("c", 101, now_ns));
+    quota.give_back("a", 60);
+    EXPECT_TRUE(quota.take("a", 100, now_ns));
+    EXPECT_TRUE(quota.take("a", 100, now_ns + 24 * hour_ns));
+    EXPECT_LE(DailyQuota::until_midnight(now_ns), 24h + 1s);
+    EXPECT_TRUE(DailyQuota(0).take("a", UINT64_MAX, now_ns));
+}
+
+TEST(Cookies, AreFoundByTheirWholeName) {
+    EXPECT_EQ(find_cookie("a=1; lagtrap=secret; b=2", "lagtrap"), "secret");
+    EXPECT_EQ(find_cookie("xlagtrap=no; lagtrap2=no", "lagtrap"), "");
+    EXPECT_EQ(find_cookie("__Host-lagtrap=no", "lagtrap"), "");
+    EXPECT_EQ(find_cookie("", "lagtrap"), "");
+}
+
+class AuthenticatorTest : public StoreFixture {
+  protected:
+    void add_account(const std::string& name, Role role) {
+        const auto hash = hash_password(password);
+        ASSERT_TRUE(hash.ok());
+        ASSERT_TRUE(store_->add_account({name, role, *hash, now_ns, false}).ok());
+    }
+    std::string sign_in(const std::string& name) {
+        Authenticator authenticator(*store_);
+        const auto signed_in = authenticator.sign_in(name, password, "127.0.0.1", now_ns);
+        EXPECT_TRUE(signed_in.ok() && signed_in->has_value());
+        return signed_in.ok() && *signed_in ? (*signed_in)->secret : "";
+    }
+    bool alive(const std::string& secret, std::uint64_t at_ns) {
+        Authenticator authenticator(*store_);
+        const auto found = authenticator.of_session(secret, at_ns);
+        EXPECT_TRUE(found.ok());
+        return found.ok() && found->has_value();
+    }
+};
+
+TEST_F(AuthenticatorTest, ASessionKnowsItsAccount) {
+    add_account("ann", Role::Uploader);
+    Authenticator authenticator(*store_);
+    const std::string secret = sign_in("ann");
+    const auto found = authenticator.of_session(secret, now_ns + second_ns);
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_EQ((*found)->name, "ann");
+    EXPECT_STREQ((*found)->role(), "uploader");
+    EXPECT_TRUE((*found)->may(Right::Read) && (*found)->may(Right::Upload));
+    EXPECT_FALSE((*found)->may(Right::Administer));
+    // The store knows the digest alone.
+    EXPECT_EQ(store_->sessions("ann")->front().token_sha256, sha256_of(secret));
+    EXPECT_FALSE(alive(sha256_of(secret), now_ns));
+    EXPECT_FALSE(alive("", now_ns));
+}
+
+TEST_F(AuthenticatorTest, WrongPasswordsAndUnknownAccountsGetNothing) {
+    add_account("ann", Role::Reader);
+    Authenticator authenticator(*store_);
+    EXPECT_FALSE(authenticator.sign_in("ann", "wrong password", "", now_ns)->has_value());
+    EXPECT_FALSE(authenticator.sign_in("bob", password, "", now_ns)->has_value());
+    EXPECT_FALSE(authenticator.sign_in("ann", "", "", now_ns)->has_value());
+    EXPECT_TRUE(store_->sessions("ann")->empty());
+}
+
+TEST_F(AuthenticatorTest, SessionsEnd) {
+    add_account("ann", Role::Reader);
+    const std::string idle = sign_in("ann");
+    EXPECT_TRUE(alive(idle, now_ns + 12 * hour_ns));  // and is touched
+    EXPECT_TRUE(alive(idle, now_ns + 23 * hour_ns));
+    EXPECT_FALSE(alive(idle, now_ns + 36 * hour_ns));
+
+    const std::string busy = sign_in("ann");
+    for (std::uint64_t hour = 10; hour < 7 * 24; hour += 10) EXPECT_TRUE(alive(busy, now_ns + hour * hour_ns)) << hour;
+    EXPECT_FALSE(alive(busy, now_ns + 7 * 24 * hour_ns));
+
+    const std::string ended = sign_in("ann");
+    Authenticator authenticator(*store_);
+    ASSERT_TRUE(authenticator.sign_out(**authenticator.of_session(ended, now_ns)).ok());
+    EXPECT_FALSE(alive(ended, now_ns));
+
+    const std::string changed = sign_in("ann");
+    auto account = store_->find_account("ann");
+    (*account)->password_hash = *hash_password("another password");
+    ASSERT_TRUE(store_->change_account(**account, {}).ok());
+    EXPECT_FALSE(alive(changed, now_ns));
+}
+
+TEST_F(AuthenticatorTest, ADisabledAccountIsShutOut) {
+    add_account("ann", Role::Admin);
+    const std::string secret = sign_in("ann");
+    auto account = store_->find_account("ann");
+    (*account)->disabled = true;
+    ASSERT_TRUE(store_->change_account(**account, {}).ok());
+    EXPECT_FALSE(alive(secret, now_ns));
+    Authenticator authenticator(*store_);
+    EXPECT_FALSE(authenticator.sign_in("ann", password, "", now_ns)->has_value());
+}
+
+TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
+    Authenticator authenticator(*store_);
+    EXPECT_TRUE(*authenticator.knows_nobody());
+    const MachineToken fresh = MachineToken::make();
+    Token token;
+    token.id = fresh.id;
+    token.secret_sha256 = sha256_of(fresh.secret);
+    token.name = "rack-7";
+    token.scopes = ScopeUpload;
+    token.host = "db1";
+    token.expires_realtime_ns = now_ns + hour_ns;
+    ASSERT_TRUE(store_->add_token(token).ok());
+    EXPECT_FALSE(*authenticator.knows_nobody());
+
+    const auto found = authenticator.of_token(fresh.text(), now_ns);
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_EQ((*found)->name, "rack-7");
+    EXPECT_EQ((*found)->host, "db1");
+    EXPECT_TRUE((*found)->may(Right::Upload));
+    EXPECT_FALSE((*found)->may(Right::Read));
+    EXPECT_EQ((*store_->find_token(fresh.id))->used_realtime_ns, now_ns);
+
+    const MachineToken guessed{fresh.id, random_secret()};
+    EXPECT_FALSE(authenticator.of_token(guessed.text(), now_ns)->has_value());
+    EXPECT_FALSE(
+        authenticator.of_token("ltu_" + fresh.id + "_" + token.secret_sha256.substr(0, 43), now_ns)->has_value());
+    EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns + hour_ns)->has_value());
+    ASSERT_TRUE(*store_->remove_token(fresh.id));
+    EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns)->has_value());
+}
+
+}  // namespace
+}  // namespace lagtrap::server

@@ -1,0 +1,79 @@
+#include "server/ingest/parsed_bundle.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/ingest/delay_details.hpp"
+#include "server/ingest/parse_worker.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+TEST(ParsedBundle, ComesBackAsItWent) {
+    ParsedBundle parsed;
+    parsed.facts = {"session", "db1", "query", "postgres", 7, 81'000'000, 2};
+    BundleDelay delay;
+    delay.number = 1;
+    delay.event = "query";
+    delay.begin_realtime_ns = 5;
+    delay.duration_ns = 81'000'000;
+    delay.threshold_ns = 50;
+    delay.pid = 3;
+    delay.tid = 4;
+    delay.process = "postgres";
+    delay.thread = "worker\x1b[1m";
+    delay.build = "ab";
+    delay.profile = std::string("\0\1\2", 3);
+    delay.details = "{}";
+    parsed.delays = {delay, delay};
+    parsed.delays[1].delayed = false;
+    const auto back = read_parsed_bundle(write_parsed_bundle(parsed));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(back->facts.host, "db1");
+    EXPECT_EQ(back->facts.longest_delay_ns, 81'000'000U);
+    ASSERT_EQ(back->delays.size(), 2U);
+    EXPECT_EQ(back->delays[0].profile, delay.profile);
+    EXPECT_EQ(back->delays[0].thread, "worker\\x1b[1m");
+    EXPECT_EQ(back->delays[0].tid, 4U);
+    EXPECT_TRUE(back->delays[0].delayed);
+    EXPECT_FALSE(back->delays[1].delayed);
+}
+
+TEST(ParsedBundle, IsBounded) {
+    ParsedBundle parsed;
+    BundleDelay large;
+    large.profile = std::string(profile_limit_bytes, 'x');
+    large.details = std::string(profile_limit_bytes + 1, 'x');
+    parsed.delays.assign(100, large);
+    const std::string bytes = write_parsed_bundle(parsed);
+    EXPECT_LE(bytes.size(), parsed_bytes_limit);
+    const auto back = read_parsed_bundle(bytes);
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->delays.size(), 100U);
+    EXPECT_EQ(back->delays.front().profile.size(), profile_limit_bytes);
+    EXPECT_TRUE(back->delays.front().details.empty());
+    EXPECT_TRUE(back->delays.back().profile.empty());
+    EXPECT_FALSE(read_parsed_bundle("\x0a\xff").ok());
+    EXPECT_FALSE(read_parsed_bundle(std::string(parsed_bytes_limit + 1, '\0')).ok());
+}
+
+TEST(ParsedBundle, TextsAreShortenedBetweenLetters) {
+    EXPECT_EQ(shortened("abc", 2), "ab");
+    EXPECT_EQ(shortened("a\xc3\xa4", 2), "a");
+    EXPECT_EQ(shortened("a\xc3\xa4", 3), "a\xc3\xa4");
+}
+
+TEST(ParseTask, IsReadAsItIsWritten) {
+    for (const ParseTask& task : {ParseTask{ParseTask::Kind::Bundle}, ParseTask{ParseTask::Kind::SystemFile},
+                                  ParseTask{ParseTask::Kind::Quality}, ParseTask{ParseTask::Kind::Trace},
+                                  ParseTask{ParseTask::Kind::Timeline, 12}}) {
+        const auto back = ParseTask::parse(task.text());
+        ASSERT_TRUE(back.ok()) << task.text();
+        EXPECT_EQ(back->kind, task.kind);
+        EXPECT_EQ(back->delay, task.delay);
+    }
+    for (const char* wrong : {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x"})
+        EXPECT_FALSE(ParseTask::parse(wrong).ok()) << wrong;
+}
+
+}  // namespace
+}  // namespace lagtrap::server
