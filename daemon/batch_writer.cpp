@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto retention_interval = 1min;
 constexpr auto warning_interval = 1min;
-constexpr std::size_t waiting_for_names = 2;  // with more batches waiting than these, frames keep module and offset
+constexpr std::size_t waiting_for_names = 8;  // with more batches waiting than these, frames keep module and offset
 
 trace::NamingLimits naming_limits() {
     trace::NamingLimits limits;
