@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
+constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such stay numbers
 
 }  // namespace
 
@@ -126,7 +127,7 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
 }
 
 void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile) {
-    if (entries_.size() + profile.entries.size() > most_entries_) {
+    if (entries_.size() + profile.entries.size() > most_entries_ || profile.duration_ns > longest_ns) {
         ++runs_left_out_;
         return;
     }

@@ -20,6 +20,7 @@ namespace {
 constexpr double affected_share = 0.25;  // of a run's extra time
 constexpr double least_lift = 1.2;       // share of delayed runs' time over share of normal runs' time
 constexpr std::size_t least_hosts = 3;
+constexpr std::size_t least_affected = 3;  // runs
 constexpr std::size_t most_frames = 64;
 constexpr std::size_t most_builds = 100;
 constexpr std::size_t runs_tested_of_a_host = 20;
@@ -44,7 +45,6 @@ class CauseJudge {
     CauseReport report();
 
   private:
-    struct WaitOfNode;
     [[nodiscard]] std::optional<std::string> too_little_data() const;
     [[nodiscard]] std::optional<std::string> no_extra_time(const SearchResult& search) const;
     [[nodiscard]] std::vector<Candidate> candidates_of(const SearchResult& search);
@@ -52,6 +52,8 @@ class CauseJudge {
     [[nodiscard]] std::vector<std::uint32_t> first_waits() const;
     [[nodiscard]] double lift_of(const std::vector<double>& values) const;
     [[nodiscard]] double p_value_of(const std::vector<double>& values) const;
+    [[nodiscard]] std::string judge(std::vector<Candidate>& candidates, std::size_t places) const;
+    void measure_extra();
     void count_runs(Candidate& candidate) const;
     void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const;
 
@@ -299,36 +301,12 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     cause.example = CauseExample{tree_.texts()[tree_.runs()[*middle].bundle], tree_.runs()[*middle].delay};
 }
 
-CauseReport CauseJudge::report() {
-    CauseReport report;
-    report.delayed_runs = weights_.delayed;
-    report.normal_runs = weights_.normal;
-    report.runs_left_out = tree_.runs_left_out();
-    report.paths_cut = tree_.paths_cut();
-    std::set<std::uint32_t> bundles;
-    std::vector<double> durations;
-    for (const TreeRun& run : tree_.runs()) {
-        if (run.bundle != 0) bundles.insert(run.bundle);
-        durations.push_back(static_cast<double>(run.duration_ns));
-    }
-    report.bundles = bundles.size();
-    report.silent_because = too_little_data();
-    if (report.silent_because) return report;
-    const SearchResult search = search_causes(tree_, weights_);
-    report.silent_because = no_extra_time(search);
-    if (report.silent_because) return report;
-    const Excess whole(tree_, weights_, std::move(durations));
-    run_extra_.assign(tree_.runs().size(), 0);
-    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
-        if (!tree_.runs()[i].delayed) continue;
-        run_extra_[i] = std::max(whole.of(i), 0.0);
-        all_extra_ += weights_.of_run[i] * run_extra_[i];
-    }
-    std::vector<Candidate> candidates = candidates_of(search);
+// Fills in what stands the tests; nothing else keeps a rank. Returns the title of what grew only as everything did.
+std::string CauseJudge::judge(std::vector<Candidate>& candidates, std::size_t places) const {
     std::vector<double> p_values;
     for (const Candidate& candidate : candidates) p_values.push_back(p_value_of(candidate.values));
-    const std::vector<double> q = q_values(p_values, search.places);
-    std::string as_before;  // what grew only as everything did
+    const std::vector<double> q = q_values(p_values, places);
+    std::string as_before;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         if (q[i] > options_.highest_q) continue;
         Candidate& candidate = candidates[i];
@@ -340,9 +318,41 @@ CauseReport CauseJudge::report() {
         candidate.cause.p_value = p_values[i];
         candidate.cause.q_value = q[i];
     }
+    return as_before;
+}
+
+void CauseJudge::measure_extra() {
+    std::vector<double> durations;
+    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.duration_ns));
+    const Excess whole(tree_, weights_, std::move(durations));
+    run_extra_.assign(tree_.runs().size(), 0);
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (!tree_.runs()[i].delayed) continue;
+        run_extra_[i] = std::max(whole.of(i), 0.0);
+        all_extra_ += weights_.of_run[i] * run_extra_[i];
+    }
+}
+
+CauseReport CauseJudge::report() {
+    CauseReport report;
+    report.delayed_runs = weights_.delayed;
+    report.normal_runs = weights_.normal;
+    report.runs_left_out = tree_.runs_left_out();
+    report.paths_cut = tree_.paths_cut();
+    std::set<std::uint32_t> bundles;
+    for (const TreeRun& run : tree_.runs()) bundles.insert(run.bundle);
+    bundles.erase(0);
+    report.bundles = bundles.size();
+    report.silent_because = too_little_data();
+    if (report.silent_because) return report;
+    const SearchResult search = search_causes(tree_, weights_);
+    report.silent_because = no_extra_time(search);
+    if (report.silent_because) return report;
+    measure_extra();
+    std::vector<Candidate> candidates = candidates_of(search);
+    const std::string as_before = judge(candidates, search.places);
     std::erase_if(candidates, [&](const Candidate& candidate) {
-        return candidate.rank <= 0 ||
-               candidate.cause.affected_runs < std::min<std::size_t>(least_hosts, options_.least_runs);
+        return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(least_affected, options_.least_runs);
     });
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
