@@ -137,8 +137,6 @@ Result<S3Answer> S3Client::send_once(const S3Request& request) {
     add("x-amz-content-sha256: " +
         (request.payload_sha256.empty() ? std::string(empty_sha256) : request.payload_sha256));
     if (!place_.session_token.empty()) add("x-amz-security-token: " + place_.session_token);
-    // libcurl would wait a second for a "100 Continue" that not every store sends.
-    if (request.upload_bytes < 1 << 20) add("Expect:");
     const std::string signature = "aws:amz:" + place_.region + ":s3", secret = place_.key_id + ":" + place_.secret;
     curl_easy_setopt(handle, CURLOPT_URL, address.c_str());
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -3,13 +3,15 @@
 # Account AKTEST, secret SKTEST. Exit code 77 and the reason where that can not be. radosgw.sh stop FOLDER ends it.
 set -eu
 D=$2
+# A process that has ended but that nobody waits for has no program any more.
+alive() { [ -s "$1" ] && [ -e "/proc/$(cat "$1")/exe" ]; }
 if [ "$1" = stop ]; then
   for file in "$D"/*.pid; do
     [ -s "$file" ] && kill "$(cat "$file")" 2>/dev/null || true
   done
   for file in "$D"/*.pid; do
     tries=0
-    while [ -s "$file" ] && kill -0 "$(cat "$file")" 2>/dev/null; do
+    while alive "$file"; do
       tries=$((tries + 1))
       [ $tries -lt 20 ] || { kill -9 "$(cat "$file")" 2>/dev/null; break; }
       sleep 0.1
@@ -75,7 +77,14 @@ C
   done
   ceph -c "$D/ceph.conf" osd new "$osd"
   ceph-osd -c "$D/ceph.conf" -i 0 --mkfs --osd-uuid "$osd"
-  ceph-osd -c "$D/ceph.conf" -i 0
+  # ceph-osd gives up ("wrong fsid") if it speaks to the monitor before it has the monitor's map: a race of its own.
+  tries=0
+  until ceph -c "$D/ceph.conf" osd stat | grep -q '1 up'; do
+    alive "$D/osd.0.pid" || ceph-osd -c "$D/ceph.conf" -i 0
+    tries=$((tries + 1))
+    [ $tries -lt 50 ] || exit 1
+    sleep 0.3
+  done
   radosgw -c "$D/ceph.conf" -n client.rgw.a
   tries=0
   until curl -so /dev/null "http://127.0.0.1:$rgw_port/"; do
