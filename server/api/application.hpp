@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "server/accounts/authenticator.hpp"
-#include "server/accounts/passwords.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/api/counters.hpp"

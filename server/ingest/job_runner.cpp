@@ -12,18 +12,51 @@
 namespace lagtrap::server {
 namespace {
 
-// Longer than a parser may live.
-constexpr std::chrono::minutes lease{5};
+// Renewed while the job runs; when a server is killed, others take its jobs up so much later.
+constexpr std::chrono::seconds lease{20};
+constexpr std::chrono::seconds renewal_interval{5};
 constexpr std::chrono::seconds poll_interval{2};  // other copies put jobs too
 constexpr std::uint64_t retry_pause_ns = 5ULL * 1'000'000'000ULL;
 constexpr std::size_t reason_limit_bytes = 500;
 
-Result<ParsedBundle> parse_file(const std::filesystem::path& path) {
+Result<ParsedBundle> parse_file(const std::filesystem::path& path, const std::string& parser) {
     TRY_ASSIGN(const UniqueFd file, open_file(path, O_RDONLY));
-    TRY_ASSIGN(const auto worker, ParseWorker::start(file.get(), ParseTask{}));
+    TRY_ASSIGN(const auto worker, ParseWorker::start(file.get(), ParseTask{}, parser));
     TRY_ASSIGN(const std::string answer, worker->read_all(parsed_bytes_limit));
     return read_parsed_bundle(answer);
 }
+
+// Renews the lease of a job as long as it lives.
+class LeaseKeeper {
+  public:
+    LeaseKeeper(Store& store, const Job& job) : thread_([this, &store, &job] { keep(store, job); }) {}
+    LeaseKeeper(const LeaseKeeper&) = delete;
+    LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+    ~LeaseKeeper() {
+        {
+            const std::lock_guard lock(mutex_);
+            done_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+
+  private:
+    void keep(Store& store, const Job& job) {
+        std::unique_lock lock(mutex_);
+        while (!changed_.wait_for(lock, renewal_interval, [this] { return done_; })) {
+            lock.unlock();
+            // Where it can not be renewed another copy may do the job too, and both find the same.
+            static_cast<void>(store.renew_job(job, ClockSnapshot::take().realtime_ns, lease));
+            lock.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool done_ = false;
+    std::thread thread_;
+};
 
 bool is_about_the_bundle(const Error& error) {
     return error.kind == ErrorKind::Invalid || error.kind == ErrorKind::TooLarge;
@@ -72,6 +105,7 @@ void JobRunner::work() {
 Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
     TRY_ASSIGN(const auto job, store_.take_job({parse_job, dirty_job}, now_ns, lease));
     if (!job) return false;
+    const LeaseKeeper keeper(store_, *job);
     Status status = success();
     if (job->kind == parse_job) {
         status = parse(*job, now_ns);
@@ -102,7 +136,7 @@ Status JobRunner::parse(const Job& job, std::uint64_t) {
     auto file = blobs_.local(payload.digest);
     if (!file && file.error().kind == ErrorKind::NotFound) return mark_bad(payload.digest, "its bytes are gone");
     if (!file) return file.error();
-    const auto parsed = parse_file(file->path());
+    const auto parsed = parse_file(file->path(), parser_);
     if (!parsed) {
         const bool broke = !is_about_the_bundle(parsed.error());
         if (broke) ++figures_.parser_failures;

@@ -26,8 +26,10 @@ class JobRunner {
   public:
     using Log = std::function<void(const std::string&)>;
 
-    // `store` and `blobs` must outlive it. `log` is called from its threads.
-    JobRunner(Store& store, Blobs& blobs, Log log) : store_(store), blobs_(blobs), log_(std::move(log)) {}
+    // `store` and `blobs` must outlive it. `log` is called from its threads. `parser`: the program that parses, as
+    // ParseWorker::start() has it.
+    JobRunner(Store& store, Blobs& blobs, Log log, std::string parser = {})
+        : store_(store), blobs_(blobs), log_(std::move(log)), parser_(std::move(parser)) {}
     JobRunner(const JobRunner&) = delete;
     JobRunner& operator=(const JobRunner&) = delete;
     ~JobRunner() { stop(); }
@@ -51,6 +53,7 @@ class JobRunner {
     Store& store_;
     Blobs& blobs_;
     Log log_;
+    const std::string parser_;
     JobFigures figures_;
     std::mutex mutex_;
     std::condition_variable came_;

@@ -121,6 +121,8 @@ Result<std::unique_ptr<ParseWorker>> ParseWorker::start(int bundle, const ParseT
     posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, input.get(), bundle_descriptor);
+    // Also those that this program was given by whoever started it.
+    posix_spawn_file_actions_addclosefrom_np(&actions, bundle_descriptor + 1);
     std::string name = "lagtrap-server";
     std::string option = "--parse-worker";
     std::string text = task.text();

@@ -50,17 +50,6 @@ TEST(Passwords, HaveALength) {
     EXPECT_FALSE(check_password(std::string(1025, 'x')).ok());
 }
 
-TEST(Passwords, TheGateLetsFewIn) {
-    PasswordGate gate(2);
-    const auto first = gate.enter();
-    {
-        const auto second = gate.enter();
-        EXPECT_TRUE(first.valid() && second.valid());
-        EXPECT_FALSE(gate.enter().valid());
-    }
-    EXPECT_TRUE(gate.enter().valid());
-}
-
 TEST(Secrets, TokensHaveOneForm) {
     const MachineToken token = MachineToken::make();
     const auto parsed = MachineToken::parse(token.text());
