@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
+constexpr std::size_t most_name_bytes = 64 << 20;
 constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such stay numbers
 
 }  // namespace
@@ -39,10 +40,34 @@ std::uint32_t CauseTree::text_of(const std::string& text) {
 }
 
 std::uint32_t CauseTree::name_of(std::string function, std::string module, NameKind kind) {
+    if (name_bytes_ > most_name_bytes) {
+        function = "[other]";
+        module.clear();
+    }
     const std::string key = function + '\0' + module + '\0' + static_cast<char>(kind);
     const auto [known, added] = name_ids_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
-    if (added) names_.push_back({{std::move(function), std::move(module)}, kind});
+    if (added) {
+        name_bytes_ += key.size();
+        names_.push_back({{std::move(function), std::move(module)}, kind});
+    }
     return known->second;
+}
+
+std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
+    const std::string key = frame.function + '\0' + frame.module + '\0' + (frame.kernel ? 'k' : 'u');
+    if (const auto known = frame_names_.find(key); known != frame_names_.end()) return known->second;
+    if (name_bytes_ > most_name_bytes) {
+        ++paths_cut_;
+        return part_of_caller;
+    }
+    name_bytes_ += key.size();
+    std::uint32_t& name = frame_names_[key];
+    name = part_of_caller;
+    const std::string_view function = stable_function(frame.function);
+    const std::string_view module = stable_module(frame.module);
+    const bool hidden = frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
+    if (!hidden) name = name_of(std::string(function), std::string(module), NameKind::Function);
+    return name;
 }
 
 std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
@@ -60,13 +85,8 @@ std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
 
 CauseTree::Mapping CauseTree::mapping_of(const analysis::RunProfile& profile) {
     Mapping mapping{profile, {}, {}, {}, {}, {}};
-    for (const analysis::ProfileFrame& frame : profile.frames) {
-        const std::string_view function = stable_function(frame.function);
-        const std::string_view module = stable_module(frame.module);
-        const bool hidden = frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
-        mapping.names.push_back(hidden ? part_of_caller
-                                       : name_of(std::string(function), std::string(module), NameKind::Function));
-    }
+    mapping.names.reserve(profile.frames.size());
+    for (const analysis::ProfileFrame& frame : profile.frames) mapping.names.push_back(name_of(frame));
     mapping.below_user.assign(profile.nodes.size(), false);
     for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
         const analysis::ProfileNode& node = profile.nodes[i];

@@ -61,6 +61,7 @@ class CauseTree {
     struct Mapping;
     std::uint32_t text_of(const std::string& text);
     std::uint32_t name_of(std::string function, std::string module, NameKind kind);
+    std::uint32_t name_of(const analysis::ProfileFrame& frame);
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
     std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry);
@@ -74,12 +75,14 @@ class CauseTree {
     std::size_t most_entries_;
     std::vector<TreeName> names_;
     std::unordered_map<std::string, std::uint32_t> name_ids_;
+    std::unordered_map<std::string, std::uint32_t> frame_names_;  // by a frame as profiles have it
     std::vector<TreeNode> nodes_;
     std::unordered_map<std::uint64_t, std::uint32_t, Hash> children_;
     std::vector<TreeRun> runs_;
     std::vector<TreeEntry> entries_;
     std::vector<std::string> texts_{std::string()};
     std::unordered_map<std::string, std::uint32_t> text_ids_;
+    std::size_t name_bytes_ = 0;
     std::uint64_t runs_left_out_ = 0;
     std::uint64_t paths_cut_ = 0;
 };

@@ -80,7 +80,7 @@ struct CauseOptions {
 // A cause is the deepest frame that keeps at least four fifths of the extra time of its caller; where the time parts, it
 // is followed into each part if runs have the one or the other, and stays with the caller if runs have both. Frames of
 // run-time libraries count as part of their callers, kernel frames as part of the system call's caller. Each cause is
-// tested over runs, within hosts where these have both kinds, by ranks (van Elteren's test), and kept if its share of
+// tested over runs, within hosts where these have both kinds, by aligned ranks, and kept if its share of
 // false discoveries among all frames (Benjamini and Hochberg) is at most highest_q. What grew only as everything did is
 // no cause. Causes are sorted by mean extra time times affected runs, with hosts limited as said.
 class CauseFinder {

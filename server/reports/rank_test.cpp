@@ -13,56 +13,54 @@ namespace {
 constexpr std::size_t exact_limit = 60;
 constexpr int permutations = 20'000;
 
-// A group's ranks, divided as the sum wants them; the first `delayed` ones are of delayed runs.
+// A group's values: those of delayed runs first. Ranks stand in the place of values once all are ranked.
 struct Scores {
-    std::vector<double> ranks;
+    std::vector<double> values;
     std::size_t delayed = 0;
-    double sum = 0;
-    double mean = 0;
-    double variance = 0;
 };
 
 Scores scores_of(const RankGroup& group) {
     Scores scores;
     scores.delayed = group.delayed.size();
-    std::vector<double> values = group.delayed;
-    values.insert(values.end(), group.normal.begin(), group.normal.end());
-    const std::size_t count = values.size();
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return values[a] < values[b]; });
-    scores.ranks.resize(count);
-    const auto n = static_cast<double>(count);
-    const double weight = 1 / (n + 1);
-    double ties = 0;
-    for (std::size_t begin = 0; begin < count;) {
+    scores.values = group.delayed;
+    scores.values.insert(scores.values.end(), group.normal.begin(), group.normal.end());
+    const double sum = std::accumulate(scores.values.begin(), scores.values.end(), 0.0);
+    const double mean = sum / static_cast<double>(scores.values.size());
+    for (double& value : scores.values) value -= mean;
+    return scores;
+}
+
+void rank(std::vector<Scores>& groups) {
+    std::vector<double*> order;
+    for (Scores& group : groups) {
+        for (double& value : group.values) order.push_back(&value);
+    }
+    std::sort(order.begin(), order.end(), [](const double* a, const double* b) { return *a < *b; });
+    for (std::size_t begin = 0; begin < order.size();) {
         std::size_t end = begin + 1;
-        while (end < count && values[order[end]] == values[order[begin]]) ++end;
-        const double rank = (static_cast<double>(begin + end) + 1) / 2;
-        for (std::size_t i = begin; i < end; ++i) scores.ranks[order[i]] = rank * weight;
-        const auto tied = static_cast<double>(end - begin);
-        ties += tied * (tied * tied - 1);
+        while (end < order.size() && *order[end] == *order[begin]) ++end;
+        for (std::size_t i = begin + 1; i < end; ++i) *order[i] = static_cast<double>(begin + end + 1) / 2;
+        *order[begin] = static_cast<double>(begin + end + 1) / 2;
         begin = end;
     }
-    const auto d = static_cast<double>(scores.delayed);
-    scores.sum =
-        std::accumulate(scores.ranks.begin(), scores.ranks.begin() + static_cast<std::ptrdiff_t>(scores.delayed), 0.0);
-    scores.mean = d / 2;
-    scores.variance = d * (n - d) / 12 * (n + 1 - ties / (n * (n - 1))) * weight * weight;
-    return scores;
+}
+
+double sum_of_delayed(const Scores& group) {
+    return std::accumulate(group.values.begin(), group.values.begin() + static_cast<std::ptrdiff_t>(group.delayed),
+                           0.0);
 }
 
 double permuted_p(std::vector<Scores>& groups) {
     double seen = 0;
-    for (const Scores& group : groups) seen += group.sum;
+    for (const Scores& group : groups) seen += sum_of_delayed(group);
     Random random(1);
     int as_large = 0;
     for (int i = 0; i < permutations; ++i) {
         double sum = 0;
         for (Scores& group : groups) {
             for (std::size_t j = 0; j < group.delayed; ++j) {
-                std::swap(group.ranks[j], group.ranks[j + random.below(group.ranks.size() - j)]);
-                sum += group.ranks[j];
+                std::swap(group.values[j], group.values[j + random.below(group.values.size() - j)]);
+                sum += group.values[j];
             }
         }
         if (sum >= seen - 1e-9) ++as_large;
@@ -70,23 +68,34 @@ double permuted_p(std::vector<Scores>& groups) {
     return (as_large + 1.0) / (permutations + 1.0);
 }
 
+double normal_p(const std::vector<Scores>& groups) {
+    double distance = 0;
+    double variance = 0;
+    for (const Scores& group : groups) {
+        const auto n = static_cast<double>(group.values.size());
+        const auto d = static_cast<double>(group.delayed);
+        const double mean = std::accumulate(group.values.begin(), group.values.end(), 0.0) / n;
+        double squares = 0;
+        for (const double value : group.values) squares += (value - mean) * (value - mean);
+        distance += sum_of_delayed(group) - d * mean;
+        variance += d * (n - d) / (n * (n - 1)) * squares;
+    }
+    return variance > 0 ? 0.5 * std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0)) : 1;
+}
+
 }  // namespace
 
 double rank_test(std::span<const RankGroup> groups) {
     std::vector<Scores> all;
     std::size_t count = 0;
-    double distance = 0;
-    double variance = 0;
     for (const RankGroup& group : groups) {
         if (group.delayed.empty() || group.normal.empty()) continue;
         all.push_back(scores_of(group));
-        count += all.back().ranks.size();
-        distance += all.back().sum - all.back().mean;
-        variance += all.back().variance;
+        count += all.back().values.size();
     }
-    if (all.empty() || variance <= 0) return 1;
-    if (count <= exact_limit) return permuted_p(all);
-    return 0.5 * std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0));
+    if (all.empty()) return 1;
+    rank(all);
+    return count <= exact_limit ? permuted_p(all) : normal_p(all);
 }
 
 std::vector<double> q_values(const std::vector<double>& p_values, std::size_t tests) {

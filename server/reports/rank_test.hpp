@@ -15,8 +15,9 @@ struct RankGroup {
 };
 
 // One-sided p: how likely groups in which delayed and normal are alike would show delayed values at least as much larger.
-// Van Elteren's sum of Wilcoxon's rank sums, each divided by its group's size plus one (Lehmann, Nonparametrics, 1975);
-// ties by mid-ranks. By the normal approximation, or, up to 60 values in all, by 20,000 permutations of a fixed seed.
+// Hodges and Lehmann's test of aligned ranks (1962): values less their group's mean are ranked together, labels could have
+// been others within groups alone. Ties by mid-ranks. By the normal approximation, or, up to 60 values in all, by 20,000
+// permutations of a fixed seed.
 // 1 where no group has both kinds.
 [[nodiscard]] double rank_test(std::span<const RankGroup> groups);
 
