@@ -15,6 +15,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "core/unique_fd.hpp"
 #include "server/ingest/confinement.hpp"
 #include "server/ingest/parse_bundle.hpp"
 
@@ -91,6 +92,9 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
 }
 
 int run_parse_worker(std::string_view text) {
+    // Where memory runs out for all, this is the process to end. That it can not be said changes nothing else.
+    if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score.valid())
+        static_cast<void>(write_all(score.get(), "1000", 4));
     const auto task = ParseTask::parse(text);
     if (!task || !confine_process()) return not_confined;
     std::string message;
