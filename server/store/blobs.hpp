@@ -52,8 +52,8 @@ class Blobs {
 
     // A new blob, on this machine's disk until keep().
     [[nodiscard]] virtual Result<IncomingBlob> begin() = 0;
-    // Gives a sealed blob its place for good; one that is there already has the same bytes. The blob's file stays
-    // readable at LocalBlob::path() of local(), not at its own.
+    // Gives a sealed blob its place for good; one that is there already has the same bytes. Whoever wants to read it as
+    // a file reads it before, at the blob's own path, or afterwards by local().
     [[nodiscard]] virtual Status keep(IncomingBlob& blob, const std::string& digest) = 0;
 
     [[nodiscard]] virtual Result<std::optional<std::uint64_t>> size_bytes(const std::string& digest) = 0;

@@ -22,7 +22,8 @@ Error wrong(const std::string& what) {
 
 Status check(const S3Place& place) {
     if (place.bucket.size() < 3 || place.bucket.find_first_not_of(name_letters) != std::string::npos)
-        return wrong("\"" + place.bucket + "\" is no name of a bucket (3 or more of a-z, 0-9, '.' and '-')");
+        return wrong("the bucket \"" + place.bucket +
+                     "\" has a name that none may have (3 or more of a-z, 0-9, '.' and '-')");
     if (place.prefix.find_first_not_of(key_letters) != std::string::npos)
         return wrong("the prefix \"" + place.prefix + "\" has other letters than A-Z, a-z, 0-9, '.', '_', '-' and '/'");
     const bool web = place.endpoint.starts_with("https://") || place.endpoint.starts_with("http://");
@@ -37,7 +38,7 @@ Status check(const S3Place& place) {
 }  // namespace
 
 Result<S3Place> S3Place::parse(const std::string& address) {
-    if (!address.starts_with(scheme)) return wrong("\"" + address + "\" is no S3 address");
+    if (!address.starts_with(scheme)) return wrong(address + " is no S3 address");
     S3Place place;
     place.endpoint = environment("AWS_ENDPOINT_URL");
     if (const auto region = environment("AWS_REGION"); !region.empty()) place.region = region;
@@ -63,7 +64,7 @@ Result<S3Place> S3Place::parse(const std::string& address) {
         } else if (name == "region") {
             place.region = value;
         } else {
-            return wrong("\"" + std::string(name) + "\" is not known in an S3 address");
+            return wrong(std::string(name) + " is not known in an S3 address");
         }
     }
     while (!place.endpoint.empty() && place.endpoint.back() == '/') place.endpoint.pop_back();

@@ -136,7 +136,14 @@ Result<Choices> SqlStore::choices(const std::string& event) {
         TRY_ASSIGN(const bool any, rows->next());
         if (!any || rows->is_null(0)) return success();
         choices.from_realtime_ns = rows->natural(0);
-        choices.to_realtime_ns = rows->natural(1) + 1;
+        // What was seen may be behind the runs (seen_slack_ns); their roll-ups are not.
+        Where runs;
+        runs.add("s.level = ?", RollupLevel::Day);
+        if (numbered.event) runs.add("s.event = ?", *numbered.event);
+        TRY_ASSIGN(const auto last,
+                   connection.query("SELECT max(s.last_ns) FROM rollup s" + runs.sql(), runs.values()));
+        TRY(last->next());
+        choices.to_realtime_ns = std::max(rows->natural(1), last->natural(0)) + 1;
         return success();
     });
     if (!looked) return looked.error();

@@ -229,6 +229,10 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     EXPECT_EQ(choices.from_realtime_ns, monday);
     EXPECT_EQ(choices.to_realtime_ns, monday + 2 * hour + 1);
     EXPECT_THAT(must(store_->choices("")).processes, ElementsAre("demo"));
+    BatchMaker soon;
+    soon.add(monday + 2 * hour + 10 * second, ms, "open file");
+    add(3, soon.batch);
+    EXPECT_EQ(must(store_->choices("open file")).to_realtime_ns, monday + 2 * hour + 10 * second + 1);
 }
 
 TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
