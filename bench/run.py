@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 from lagtrap_test import BURST, BUILD_DIR, Daemon, PLANTED, Watched, check, library_event, wait_for  # noqa: E402
 
 import names  # noqa: E402
+import server  # noqa: E402
 import stacks  # noqa: E402
 
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
@@ -322,8 +323,14 @@ def bench_names():
     names.bench(row, capture_under_load, wait_for_captures, merge)
 
 
+def bench_server():
+    """The server: uploads, runs, a page over many runs, causes over many hosts."""
+    server.bench(row)
+
+
 BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
-           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names}
+           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
+           "server": bench_server}
 
 
 def print_table():

@@ -44,19 +44,21 @@ def postgres(program: str, folder: str) -> dict:
         as_postgres(POSTGRES + "/pg_ctl", "-D", data, "-m", "fast", "-w", "stop")
 
 
-def main() -> None:
-    program = sys.argv[1]
-    runs = sys.argv[2] if len(sys.argv) > 2 else "10000000"
+def measure(program: str, runs: str) -> dict:
     figures = {}
-    for name, measure in (("sqlite_write", lambda folder: bench(program, "write", folder + "/w.sqlite", "1000000", "2")),
-                          ("postgres_write", lambda folder: postgres(program, folder)),
-                          ("sqlite_page", lambda folder: bench(program, "page", folder + "/p.sqlite", runs))):
+    for name, figure in (("sqlite_write", lambda folder: bench(program, "write", folder + "/w.sqlite", "1000000", "2")),
+                         ("postgres_write", lambda folder: postgres(program, folder)),
+                         ("sqlite_page", lambda folder: bench(program, "page", folder + "/p.sqlite", runs))):
         folder = tempfile.mkdtemp(prefix="lagtrap-bench-")
         try:
-            figures[name] = measure(folder)
+            figures[name] = figure(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps(figures, indent=2))
+    return figures
+
+
+def main() -> None:
+    print(json.dumps(measure(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "10000000"), indent=2))
 
 
 if __name__ == "__main__":
