@@ -38,6 +38,12 @@ std::chrono::milliseconds RateLimit::take(const std::string& key, double amount,
         static_cast<std::int64_t>(std::ceil((needed - bucket.level) / rate_.per_second * 1000)));
 }
 
+void RateLimit::give_back(const std::string& key, double amount) {
+    const std::lock_guard lock(mutex_);
+    const auto found = buckets_.find(key);
+    if (found != buckets_.end()) found->second.level = std::min(rate_.burst, found->second.level + amount);
+}
+
 bool DailyQuota::take(const std::string& key, std::uint64_t amount, std::uint64_t realtime_ns) {
     if (limit_ == 0) return true;
     const std::lock_guard lock(mutex_);

@@ -26,6 +26,8 @@ class RateLimit {
     // Zero if `amount` was taken; else how long to wait until it can be, and nothing was taken. An amount beyond the
     // burst is let through when the bucket is full, and leaves a debt.
     [[nodiscard]] std::chrono::milliseconds take(const std::string& key, double amount, Clock::time_point now);
+    // What was taken for something that need not count after all.
+    void give_back(const std::string& key, double amount);
 
   private:
     struct Bucket {

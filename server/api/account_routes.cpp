@@ -72,7 +72,8 @@ Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& 
     const auto password = read_text(object, "password", password_longest_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&password)) return reply_of(*wrong);
     const std::string& name = std::get<std::string>(account);
-    const auto wait = attempts.take(name + " " + request.sender, 1, RateLimit::Clock::now());
+    const std::string key = name + " " + request.sender;
+    const auto wait = attempts.take(key, 1, RateLimit::Clock::now());
     if (wait.count() > 0)
         return reply_of({429, "too many attempts to sign in", "wait, and try again",
                          std::chrono::ceil<std::chrono::seconds>(wait)});
@@ -80,6 +81,8 @@ Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& 
     const auto signed_in = authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
     if (!signed_in) return failure(signed_in.error());
     if (!*signed_in) return reply_of({401, "account and password do not fit"});
+    // Counted beforehand, so that many guesses at once are counted too; those who know the password are not.
+    attempts.give_back(key, 1);
     Reply reply = empty_reply();
     const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
     reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, (*signed_in)->secret, seconds));

@@ -10,7 +10,7 @@
 namespace lagtrap::server {
 
 [[nodiscard]] Reply get_session(const Principal& principal);
-// Asked for a name of the store no more than `attempts` lets per account and address.
+// `attempts` limits those that fail, for each account and address.
 [[nodiscard]] Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& request);
 [[nodiscard]] Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request);
 

@@ -1,6 +1,6 @@
 // Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY [SEED]. Prints its path.
-// It has two delays of "query", 60 and 81 ms long, which compute and wait for the disk, and some normal runs. SEED makes
-// the times a little different.
+// It has two delays of "query", 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
+// runs, which wait in FileRead. SEED makes the times a little different.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,18 +20,24 @@ using lagtrap::test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr std::uint32_t process = 100;
 
-// Computes first, then waits for the disk; `wait_ms` of the run's time.
+// Computes and waits for the disk by turns, `turns` times; `wait_ms` of the run's time in all.
 void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
-             std::uint64_t wait_ms) {
-    const std::uint64_t begin = at_ms * ms, wait = (at_ms + length_ms - wait_ms) * ms, end = (at_ms + length_ms) * ms;
-    builder.switched(begin - ms, 0, 0, 0, process);
-    builder.samples(begin, wait, 0, process, process, {"main", "exec_query", "<script>alert(1)</script>"});
-    builder.switched(wait, 0, process, 2, 0);
-    builder.off_cpu(wait, process, process, {"main", "exec_query", "FileRead", "k:io_schedule"});
-    builder.waking(end - ms, 0, 0, process, true).switched(end - ms, 0, 0, 0, process);
-    builder.sample(end - ms, 0, process, process, {"main", "exec_query"});
-    builder.switched(end + ms, 0, process, 1, 0);
+             std::uint64_t wait_ms, std::uint64_t turns) {
+    const std::uint64_t begin = at_ms * ms, end = (at_ms + length_ms) * ms;
+    const std::uint64_t wait = wait_ms * ms / turns, work = (end - begin) / turns - wait;
     const bool delayed = length_ms > 50;
+    const std::string reader = delayed ? "ReadWholeTable" : "FileRead";
+    builder.switched(begin - ms, 0, 0, 0, process);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+        const std::uint64_t from = begin + turn * (work + wait);
+        builder.samples(from, from + work, 0, process, process,
+                        {"main", "PostgresMain", "exec_query", "ExecSort", "<script>alert(1)</script>"});
+        builder.switched(from + work, 0, process, 2, 0);
+        builder.off_cpu(from + work, process, process, {"main", "PostgresMain", "exec_query", reader, "k:io_schedule"});
+        builder.waking(from + work + wait, 0, 0, process, true).switched(from + work + wait, 0, 0, 0, process);
+    }
+    builder.sample(end + ms / 2, 0, process, process, {"main"});
+    builder.switched(end + ms, 0, process, 1, 0);
     trace::Delay run =
         TraceBuilder::delay(id, "query", static_cast<std::int64_t>(begin), length_ms * ms, 50 * ms, process, process);
     run.process = "postgres";
@@ -46,9 +52,9 @@ TraceBuilder make_recording(const std::string& session, const std::string& host,
     TraceBuilder builder(4000 * ms);
     builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
     std::uint64_t id = 1;
-    for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2);
-    add_run(builder, id++, 1000, 60, 20 + seed % 7);
-    add_run(builder, id++, 2000, 81, 50 + seed % 11);
+    for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1);
+    add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6);
+    add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9);
     trace::SystemFile& file = builder.system;
     file.session_id = session;
     file.lagtrap_version = LAGTRAP_VERSION;

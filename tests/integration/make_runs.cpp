@@ -1,5 +1,5 @@
 // Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED FILE. Every tenth run is a delay, every
-// third a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended.
+// fifth a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,7 +22,8 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     run.event = event;
     run.begin_realtime_ns = start_ns + seed * 3'600'000 * ms + number * 1000 * ms;
     run.delay = number % 10 == 9;
-    run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7919 + seed * 104'729) % (2 * ms);
+    // Spread, so that the slow differ from the fast.
+    run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7'919'000 + seed * 1'104'729) % (30 * ms);
     run.threshold_ns = 50 * ms;
     run.pid = 500;
     run.begin_tid = run.end_tid = 501;
@@ -31,7 +32,7 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     run.executable = "/usr/bin/app";
     run.build_id = seed % 2 == 0 ? "build-a" : "build-b";
     run.user = "<b>ann</b>";
-    run.start = number % 3 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
+    run.start = number % 5 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
     run.begin_stack = 1;
     run.end_stack = 1;
     run.stages = {{"parse", 1 * ms, 501, 1}, {"execute", 3 * ms, 501, 2}};

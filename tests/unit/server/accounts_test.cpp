@@ -98,6 +98,16 @@ TEST(RateLimit, GivesABurstAndThenTheRate) {
     EXPECT_EQ(RateLimit(Rate{0, 0}).take("a", 1e9, start), 0ms);
 }
 
+TEST(RateLimit, GivesBack) {
+    RateLimit limit(Rate{1, 1});
+    const RateLimit::Clock::time_point start{};
+    EXPECT_EQ(limit.take("a", 1, start), 0ms);
+    limit.give_back("a", 1);
+    limit.give_back("unknown", 1);
+    EXPECT_EQ(limit.take("a", 1, start), 0ms);
+    EXPECT_GT(limit.take("a", 1, start), 0ms);
+}
+
 TEST(RateLimit, WhatIsLargerThanTheBurstLeavesADebt) {
     RateLimit limit(Rate{10, 100});
     const RateLimit::Clock::time_point start{};

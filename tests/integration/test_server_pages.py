@@ -1,0 +1,48 @@
+"""The pages in a real browser, over the real server: what tests/browser checks against its development server, again."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from lagtrap_test import SOURCE_DIR, skip
+from test_server_api import PASSWORD, ServerCase
+from upload_test import sha256
+
+HOSTILE_EVENT = "<script>document.title='taken over'</script>"
+
+
+class Pages(ServerCase):
+    def test_in_a_browser(self):
+        for program in ("node", os.environ.get("LAGTRAP_CHROMIUM", "chromium")):
+            if not shutil.which(program):
+                skip(f"{program} is not installed")
+        checker = self.open_world("--requests-per-second", "0")
+        # Enough runs for the bars, five of them suspended; an event whose name is markup.
+        self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(9, count=10, event=HOSTILE_EVENT)]
+        self.bundles = [self.make_bundle(seed) for seed in range(1, 8)] + [b"no bundle at all"]
+        self.upload_all(checker)
+        _, page = checker.ask("GET", "/api/v1/events/query/runs?limit=1")
+        world = {
+            "url": checker.server.url,
+            "accounts": {"admin": {"account": "ann", "password": PASSWORD},
+                         "reader": {"account": "rita", "password": PASSWORD}},
+            "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
+                      "cause": None},
+            "quiet_event": HOSTILE_EVENT,
+            "hostile_event": HOSTILE_EVENT,
+            "delay": {"bundle": sha256(self.bundles[0]), "number": 2, "function": "exec_query",
+                      "hostile_function": "<script>alert(1)</script>"},
+            "bad_bundle": sha256(self.bundles[-1]),
+        }
+        (self.root / "world.json").write_text(json.dumps(world))
+        outcome = subprocess.run(["node", SOURCE_DIR / "tests" / "browser" / "run.mjs"], capture_output=True, text=True,
+                                 env={**os.environ, "LAGTRAP_WEB_WORLD": str(self.root / "world.json")}, timeout=280)
+        print("\n".join(line for line in outcome.stdout.splitlines() if line.startswith(("not ok", "# pass", "# fail", "# skipped"))), file=sys.stderr)
+        self.assertEqual(outcome.returncode, 0, outcome.stdout[-8000:] + outcome.stderr[-2000:])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
