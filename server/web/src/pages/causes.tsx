@@ -56,7 +56,7 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
             <span><Swatch colour={state_colours[cause.state] ?? state_colours.unknown} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
             <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run</span>
             <span>{plural(cause.affected_runs, "run")}</span>
-            <span>{plural(cause.hosts, "host")}, {plural(cause.users, "user")}</span>
+            <span>{plural(cause.hosts, "host")}{cause.users > 0 && `, ${plural(cause.users, "user")}`}</span>
             <span class="cause-share"><meter min={0} max={1} value={cause.share} aria-hidden="true" /> {formatShare(cause.share)} of the extra time</span>
             {cause.single_host && <span class="tag">few hosts</span>}
           </span>

@@ -138,17 +138,19 @@ function Bars({ list, order, sets, target, stage, onPut, onTarget, onClear }: {
   );
 }
 
-// "12 of 240 runs are hidden as dirty: 9 duration, 3 suspended."
+// "12 of 240 runs hidden: 9 duration, 3 suspended." The server looks at the newest runs alone for the reasons.
 function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
   const dirty = list.runs.filter((run) => run.dirty !== null).length;
   if (!shown && list.hidden === 0) return null;
-  const why = (list.hidden_because ?? []).map((entry) => `${formatCount(entry.runs)} ${entry.rule}`).join(", ");
+  const reasons = list.hidden_because ?? [];
+  const told = reasons.reduce((sum, entry) => sum + entry.runs, 0);
+  const why = reasons.map((entry) => `${formatCount(entry.runs)} ${entry.rule}`).join(", ");
   return (
     <p class="dirty-line" data-testid="dirty-line">
       {shown ? (
         <span>{dirty === 0 ? "No run here is dirty." : `${formatCount(dirty)} of these ${formatCount(list.runs.length)} runs are dirty; they are drawn pale and count in the figures.`}</span>
       ) : (
-        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : `: ${why}`}.</span>
+        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : told < list.hidden ? `; of the newest ones ${why}` : `: ${why}`}.</span>
       )}{" "}
       <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>{shown ? "Hide dirty runs" : "Show them"}</button>
     </p>
