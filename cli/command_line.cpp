@@ -42,6 +42,7 @@ void add_control(CLI::App& app, Choice& choice) {
         return sub;
     };
     add("status", "Show what the daemon watches, has seen and has recorded", show_status);
+    add("metrics", "Print the same figures for Prometheus", show_metrics);
     CLI::App* trigger = add("trigger", "Start a recording by hand", trigger_recording);
     trigger->add_option("event", choice.control.event, "An event of the settings")->required();
     add("approve", "Let the recording begin that the daemon asks about", approve_recording);

@@ -17,6 +17,7 @@ struct ControlOptions {
     bool json = false;
 };
 int show_status(const ControlOptions& options, Console& console);
+int show_metrics(const ControlOptions& options, Console& console);
 int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
 int decline_recording(const ControlOptions& options, Console& console);

@@ -2,6 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
+#include "cli/metrics_text.hpp"
 #include "cli/status_text.hpp"
 
 namespace lagtrap::cli {
@@ -25,6 +26,13 @@ int show_status(const ControlOptions& options, Console& console) {
     const auto answer = ask_daemon(options.socket, {{"command", "status"}});
     if (!answer) return console.fail(answer.error().message);
     console.out << (options.json ? boost::json::serialize(*answer) + "\n" : status_text(*answer, console.paint));
+    return exit_done;
+}
+
+int show_metrics(const ControlOptions& options, Console& console) {
+    const auto answer = ask_daemon(options.socket, {{"command", "status"}});
+    if (!answer) return console.fail(answer.error().message);
+    console.out << (options.json ? boost::json::serialize(*answer) + "\n" : metrics_text(*answer));
     return exit_done;
 }
 

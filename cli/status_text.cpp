@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "cli/status_fields.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
@@ -15,34 +16,10 @@ namespace {
 
 using boost::json::object;
 
-std::uint64_t number(const object& from, const char* key) {
-    const auto* value = from.if_contains(key);
-    if (value == nullptr) return 0;
-    if (value->is_uint64()) return value->as_uint64();
-    if (value->is_int64() && value->as_int64() > 0) return static_cast<std::uint64_t>(value->as_int64());
-    return 0;
-}
-
 double real(const object& from, const char* key) {
     const auto* value = from.if_contains(key);
     if (value == nullptr || !value->is_number()) return 0;
     return value->to_number<double>();
-}
-
-std::string text(const object& from, const char* key) {
-    const auto* value = from.if_contains(key);
-    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
-}
-
-bool truth(const object& from, const char* key) {
-    const auto* value = from.if_contains(key);
-    return value != nullptr && value->is_bool() && value->as_bool();
-}
-
-const object& part(const object& from, const char* key) {
-    static const object nothing;
-    const auto* value = from.if_contains(key);
-    return value != nullptr && value->is_object() ? value->as_object() : nothing;
 }
 
 std::string duration(std::uint64_t length_ns) {

@@ -101,6 +101,44 @@ TEST(Status, odd_answers_do_no_harm) {
     EXPECT_EQ(ask({"status"}, std::string(5 << 20, ' ')).err, "lagtrap: lagtrapd's answer is longer than 4 MiB\n");
 }
 
+// Every sample of one metric, with its labels.
+std::map<std::string, std::string> samples_of(const std::string& metrics) {
+    std::map<std::string, std::string> samples;
+    std::istringstream lines(metrics);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("# ")) continue;
+        const auto space = line.rfind(' ');
+        EXPECT_TRUE(samples.emplace(line.substr(0, space), line.substr(space + 1)).second) << "twice: " << line;
+    }
+    return samples;
+}
+
+TEST(Metrics, are_the_figures_of_the_status) {
+    const auto outcome = ask({"metrics"}, data_file("status_answer.json"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    auto samples = samples_of(outcome.out);
+    EXPECT_EQ(samples["lagtrap_event_delays_total{event=\"query\"}"], "4");
+    EXPECT_EQ(samples["lagtrap_event_armed{event=\"frame\"}"], "0");
+    EXPECT_EQ(samples["lagtrap_event_threshold_seconds{event=\"query\"}"], "0.05");
+    EXPECT_EQ(samples["lagtrap_captures_total{outcome=\"skipped_cool_down\"}"], "2");
+    EXPECT_EQ(samples["lagtrap_settings_error"], "1");
+    EXPECT_EQ(samples["lagtrap_cpu_seconds_total"], "0.412");
+    // Buckets of 0 to 1 ms, 1 to 2 ms and 256 to 512 ms: none lies under 0.52 ms, one under 1.05 ms, all under 0.54 s.
+    const std::string bucket = "lagtrap_event_duration_seconds_bucket{event=\"query\",le=\"";
+    EXPECT_EQ(samples[bucket + "0.000524288\"}"], "0");
+    EXPECT_EQ(samples[bucket + "0.001048576\"}"], "1000000");
+    EXPECT_EQ(samples[bucket + "0.002097152\"}"], "1234563");
+    EXPECT_EQ(samples[bucket + "0.536870912\"}"], "1234567");
+    EXPECT_EQ(samples[bucket + "+Inf\"}"], samples["lagtrap_event_duration_seconds_count{event=\"query\"}"]);
+    EXPECT_EQ(samples["lagtrap_event_duration_seconds_sum{event=\"query\"}"], "853.3805");
+}
+
+TEST(Metrics, odd_answers_do_no_harm) {
+    EXPECT_EQ(
+        ask({"metrics"}, "{\"ok\":true,\"events\":[1,{\"name\":\"a\\\"\\n\",\"histogram\":{}}],\"cost\":[]}\n").code,
+        0);
+}
+
 TEST(Status, says_how_to_start_the_daemon) {
     const test::TemporaryFolder folder;
     const std::string path = folder.string("socket");
