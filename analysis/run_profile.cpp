@@ -145,6 +145,10 @@ std::string_view words_of(TimeKind kind) {
     }
 }
 
+bool is_missing_record(std::string_view unknown_because) {
+    return unknown_because != "between threads" && unknown_because != "thread had ended";
+}
+
 std::vector<std::uint32_t> RunProfile::stack_of(std::uint32_t node) const {
     std::vector<std::uint32_t> stack;
     for (; node != 0; node = nodes[node].parent) stack.push_back(nodes[node].frame);

@@ -17,6 +17,9 @@ enum class TimeKind : std::uint8_t { Unknown, OnCpu, Runnable, Blocked };
 // "on CPU", "runnable", "blocked" or "unknown".
 [[nodiscard]] std::string_view words_of(TimeKind kind);
 
+// Whether unknown time is so for its reason because nothing was recorded then, rather than that no thread had the run.
+[[nodiscard]] bool is_missing_record(std::string_view unknown_because);
+
 struct ProfileFrame {
     std::string function;  // or "[FILE]" where its name is not known
     std::string module;    // path of its file

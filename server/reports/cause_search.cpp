@@ -15,6 +15,7 @@ constexpr double kept_share = 0.8;       // of its caller's extra time, for a fr
 constexpr double plain_share = 0.98;     // the same, where it need not be looked at run by run
 constexpr double part_of_run = 0.1;      // of a run's extra time, for a frame to count in the run
 constexpr double together_share = 0.5;   // of the smaller one's extra time, for two frames to come together
+constexpr double part_lift = 1.5;        // for a part to be blamed of a caller that grew only as everything did
 constexpr double place_share = 0.01;     // of all time, for a node to count as a place
 constexpr double same_as_parent = 0.99;  // of its parent's time, for a node to be no place of its own
 constexpr std::size_t most_children = 64;
@@ -25,6 +26,7 @@ struct Group {
     std::vector<std::uint32_t> nodes;
     std::uint32_t name = 0;
     double excess = 0;
+    bool by_share = false;
 };
 
 // Extra time of one child of a group by delayed run: its place in the list of delayed runs, and milliseconds or more.
@@ -42,7 +44,7 @@ class Search {
         measure();
         result_.suspect_of_node.assign(tree_.nodes().size(), no_suspect);
         result_.total_excess = excess_[0];
-        if (excess_[0] > 0) follow({{0}, 0, excess_[0]});
+        if (excess_[0] > 0) follow({{0}, 0, excess_[0], false});
         spread();
         return std::move(result_);
     }
@@ -54,6 +56,8 @@ class Search {
     std::vector<Child> look_at(const Group& group, std::vector<Group> groups);
     [[nodiscard]] static std::vector<std::vector<std::size_t>> part(const std::vector<Child>& children);
     [[nodiscard]] double kept_by(const Child& child) const;
+    [[nodiscard]] double lift_of(const Group& group) const;
+    [[nodiscard]] std::uint32_t caller_of(std::uint32_t node) const;
     void blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess);
     void spread();
     [[nodiscard]] bool has_frame(const Group& group) const {
@@ -64,6 +68,7 @@ class Search {
     const RunWeights& weights_;
     SearchResult result_;
     std::vector<double> excess_;             // by node, with all below it
+    std::vector<double> all_;                // the same, of delayed and normal runs together
     std::vector<std::uint32_t> children_;    // of all nodes, by parent
     std::vector<std::uint32_t> child_ends_;  // by node: where its children end in children_
     std::vector<double> run_excess_;         // by run: of the whole run
@@ -73,22 +78,22 @@ class Search {
 void Search::measure() {
     const auto& nodes = tree_.nodes();
     excess_.assign(nodes.size(), 0);
-    std::vector<double> all(nodes.size(), 0);
+    all_.assign(nodes.size(), 0);
     std::vector<double> durations;
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
         const TreeRun& run = tree_.runs()[i];
         const double weight = weights_.of_run[i];
-        durations.push_back(static_cast<double>(run.duration_ns));
+        durations.push_back(static_cast<double>(run.recorded_ns));
         for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
             const TreeEntry& entry = tree_.entries()[at];
             excess_[entry.node] += weight * static_cast<double>(entry.time_ns);
-            all[entry.node] += std::abs(weight) * static_cast<double>(entry.time_ns);
+            all_[entry.node] += std::abs(weight) * static_cast<double>(entry.time_ns);
         }
     }
     child_ends_.assign(nodes.size() + 1, 0);
     for (std::size_t i = nodes.size(); i-- > 1;) {
         excess_[nodes[i].parent] += excess_[i];
-        all[nodes[i].parent] += all[i];
+        all_[nodes[i].parent] += all_[i];
         ++child_ends_[nodes[i].parent + 1];
     }
     std::partial_sum(child_ends_.begin(), child_ends_.end(), child_ends_.begin());
@@ -96,7 +101,7 @@ void Search::measure() {
     std::vector<std::uint32_t> next(child_ends_.begin(), child_ends_.end() - 1);
     for (std::uint32_t i = 1; i < nodes.size(); ++i) children_[next[nodes[i].parent]++] = i;
     for (std::size_t i = 1; i < nodes.size(); ++i) {
-        if (all[i] >= place_share * all[0] && all[i] < same_as_parent * all[nodes[i].parent]) ++result_.places;
+        if (all_[i] >= place_share * all_[0] && all_[i] < same_as_parent * all_[nodes[i].parent]) ++result_.places;
     }
     const Excess whole(tree_, weights_, std::move(durations));
     run_excess_.assign(tree_.runs().size(), 0);
@@ -114,6 +119,7 @@ std::vector<Group> Search::children_of(const Group& group) const {
             Group& sum = by_name[tree_.nodes()[child].name];
             sum.name = tree_.nodes()[child].name;
             sum.nodes.push_back(child);
+            sum.by_share = group.by_share;
             sum.excess += excess_[child];
         }
     }
@@ -210,12 +216,38 @@ double Search::kept_by(const Child& child) const {
     return all > 0 ? kept / all : 0;
 }
 
+// Of a group's share of time in delayed runs, over that in normal runs.
+double Search::lift_of(const Group& group) const {
+    double excess = 0;
+    double all = 0;
+    for (const std::uint32_t node : group.nodes) {
+        excess += excess_[node];
+        all += all_[node];
+    }
+    const double normal = (all - excess) / 2 * (all_[0] + excess_[0]);
+    const double delayed = (all + excess) / 2 * (all_[0] - excess_[0]);
+    return normal > 0 ? delayed / normal : 1e9;
+}
+
+std::uint32_t Search::caller_of(std::uint32_t node) const {
+    const auto& nodes = tree_.nodes();
+    const auto is_function = [&](std::uint32_t at) {
+        return at != 0 && tree_.names()[nodes[at].name].kind == NameKind::Function;
+    };
+    const std::uint32_t function = is_function(node) ? node : nodes[node].parent;
+    const std::uint32_t caller = nodes[function].parent;
+    if (!is_function(function) || !is_function(caller)) return 0;
+    return excess_[node] >= kept_share * excess_[caller] ? caller : 0;
+}
+
 void Search::blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess) {
     if (result_.suspects.size() >= most_suspects || !has_frame(group)) return;
     Suspect suspect;
     suspect.excess = excess;
+    suspect.by_share = group.by_share;
     suspect.node = *std::max_element(group.nodes.begin(), group.nodes.end(),
                                      [&](std::uint32_t a, std::uint32_t b) { return excess_[a] < excess_[b]; });
+    suspect.caller = caller_of(suspect.node);
     for (const std::uint32_t node : nodes) {
         result_.suspect_of_node[node] = static_cast<std::uint32_t>(result_.suspects.size());
     }
@@ -229,7 +261,8 @@ void Search::follow(Group group) {
         groups = children_of(group);
     }
     if (groups.empty()) return blame(group, group.nodes, group.excess);
-    const std::vector<Child> children = look_at(group, std::move(groups));
+    std::vector<Child> children = look_at(group, std::move(groups));
+    const bool grew_as_all = lift_of(group) < least_lift;
     std::vector<std::size_t> followed;
     std::vector<std::uint32_t> kept_nodes;
     double kept_excess = group.excess;
@@ -241,6 +274,12 @@ void Search::follow(Group group) {
             followed.push_back(first);
         } else {
             for (const std::size_t member : members) {
+                // To blame the caller would say nothing, and what grew in it more than all else says something.
+                if (grew_as_all && lift_of(children[member].group) >= part_lift) {
+                    children[member].group.by_share = true;
+                    followed.push_back(member);
+                    continue;
+                }
                 const auto& nodes = children[member].group.nodes;
                 kept_nodes.insert(kept_nodes.end(), nodes.begin(), nodes.end());
             }

@@ -13,7 +13,13 @@ namespace lagtrap::server::reports {
 struct Suspect {
     std::uint32_t node = 0;  // the one of its nodes with the most extra time
     double excess = 0;       // weighted
+    // It was looked for inside a caller that grew only as everything did: it must have grown more than the whole run.
+    bool by_share = false;
+    std::uint32_t caller =
+        0;  // the function's caller, where nearly all the caller's extra time is the function's; else 0
 };
+
+inline constexpr double least_lift = 1.2;  // share of delayed runs' time over share of normal runs' time
 
 inline constexpr std::uint32_t no_suspect = UINT32_MAX;
 

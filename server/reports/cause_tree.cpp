@@ -14,6 +14,12 @@ constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t most_name_bytes = 64 << 20;
 constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such stay numbers
 
+// A run's part before its recording began or in a gap of it says nothing of the run.
+bool was_not_recorded(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
+    const analysis::ProfileLink& own = entry.links.front();
+    return own.kind == analysis::TimeKind::Unknown && analysis::is_missing_record(profile.texts[own.reason]);
+}
+
 }  // namespace
 
 // Of one profile's frames, texts and stacks.
@@ -129,8 +135,10 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
     for (const analysis::ProfileLink& link : entry.links) {
         switch (link.kind) {
             case analysis::TimeKind::Unknown: return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
-            // A busy machine makes all functions wait: it is one cause, wherever they stand.
+            // A busy machine makes all functions wait: it is one cause, wherever they stand. What makes a run wait for
+            // another thread is what that thread was at, whether it had a CPU for it or not.
             case analysis::TimeKind::Runnable:
+                if (&link != entry.links.data()) at = node_of(mapping, at, link.node);
                 return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));
             case analysis::TimeKind::OnCpu: at = node_of(mapping, at, link.node); break;
             case analysis::TimeKind::Blocked: {
@@ -159,13 +167,16 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     added.bundle = text_of(run.bundle);
     added.delay = run.delay;
     added.begin_realtime_ns = run.begin_realtime_ns;
-    added.duration_ns = profile.duration_ns;
     Mapping mapping = mapping_of(profile);
     std::vector<TreeEntry> entries;
     entries.reserve(profile.entries.size());
     for (const analysis::ProfileEntry& entry : profile.entries) {
+        if (was_not_recorded(profile, entry)) continue;
         entries.push_back({end_of(mapping, entry), entry.time_ns});
+        added.recorded_ns += entry.time_ns;
     }
+    if (added.recorded_ns == 0) return;
+    added.cut = added.recorded_ns < profile.duration_ns;
     std::sort(entries.begin(), entries.end(), [](const TreeEntry& a, const TreeEntry& b) { return a.node < b.node; });
     added.entries_begin = entries_.size();
     for (const TreeEntry& entry : entries) {

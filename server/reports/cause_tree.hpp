@@ -39,7 +39,8 @@ struct TreeRun {
     std::uint32_t host = 0, user = 0, build = 0, bundle = 0;  // numbers of texts()
     std::uint32_t delay = 0;
     std::uint64_t begin_realtime_ns = 0;
-    std::uint64_t duration_ns = 0;
+    std::uint64_t recorded_ns = 0;                   // of its duration; its entries add up to it
+    bool cut = false;                                // not all of it was recorded
     std::size_t entries_begin = 0, entries_end = 0;  // each node once
 };
 
@@ -47,6 +48,7 @@ class CauseTree {
   public:
     CauseTree(std::size_t most_nodes, std::size_t most_entries);
 
+    // A run of which nothing was recorded is none.
     void add(const ProfiledRun& run, const analysis::RunProfile& profile);
 
     [[nodiscard]] const std::vector<TreeName>& names() const { return names_; }

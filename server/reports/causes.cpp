@@ -17,8 +17,8 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double affected_share = 0.25;  // of a run's extra time
-constexpr double least_lift = 1.2;       // share of delayed runs' time over share of normal runs' time
+constexpr double affected_share = 0.25;   // of a run's extra time
+constexpr double one_caller_share = 0.6;  // of a cause's extra time, for the caller to be told
 constexpr std::size_t least_hosts = 3;
 constexpr std::size_t least_affected = 3;  // runs
 constexpr std::size_t most_frames = 64;
@@ -34,6 +34,10 @@ struct Candidate {
     Cause cause;
     std::vector<std::uint32_t> suspects;
     std::vector<double> values;  // by run
+    bool by_share = false;
+    std::size_t name_size = 0;                // of the function, with which the title begins
+    double excess = 0;                        // of its suspects
+    std::map<std::uint32_t, double> callers;  // of which under one caller, by its name; 0: several, or none
     double rank = 0;
 };
 
@@ -48,7 +52,8 @@ class CauseJudge {
     [[nodiscard]] std::optional<std::string> too_little_data() const;
     [[nodiscard]] std::optional<std::string> no_extra_time(const SearchResult& search) const;
     [[nodiscard]] std::vector<Candidate> candidates_of(const SearchResult& search);
-    void describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const;
+    std::size_t describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const;
+    void name_caller(Candidate& candidate) const;
     [[nodiscard]] std::vector<std::uint32_t> first_waits() const;
     [[nodiscard]] double lift_of(const std::vector<double>& values) const;
     [[nodiscard]] double p_value_of(const std::vector<double>& values) const;
@@ -81,9 +86,15 @@ std::optional<std::string> CauseJudge::too_little_data() const {
 
 std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search) const {
     std::vector<double> durations;
-    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.duration_ns));
+    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
     if (search.total_excess > 0 && p_value_of(durations) <= options_.highest_q) return std::nullopt;
-    return "The delayed runs did not take longer than the normal runs of the same hosts.";
+    const auto cut = std::count_if(tree_.runs().begin(), tree_.runs().end(),
+                                   [](const TreeRun& run) { return run.delayed && run.cut; });
+    if (cut == 0) return "The delayed runs did not take longer than the normal runs of the same hosts.";
+    return fmt::format(
+        "What was recorded of the delayed runs is not longer than the normal runs of the same hosts: {} "
+        "of {} were recorded in part.",
+        cut, weights_.delayed);
 }
 
 // By node: the name of the wait of the run's own thread that it lies in; 0: it lies in none.
@@ -97,7 +108,8 @@ std::vector<std::uint32_t> CauseJudge::first_waits() const {
     return waits;
 }
 
-void CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const {
+// The size of the function's name, with which the title begins; 0: there is none.
+std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const {
     const CauseFrame* function = nullptr;
     bool waited_for = false;  // a wait stands between the function and the run's thread
     for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
@@ -133,6 +145,16 @@ void CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cause& cau
         identity += '\0' + part;
     }
     cause.signature = sha256_of(identity).substr(0, 16);
+    return name.size();
+}
+
+// A helper's name says little where all its extra time is one caller's: "spin in parse_page: on CPU".
+void CauseJudge::name_caller(Candidate& candidate) const {
+    for (const auto& [caller, excess] : candidate.callers) {
+        if (caller == 0 || candidate.name_size == 0 || excess < one_caller_share * candidate.excess) continue;
+        candidate.cause.title.insert(candidate.name_size, " in " + tree_.names()[caller].frame.function);
+        return;
+    }
 }
 
 std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
@@ -156,7 +178,8 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         const auto largest = std::max_element(states[i].begin(), states[i].end(),
                                               [](const auto& a, const auto& b) { return a.second < b.second; });
         Candidate candidate;
-        describe(search.suspects[i], largest == states[i].end() ? 0 : largest->first, candidate.cause);
+        candidate.name_size =
+            describe(search.suspects[i], largest == states[i].end() ? 0 : largest->first, candidate.cause);
         const auto [place, added] = by_signature.try_emplace(candidate.cause.signature, candidates.size());
         candidate_of[i] = place->second;
         if (added) {
@@ -165,8 +188,13 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         } else if (search.suspects[i].excess > most[place->second]) {
             candidates[place->second].cause.frames = candidate.cause.frames;
         }
+        Candidate& whole = candidates[place->second];
+        whole.by_share |= search.suspects[i].by_share;
+        whole.excess += search.suspects[i].excess;
+        whole.callers[tree_.nodes()[search.suspects[i].caller].name] += search.suspects[i].excess;
         most[place->second] = std::max(most[place->second], search.suspects[i].excess);
     }
+    for (Candidate& candidate : candidates) name_caller(candidate);
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
         const TreeRun& run = tree_.runs()[i];
         for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
@@ -183,7 +211,7 @@ double CauseJudge::lift_of(const std::vector<double>& values) const {
     double delayed = 0, delayed_all = 0, normal = 0, normal_all = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double weight = weights_.of_run[i];
-        const auto duration = static_cast<double>(tree_.runs()[i].duration_ns);
+        const auto duration = static_cast<double>(tree_.runs()[i].recorded_ns);
         (weight > 0 ? delayed : normal) += weight * values[i];
         (weight > 0 ? delayed_all : normal_all) += weight * duration;
     }
@@ -304,7 +332,13 @@ void CauseJudge::count_runs(Candidate& candidate) const {
 // Fills in what stands the tests; nothing else keeps a rank. Returns the title of what grew only as everything did.
 std::string CauseJudge::judge(std::vector<Candidate>& candidates, std::size_t places) const {
     std::vector<double> p_values;
-    for (const Candidate& candidate : candidates) p_values.push_back(p_value_of(candidate.values));
+    for (const Candidate& candidate : candidates) {
+        p_values.push_back(p_value_of(candidate.values));
+        if (!candidate.by_share) continue;
+        std::vector<double> shares = candidate.values;
+        for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= static_cast<double>(tree_.runs()[i].recorded_ns);
+        p_values.back() = std::max(p_values.back(), p_value_of(shares));
+    }
     const std::vector<double> q = q_values(p_values, places);
     std::string as_before;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -323,7 +357,7 @@ std::string CauseJudge::judge(std::vector<Candidate>& candidates, std::size_t pl
 
 void CauseJudge::measure_extra() {
     std::vector<double> durations;
-    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.duration_ns));
+    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
     const Excess whole(tree_, weights_, std::move(durations));
     run_extra_.assign(tree_.runs().size(), 0);
     for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {

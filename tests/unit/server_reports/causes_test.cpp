@@ -140,7 +140,7 @@ TEST(Causes, say_how_they_are_meant) {
     EXPECT_EQ(disk.frames.back().function, "main");
 
     const Cause lock = causes_of(simulate(small(Plant::Lock))).causes.at(0);
-    EXPECT_EQ(lock.title, "planted_compaction: what runs wait for (lock (futex))");
+    EXPECT_EQ(lock.title, "planted_compaction in run_worker: what runs wait for (lock (futex))");
     EXPECT_EQ(lock.state, TimeKind::Blocked);
     EXPECT_EQ(lock.reason, "lock (futex)");
     std::vector<std::string> functions;
@@ -166,6 +166,72 @@ TEST(Causes, a_busy_machine_is_one_cause_wherever_the_run_stood) {
     EXPECT_EQ(report.causes[0].title, "waits for a CPU");
     EXPECT_EQ(report.causes[0].state, TimeKind::Runnable);
     EXPECT_NEAR(static_cast<double>(report.causes[0].excess_ns), 150e6, 20e6);
+}
+
+// What blocks comes in the runs that compute more too, and their common caller has all the time of normal runs as well.
+TEST(Causes, what_grew_more_than_all_else_is_found_in_a_caller_that_grew_as_everything_did) {
+    std::vector<test::SimulatedRun> runs;
+    for (std::uint64_t i = 0; i < 56; ++i) {
+        const bool delayed = i % 4 == 0;
+        test::SimulatedRun run;
+        run.run.delayed = delayed;
+        run.run.host = "alone";
+        run.profile.frames = {{"main", "/bin/db", false},
+                              {"exec_query", "/bin/db", false},
+                              {"sort", "/bin/db", false},
+                              {delayed ? "read_table" : "read_row", "/bin/db", false}};
+        run.profile.nodes = {{0, 0}, {0, 0}, {1, 1}, {2, 2}, {2, 3}};
+        run.profile.texts = {"", "disk"};
+        const std::uint64_t computes_ns = (delayed ? 35'000'000 : 8'000'000) + i * 20'000;
+        const std::uint64_t waits_ns = (delayed ? 35'000'000 : 2'000'000) + i * 10'000;
+        run.profile.entries = {{computes_ns, {{TimeKind::OnCpu, 0, 0, 3}}}, {waits_ns, {{TimeKind::Blocked, 1, 0, 4}}}};
+        run.profile.duration_ns = computes_ns + waits_ns;
+        runs.push_back(std::move(run));
+    }
+    const CauseReport report = causes_of(runs);
+    ASSERT_EQ(report.causes.size(), 1) << *report.silent_because;
+    EXPECT_EQ(report.causes[0].title, "read_table: blocked, disk");
+    EXPECT_EQ(report.causes[0].affected_runs, 14);
+    EXPECT_TRUE(report.causes[0].single_host);
+}
+
+TEST(Causes, what_was_not_recorded_counts_for_nothing) {
+    auto runs = simulate(small(Plant::Disk));
+    const Cause before = causes_of(runs).causes.at(0);
+    for (auto& run : runs) {
+        if (!run.run.delayed) continue;
+        const auto text = static_cast<std::uint32_t>(run.profile.texts.size());
+        run.profile.texts.emplace_back("outside the recording");
+        run.profile.entries.push_back({900'000'000, {{TimeKind::Unknown, text, 0, 0}}});
+        run.profile.duration_ns += 900'000'000;
+    }
+    const Cause after = causes_of(runs).causes.at(0);
+    EXPECT_EQ(after.title, before.title);
+    EXPECT_EQ(after.share, before.share);
+    EXPECT_EQ(after.affected_runs, before.affected_runs);
+    EXPECT_EQ(after.excess_ns, before.excess_ns);
+    // Of this kind nothing is left.
+    for (auto& run : runs) {
+        if (run.run.delayed) run.profile.entries = {run.profile.entries.back()};
+    }
+    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("0 delayed runs"));
+}
+
+// The thread that is waited for stands in its function also while it waits for a CPU there.
+TEST(Causes, who_holds_a_lock_is_blamed_on_a_busy_machine_too) {
+    auto runs = simulate(small(Plant::Lock));
+    for (auto& run : runs) {
+        for (std::size_t i = run.profile.entries.size(); i-- > 0;) {
+            if (run.profile.entries[i].links.size() < 2) continue;
+            auto waits = run.profile.entries[i];
+            waits.links.back().kind = TimeKind::Runnable;
+            run.profile.duration_ns += waits.time_ns;
+            run.profile.entries.push_back(std::move(waits));
+        }
+    }
+    const Cause cause = causes_of(runs).causes.at(0);
+    EXPECT_EQ(cause.title, "planted_compaction in run_worker: what runs wait for (lock (futex))");
+    EXPECT_EQ(cause.signature, causes_of(simulate(small(Plant::Lock))).causes.at(0).signature);
 }
 
 TEST(Causes, too_little_data_is_no_answer) {
