@@ -207,7 +207,7 @@ class Reader {
             case fields::varint(begin_field): profile_.begin_ns = reader.get_uint64(); break;
             case fields::varint(duration_field): profile_.duration_ns = reader.get_uint64(); break;
             case fields::varint(threshold_field): profile_.threshold_ns = reader.get_uint64(); break;
-            case fields::varint(delay_field): profile_.delay = reader.get_bool(); break;
+            case fields::varint(delay_field): profile_.delay = reader.get_uint32() != 0; break;
             case fields::varint(pid_field): profile_.pid = reader.get_uint32(); break;
             case fields::varint(tid_field): profile_.tid = reader.get_uint32(); break;
             case fields::bytes(frame_field): take_frame(reader.get_view()); break;
@@ -227,7 +227,7 @@ class Reader {
             switch (reader.tag_and_type()) {
                 case fields::bytes(function_field): frame.function = text(reader); break;
                 case fields::bytes(module_field): frame.module = text(reader); break;
-                case fields::varint(kernel_field): frame.kernel = reader.get_bool(); break;
+                case fields::varint(kernel_field): frame.kernel = reader.get_uint32() != 0; break;
                 default: reader.skip();
             }
         }

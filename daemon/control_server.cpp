@@ -15,6 +15,7 @@
 #include <boost/json.hpp>
 
 #include "core/files.hpp"
+#include "daemon/control_request.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -53,12 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   private:
     void handle(std::size_t bytes) {
-        boost::json::error_code failure;
-        boost::json::parse_options options;
-        options.max_depth = 8;
-        const auto request = boost::json::parse(std::string_view(request_).substr(0, bytes), failure, {}, options);
-        if (failure || !request.is_object()) return answer(refusal("the request is no JSON object"));
-        answer(handler_(request.as_object()));
+        const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
+        answer(request ? handler_(*request) : refusal(request.error().message));
     }
 
     void answer(const boost::json::object& object) {

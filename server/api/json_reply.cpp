@@ -110,6 +110,7 @@ std::variant<std::string, Refusal> read_text(const json::object& object, std::st
     if (value == nullptr || !value->is_string()) return wrong_parameter(name, "a text");
     const json::string& text = value->get_string();
     if (text.size() > limit_bytes) return wrong_parameter(name, "at most " + std::to_string(limit_bytes) + " bytes");
+    if (text.find('\0') != json::string::npos) return wrong_parameter(name, "a text without the letter U+0000");
     return std::string(text.data(), text.size());
 }
 

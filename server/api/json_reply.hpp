@@ -34,7 +34,7 @@ namespace json = boost::json;
 // The body as an object with these members and no others. `names` in parentheses may be missing: "(host)".
 [[nodiscard]] std::variant<json::object, Refusal> read_object(const Request& request,
                                                               std::initializer_list<std::string_view> names);
-// A member that must be a string of at most `limit_bytes`.
+// A member that must be a string of at most `limit_bytes`, UTF-8 without U+0000, which PostgreSQL does not store.
 [[nodiscard]] std::variant<std::string, Refusal> read_text(const json::object& object, std::string_view name,
                                                            std::size_t limit_bytes);
 // Digits only, all of them.

@@ -38,6 +38,16 @@ enum class DelayField : protozero::pbf_tag_type {
     Details = 14,
 };
 
+// A field and how it must be encoded; a field encoded in another way is skipped like an unknown one.
+template <typename Field>
+constexpr std::uint32_t number(Field field) {
+    return protozero::tag_and_type(field, protozero::pbf_wire_type::varint);
+}
+template <typename Field>
+constexpr std::uint32_t bytes(Field field) {
+    return protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited);
+}
+
 constexpr std::size_t text_limit_bytes = 1024;
 constexpr std::size_t room_for_columns_bytes = 8U << 20;
 
@@ -76,41 +86,41 @@ BundleDelay read_delay(protozero::data_view view) {
     BundleDelay delay;
     protozero::pbf_message<DelayField> message(view);
     while (message.next()) {
-        switch (message.tag()) {
-            case DelayField::Number: delay.number = message.get_uint32(); break;
-            case DelayField::Delayed: delay.delayed = message.get_bool(); break;
-            case DelayField::Event: delay.event = text_of(message.get_view()); break;
-            case DelayField::Begin: delay.begin_realtime_ns = message.get_uint64(); break;
-            case DelayField::Duration: delay.duration_ns = message.get_uint64(); break;
-            case DelayField::Threshold: delay.threshold_ns = message.get_uint64(); break;
-            case DelayField::Pid: delay.pid = message.get_uint32(); break;
-            case DelayField::Tid: delay.tid = message.get_uint32(); break;
-            case DelayField::Process: delay.process = text_of(message.get_view()); break;
-            case DelayField::Thread: delay.thread = text_of(message.get_view()); break;
-            case DelayField::User: delay.user = text_of(message.get_view()); break;
-            case DelayField::Build: delay.build = text_of(message.get_view()); break;
-            case DelayField::Profile: delay.profile = blob_of(message.get_view()); break;
-            case DelayField::Details: delay.details = blob_of(message.get_view()); break;
+        switch (message.tag_and_type()) {
+            case number(DelayField::Number): delay.number = message.get_uint32(); break;
+            case number(DelayField::Delayed): delay.delayed = message.get_uint32() != 0; break;
+            case bytes(DelayField::Event): delay.event = text_of(message.get_view()); break;
+            case number(DelayField::Begin): delay.begin_realtime_ns = message.get_uint64(); break;
+            case number(DelayField::Duration): delay.duration_ns = message.get_uint64(); break;
+            case number(DelayField::Threshold): delay.threshold_ns = message.get_uint64(); break;
+            case number(DelayField::Pid): delay.pid = message.get_uint32(); break;
+            case number(DelayField::Tid): delay.tid = message.get_uint32(); break;
+            case bytes(DelayField::Process): delay.process = text_of(message.get_view()); break;
+            case bytes(DelayField::Thread): delay.thread = text_of(message.get_view()); break;
+            case bytes(DelayField::User): delay.user = text_of(message.get_view()); break;
+            case bytes(DelayField::Build): delay.build = text_of(message.get_view()); break;
+            case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
+            case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;
             default: message.skip();
         }
     }
     return delay;
 }
 
-ParsedBundle read_message(std::string_view bytes) {
+ParsedBundle read_message(std::string_view answer) {
     ParsedBundle parsed;
     BundleFacts& facts = parsed.facts;
-    protozero::pbf_message<BundleField> message(bytes.data(), bytes.size());
+    protozero::pbf_message<BundleField> message(answer.data(), answer.size());
     while (message.next()) {
-        switch (message.tag()) {
-            case BundleField::Session: facts.session_id = text_of(message.get_view()); break;
-            case BundleField::Host: facts.host = text_of(message.get_view()); break;
-            case BundleField::Event: facts.event = text_of(message.get_view()); break;
-            case BundleField::Process: facts.process = text_of(message.get_view()); break;
-            case BundleField::Started: facts.started_realtime_ns = message.get_uint64(); break;
-            case BundleField::LongestDelay: facts.longest_delay_ns = message.get_uint64(); break;
-            case BundleField::Delays: facts.delays = message.get_uint32(); break;
-            case BundleField::Delay:
+        switch (message.tag_and_type()) {
+            case bytes(BundleField::Session): facts.session_id = text_of(message.get_view()); break;
+            case bytes(BundleField::Host): facts.host = text_of(message.get_view()); break;
+            case bytes(BundleField::Event): facts.event = text_of(message.get_view()); break;
+            case bytes(BundleField::Process): facts.process = text_of(message.get_view()); break;
+            case number(BundleField::Started): facts.started_realtime_ns = message.get_uint64(); break;
+            case number(BundleField::LongestDelay): facts.longest_delay_ns = message.get_uint64(); break;
+            case number(BundleField::Delays): facts.delays = message.get_uint32(); break;
+            case bytes(BundleField::Delay):
                 if (parsed.delays.size() < parsed_delays_limit)
                     parsed.delays.push_back(read_delay(message.get_view()));
                 else

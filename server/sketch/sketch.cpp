@@ -84,7 +84,10 @@ void Sketch::subtract(const Sketch& other) {
 
 std::uint64_t Sketch::quantile_ns(double share) const {
     if (count_ == 0) return 0;
-    const auto rank = static_cast<std::uint64_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(count_ - 1) + 0.5);
+    const double last = static_cast<double>(count_ - 1);
+    const double place = std::clamp(share, 0.0, 1.0) * last + 0.5;
+    // Of a large count the last place is rounded, up to more than there are.
+    const std::uint64_t rank = place < last ? static_cast<std::uint64_t>(place) : count_ - 1;
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < counts_.size(); ++i) {
         below += counts_[i];

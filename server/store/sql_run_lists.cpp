@@ -27,6 +27,8 @@ struct StackHits {
 std::string id_list(const std::vector<std::uint64_t>& ids) {
     std::string text;
     for (const std::uint64_t id : ids) {
+        // No row has it, and a number beyond the column's type would keep the database from using the index.
+        if (id > INT64_MAX) continue;
         if (!text.empty()) text += ',';
         text += std::to_string(id);
     }
