@@ -82,7 +82,10 @@ struct CauseOptions {
 // run-time libraries count as part of their callers, kernel frames as part of the system call's caller. Each cause is
 // tested over runs, within hosts where these have both kinds, by aligned ranks, and kept if its share of
 // false discoveries among all frames (Benjamini and Hochberg) is at most highest_q. What grew only as everything did is
-// no cause. Causes are sorted by mean extra time times affected runs, with hosts limited as said.
+// no cause; inside it, a part that grew at least half as much again as the whole run is followed all the same, and tested
+// by its share of each run too. Of a run only what was recorded is compared. The title names the caller too where nearly
+// all the caller's extra time is the function's. Causes are sorted by mean extra time times affected runs, with hosts
+// limited as said.
 class CauseFinder {
   public:
     explicit CauseFinder(const CauseOptions& options = {});

@@ -13,6 +13,7 @@ import urllib.request
 import lagtrap_test
 from lagtrap_test import PLANTED, SERVER, UPLOADER, Daemon, Watched, check, library_event, run, wait_for
 
+EVENT = "work"
 STAGES = ("prepare", "execute", "finish")
 HOSTS = ("oak", "elm", "ash", "yew")
 REAL_LAGTRAPD = lagtrap_test.LAGTRAPD.resolve()
@@ -68,7 +69,7 @@ class Server:
         rows = wait_for(parsed, f"{bundles} bundles to be looked into")
         check(not any(row["bad_reason"] for row in rows), f"a bundle is bad: {rows}")
         check({row["host"] for row in rows} == set(HOSTS), f"hosts {[row['host'] for row in rows]}")
-        return self.get("/api/v1/events/work/causes")
+        return self.get(f"/api/v1/events/{EVENT}/causes")
 
     def __enter__(self):
         self.url = wait_for(self.address, "the server to listen")
@@ -96,7 +97,7 @@ def record(server, host, events, rounds):
 def recorded(threshold, trace_length, rounds):
     """A server with the recordings of all hosts; what it says of the causes of event "work"."""
     with tempfile.TemporaryDirectory(prefix="lagtrap-test-") as folder, Server(pathlib.Path(folder)) as server:
-        events = library_event("work", PLANTED, threshold, trace_length, STAGES)
+        events = library_event(EVENT, PLANTED, threshold, trace_length, STAGES)
         yield server.causes(sum(record(server, host, events, rounds) for host in HOSTS))
 
 
