@@ -30,7 +30,7 @@ class Pages(ServerCase):
             "accounts": {"admin": {"account": "ann", "password": PASSWORD},
                          "reader": {"account": "rita", "password": PASSWORD}},
             "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
-                      "cause": None},
+                      "cause": "ReadWholeTable"},
             "quiet_event": HOSTILE_EVENT,
             "hostile_event": HOSTILE_EVENT,
             "delay": {"bundle": sha256(self.bundles[0]), "number": 2, "function": "exec_query",
