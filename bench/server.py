@@ -53,7 +53,7 @@ def upload(files, scheme, port):
                   'header = "Expect:"', "insecure", "fail", "next"]
     settings = "\n".join(lines[:-1])
     begun = time.monotonic()
-    subprocess.run(["curl", "--silent", "--show-error", "--parallel", "--parallel-max", str(AT_ONCE), "--config", "-"], input=settings,
+    subprocess.run(["curl", "--no-progress-meter", "--parallel", "--parallel-max", str(AT_ONCE), "--config", "-"], input=settings,
                    text=True, check=True, stdout=subprocess.DEVNULL)
     return sum(path.stat().st_size for path, _ in files) / (time.monotonic() - begun)
 
@@ -84,7 +84,7 @@ def many_at_once(process, port, count=200):
     connections = []
     for body in bodies:
         connection = socket.create_connection(("127.0.0.1", port), timeout=60)
-        connection.sendall((f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\nHost: bench\r\n"
+        connection.sendall((f"PUT /api/v1/bundles/{hashlib.sha256(body).hexdigest()} HTTP/1.1\r\nHost: localhost\r\n"
                             f"Content-Length: {len(body)}\r\n\r\n").encode() + body[:len(body) // 2])
         connections.append(connection)
     for connection, body in zip(connections, bodies):
