@@ -112,13 +112,14 @@ def planted_function_is_the_first_cause():
         check("planted_lock_holder" in first["title"] and first["reason"] == "lock (futex)", f"first is {first['title']}")
         check(first["hosts"] == 4 and not first["single_host"] and first["affected_runs"] >= 6,
               f"{first['affected_runs']} runs on {first['hosts']} hosts")
-        # The part of a delay that no recording has is nobody's; a third of the delays have another cause.
-        check(first["share"] > 0.5, f"its share is {first['share']}")
+        # Of the delays it affects it has nearly all the extra time. Where a switch was lost (a kernel that runs no programs
+        # for threads of process 1) the holder's time is unknown, and that delay is nobody's.
+        check(first["share"] > 0.75 * first["affected_runs"] / told["delayed_runs"], f"its share is {first['share']} by {first['affected_runs']}")
         check(first["q_value"] < 0.001 and first["example"], f"{first}")
         functions = [frame["function"] for frame in first["frames"]]
         check(any("planted_lock_wait" in function for function in functions), f"the waiting function is not among {functions}")
         others = [cause for cause in told["causes"] if "planted_cpu_burn" in cause["title"]]
-        check(others and others[0]["state"] == "on CPU",
+        check(others and others[0]["state"] == "on CPU" and not others[0]["single_host"],
               f"the second cause is not among {[(cause['title'], cause['hosts']) for cause in told['causes']]}")
 
 
