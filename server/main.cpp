@@ -64,7 +64,6 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
-    if (mended.unparsed > 0) spdlog::info("{} bundle(s) are yet to be looked into", mended.unparsed);
     parts.application = std::make_unique<Application>(Parts{*parts.store, *parts.ingest, *parts.jobs, log},
                                                       sender_limits, std::move(tokens));
     return parts;

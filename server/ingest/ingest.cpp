@@ -19,6 +19,11 @@ constexpr std::chrono::seconds full_pause{300};
 
 std::uint64_t nanoseconds(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
 
+// What is to be done with a new bundle, which may name `host` alone (empty: any).
+NewJob work_on(const std::string& digest, const std::string& host, std::uint64_t now_ns) {
+    return {parse_job, ParsePayload{digest, host}.text(), now_ns};
+}
+
 Refusal another_digest(const std::string& found) {
     return {422, "the digest of what came is " + found + ", not the one in the address", "send the file again"};
 }
@@ -58,12 +63,6 @@ Refusal Ingest::refusal_of(const Error& error) {
     return {500, "the server could not store it", "its log says why", store_pause};
 }
 
-Status Ingest::put_parse_job(const std::string& digest, const std::string& host, std::uint64_t now_ns) {
-    TRY(store_.put_job(parse_job, ParsePayload{digest, host}.text(), now_ns));
-    work_came_();
-    return success();
-}
-
 std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std::string& digest, const Sender& sender,
                                                     std::uint64_t now_realtime_ns) {
     const auto sealed = blob.seal();
@@ -80,11 +79,10 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
     row.received_realtime_ns = now_realtime_ns;
     const std::lock_guard lock(commit_mutex_);
     if (const auto kept = blobs_.keep(blob, digest); !kept) return refusal_of(kept.error());
-    // A crash here leaves a blob without a row, and one line further a row without a job; reconcile() mends both.
-    const auto added = store_.add(row);
+    // A crash here leaves a blob without a row: reconcile() mends that.
+    const auto added = store_.add(row, work_on(digest, sender.host, now_realtime_ns));
     if (!added) return refusal_of(added.error());
-    if (*added == AddOutcome::New)
-        if (const auto put = put_parse_job(digest, sender.host, now_realtime_ns); !put) return refusal_of(put.error());
+    work_came_();
     return Stored{digest, row.bytes, *added, {}};
 }
 
@@ -106,46 +104,36 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
         for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
         // The runs are stored: that nobody may look for dirty ones among them yet is no failure of the upload.
         for (const std::string& event : events)
-            if (!store_.put_job(dirty_job, event, now_realtime_ns + dirty_delay_ns)) break;
+            if (!store_.put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns})) break;
     }
     return Stored{digest, bytes.size(), *added, {}};
 }
 
 Result<Reconciled> Ingest::reconcile(std::uint64_t now_realtime_ns) {
     Reconciled outcome;
+    if (blobs_.shared()) return outcome;
     TRY_ASSIGN(const auto row_list, store_.digests());
-    if (!blobs_.shared()) {
-        std::set<std::string> lost(row_list.begin(), row_list.end());
-        std::vector<std::string> unknown;
-        TRY(blobs_.each([&](const std::string& digest) {
-            if (lost.erase(digest) == 0) unknown.push_back(digest);
-            return true;
-        }));
-        for (const std::string& digest : unknown) {
-            TRY_ASSIGN(const auto bytes, blobs_.size_bytes(digest));
-            BundleRow row;
-            row.digest = digest;
-            row.bytes = bytes.value_or(0);
-            row.received_realtime_ns = now_realtime_ns;
-            TRY(store_.add(row));
-            ++outcome.rows_added;
-        }
-        for (const std::string& digest : lost) {
-            TRY(store_.remove(digest));
-            ++outcome.rows_removed;
-        }
+    std::set<std::string> lost(row_list.begin(), row_list.end());
+    std::vector<std::string> unknown;
+    TRY(blobs_.each([&](const std::string& digest) {
+        if (lost.erase(digest) == 0) unknown.push_back(digest);
+        return true;
+    }));
+    for (const std::string& digest : unknown) {
+        TRY_ASSIGN(const auto bytes, blobs_.size_bytes(digest));
+        BundleRow row;
+        row.digest = digest;
+        row.bytes = bytes.value_or(0);
+        row.received_realtime_ns = now_realtime_ns;
+        TRY(store_.add(row, work_on(digest, {}, now_realtime_ns)));
+        ++outcome.rows_added;
     }
-    std::optional<std::int64_t> before;
-    for (;;) {
-        TRY_ASSIGN(const auto rows, store_.list(page_limit, before));
-        if (rows.empty()) return outcome;
-        for (const BundleRow& row : rows) {
-            before = row.number;
-            if (row.parsed) continue;
-            TRY(put_parse_job(row.digest, {}, now_realtime_ns));
-            ++outcome.unparsed;
-        }
+    for (const std::string& digest : lost) {
+        TRY(store_.remove(digest));
+        ++outcome.rows_removed;
     }
+    if (outcome.rows_added > 0) work_came_();
+    return outcome;
 }
 
 Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {

@@ -49,7 +49,6 @@ struct RetentionCount {
 struct Reconciled {
     std::uint32_t rows_added = 0;    // blobs that had no row: a crash between the two
     std::uint32_t rows_removed = 0;  // rows whose blob is gone
-    std::uint32_t unparsed = 0;      // bundles that nobody has looked into yet
 };
 
 // Functions may be called from any thread; they block on disk and store and, but for check() and begin(), may take
@@ -73,8 +72,7 @@ class Ingest {
     // What a failed read, write or commit means to the sender.
     [[nodiscard]] static Refusal refusal_of(const Error& error);
 
-    // Makes rows and blobs agree again (where no other server shares the blobs), and puts missing jobs; at start,
-    // before requests come.
+    // Makes rows and blobs agree again where no other server shares the blobs; at start, before requests come.
     [[nodiscard]] Result<Reconciled> reconcile(std::uint64_t now_realtime_ns);
     // Of bundles; and of runs, which costs more.
     [[nodiscard]] Result<RetentionCount> remove_bundles(std::uint64_t now_realtime_ns);
@@ -83,7 +81,6 @@ class Ingest {
 
   private:
     [[nodiscard]] std::optional<Refusal> check_room(std::uint64_t length_bytes) const;
-    [[nodiscard]] Status put_parse_job(const std::string& digest, const std::string& host, std::uint64_t now_ns);
 
     Blobs& blobs_;
     Store& store_;

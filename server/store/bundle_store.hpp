@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "server/store/filter.hpp"
+#include "server/store/job_store.hpp"
 #include "server/store/run_store.hpp"
 
 namespace lagtrap::server {
@@ -80,8 +81,9 @@ class BundleStore {
     BundleStore& operator=(const BundleStore&) = delete;
     virtual ~BundleStore() = default;
 
-    // A digest that is there already changes nothing.
-    [[nodiscard]] virtual Result<AddOutcome> add(const BundleRow& row) = 0;
+    // The bundle and the work that it calls for, both or neither: a copy of the server that ends in between would else
+    // leave a bundle that nobody looks into. A digest that is there already changes nothing.
+    [[nodiscard]] virtual Result<AddOutcome> add(const BundleRow& row, const NewJob& work) = 0;
     // What parsing found, once or again: facts, why it is bad (or empty), delays and normal runs in place of earlier
     // ones. Links delays with their runs: the same host, event, process and thread, the begin within 50 ms. False if
     // there is no such bundle.

@@ -22,6 +22,13 @@ struct Job {
     std::string lease;           // proves to finish_job() and others that the job is still ours
 };
 
+// Work that is to be done, no earlier than a moment.
+struct NewJob {
+    std::string kind;
+    std::string payload;
+    std::uint64_t not_before_realtime_ns = 0;
+};
+
 struct FailedJob {
     Job job;
     std::string reason;
@@ -43,8 +50,7 @@ class JobStore {
     virtual ~JobStore() = default;
 
     // Already: a job of this kind and payload waits already, and is not put twice.
-    [[nodiscard]] virtual Result<AddOutcome> put_job(const std::string& kind, const std::string& payload,
-                                                     std::uint64_t not_before_realtime_ns) = 0;
+    [[nodiscard]] virtual Result<AddOutcome> put_job(const NewJob& job) = 0;
     // The job that waits longest, of one of `kinds` (all if empty). It is nobody else's until the lease is over; a
     // job whose lease is over is taken again, or fails for good after job_attempts_limit attempts.
     [[nodiscard]] virtual Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,

@@ -104,7 +104,7 @@ Status see_label(Connection& connection, std::uint32_t event, LabelKind kind, st
 
 }  // namespace
 
-Result<AddOutcome> SqlStore::add(const BundleRow& row) {
+Result<AddOutcome> SqlStore::add(const BundleRow& row, const NewJob& work) {
     auto outcome = AddOutcome::New;
     const BundleFacts facts = stored_facts(row.facts);
     const std::string sender = stored_text(row.sender), reason = stored_text(row.bad_reason);
@@ -118,6 +118,7 @@ Result<AddOutcome> SqlStore::add(const BundleRow& row) {
                 {row.digest, row.bytes, row.received_realtime_ns, sender, facts.session_id, facts.host, facts.event,
                  facts.process, facts.started_realtime_ns, facts.longest_delay_ns, facts.delays, reason}));
         outcome = added > 0 ? AddOutcome::New : AddOutcome::Already;
+        if (added > 0) TRY(insert_job(connection, work));
         return success();
     });
     if (!written) return written.error();

@@ -53,20 +53,23 @@ Status end_leases(Connection& connection, const Dialect& dialect, std::uint64_t 
 
 }  // namespace
 
-Result<AddOutcome> SqlStore::put_job(const std::string& kind, const std::string& payload,
-                                     std::uint64_t not_before_realtime_ns) {
-    auto outcome = AddOutcome::New;
+Result<bool> insert_job(Connection& connection, const NewJob& job) {
+    TRY_ASSIGN(const auto added,
+               connection.execute("INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns,"
+                                  " lease, reason) VALUES($1,$2,0,0,$3,0,'','')"
+                                  " ON CONFLICT(kind, payload) WHERE state = 0 DO NOTHING",
+                                  {job.kind, job.payload, job.not_before_realtime_ns}));
+    return added > 0;
+}
+
+Result<AddOutcome> SqlStore::put_job(const NewJob& job) {
+    bool is_new = false;
     const Status written = database_->write([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto added,
-                   connection.execute("INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns,"
-                                      " lease, reason) VALUES($1,$2,0,0,$3,0,'','')"
-                                      " ON CONFLICT(kind, payload) WHERE state = 0 DO NOTHING",
-                                      {kind, payload, not_before_realtime_ns}));
-        outcome = added > 0 ? AddOutcome::New : AddOutcome::Already;
+        TRY_ASSIGN(is_new, insert_job(connection, job));
         return success();
     });
     if (!written) return written.error();
-    return outcome;
+    return is_new ? AddOutcome::New : AddOutcome::Already;
 }
 
 Result<std::optional<Job>> SqlStore::take_job(const std::vector<std::string>& kinds, std::uint64_t now_realtime_ns,

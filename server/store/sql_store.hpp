@@ -38,7 +38,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::vector<DirtyMark>> dirty_marks(std::uint64_t run) override;
 
     // bundles (sql_bundles.cpp, sql_delays.cpp)
-    [[nodiscard]] Result<AddOutcome> add(const BundleRow& row) override;
+    [[nodiscard]] Result<AddOutcome> add(const BundleRow& row, const NewJob& work) override;
     [[nodiscard]] Result<bool> set_contents(const std::string& digest, const BundleFacts& facts,
                                             const std::string& bad_reason,
                                             const std::vector<BundleDelay>& delays) override;
@@ -77,8 +77,7 @@ class SqlStore : public Store {
                                                         std::optional<std::uint64_t> before) override;
 
     // jobs (sql_jobs.cpp)
-    [[nodiscard]] Result<AddOutcome> put_job(const std::string& kind, const std::string& payload,
-                                             std::uint64_t not_before_realtime_ns) override;
+    [[nodiscard]] Result<AddOutcome> put_job(const NewJob& job) override;
     [[nodiscard]] Result<std::optional<Job>> take_job(const std::vector<std::string>& kinds,
                                                       std::uint64_t now_realtime_ns,
                                                       std::chrono::nanoseconds lease) override;
@@ -134,6 +133,9 @@ class SqlStore : public Store {
     Labels labels_;
     BatchWriter batches_;
 };
+
+// Within the caller's transaction; false if such a job waits already.
+[[nodiscard]] Result<bool> insert_job(Connection& connection, const NewJob& job);
 
 // "1,2,3" for an IN list.
 [[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);

@@ -66,7 +66,7 @@ class FilledStore {
         row.digest = sha256_of("x");
         row.bytes = 1000;
         row.received_realtime_ns = monday_ns;
-        check(store_->add(row).ok());
+        check(store_->add(row, {"parse", row.digest, monday_ns}).ok());
         BundleDelay delay;
         delay.number = 1;
         delay.event = "open";

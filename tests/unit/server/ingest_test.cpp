@@ -145,8 +145,16 @@ TEST_F(IngestTest, ReconcileListsStoredBlobsAndDropsEmptyRows) {
     ASSERT_TRUE(mended.ok()) << mended.error().message;
     EXPECT_EQ(mended->rows_added, 1U);
     EXPECT_EQ(mended->rows_removed, 1U);
-    EXPECT_EQ(mended->unparsed, 1U);
     EXPECT_THAT(store_->digests().value(), ElementsAre(sha256_of("one")));
+}
+
+TEST_F(IngestTest, AStartLeavesWaitingWorkAsItIs) {
+    put_good("one");
+    ASSERT_TRUE(ingest_->reconcile(5).ok());
+    const auto job = store_->take_job({parse_job}, 5, std::chrono::minutes(1));
+    ASSERT_TRUE(job.ok() && job->has_value());
+    EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");  // the host that its token may speak for
+    EXPECT_EQ(store_->job_counts()->waiting, 0U);
 }
 
 TEST_F(IngestTest, RetentionBySizeTakesTheOldest) {

@@ -72,15 +72,15 @@ TEST_F(AccountsContract, TokensAndAudit) {
 }
 
 TEST_F(JobsContract, AJobIsTakenOnceAndFinished) {
-    EXPECT_EQ(must(store_->put_job("parse", "d1", 10)), AddOutcome::New);
-    EXPECT_EQ(must(store_->put_job("parse", "d1", 20)), AddOutcome::Already);
+    EXPECT_EQ(must(store_->put_job({"parse", "d1", 10})), AddOutcome::New);
+    EXPECT_EQ(must(store_->put_job({"parse", "d1", 20})), AddOutcome::Already);
     EXPECT_FALSE(must(store_->take_job({}, 9, 1s)).has_value());
     EXPECT_FALSE(must(store_->take_job({"dirty"}, 10, 1s)).has_value());
     const auto job = must(store_->take_job({"dirty", "parse"}, 10, 1s));
     ASSERT_TRUE(job.has_value());
     EXPECT_EQ(job->payload, "d1");
     EXPECT_FALSE(must(store_->take_job({}, 11, 1s)).has_value());
-    EXPECT_EQ(must(store_->put_job("parse", "d1", 20)), AddOutcome::New);
+    EXPECT_EQ(must(store_->put_job({"parse", "d1", 20})), AddOutcome::New);
     EXPECT_EQ(must(store_->job_counts()).running, 1U);
     EXPECT_TRUE(must(store_->finish_job(*job)));
     EXPECT_FALSE(must(store_->finish_job(*job)));
@@ -88,7 +88,7 @@ TEST_F(JobsContract, AJobIsTakenOnceAndFinished) {
 }
 
 TEST_F(JobsContract, ALeaseThatIsOverGoesToAnother) {
-    EXPECT_EQ(must(store_->put_job("parse", "d1", 0)), AddOutcome::New);
+    EXPECT_EQ(must(store_->put_job({"parse", "d1", 0})), AddOutcome::New);
     const auto first = must(store_->take_job({}, 1, 100ns));
     ASSERT_TRUE(first.has_value());
     EXPECT_TRUE(must(store_->renew_job(*first, 50, 100ns)));
@@ -106,7 +106,7 @@ TEST_F(JobsContract, ALeaseThatIsOverGoesToAnother) {
 }
 
 TEST_F(JobsContract, AJobFailsForGoodAfterThreeAttempts) {
-    EXPECT_EQ(must(store_->put_job("parse", "d1", 0)), AddOutcome::New);
+    EXPECT_EQ(must(store_->put_job({"parse", "d1", 0})), AddOutcome::New);
     for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
         const auto job = must(store_->take_job({}, attempt * 100, 50ns));
         ASSERT_TRUE(job.has_value());
@@ -121,7 +121,7 @@ TEST_F(JobsContract, AJobFailsForGoodAfterThreeAttempts) {
 TEST_F(JobsContract, ManyTakersTakeEachJobOnce) {
     constexpr std::uint64_t jobs = 60;
     for (std::uint64_t i = 0; i < jobs; ++i)
-        EXPECT_EQ(must(store_->put_job("parse", std::to_string(i), i)), AddOutcome::New);
+        EXPECT_EQ(must(store_->put_job({"parse", std::to_string(i), i})), AddOutcome::New);
     std::mutex mutex;
     std::multiset<std::string> taken;
     std::vector<std::thread> takers;

@@ -18,6 +18,8 @@ BundleRow bundle(std::uint64_t number) {
     return row;
 }
 
+NewJob work(std::uint64_t number) { return {"parse", bundle(number).digest, monday}; }
+
 BundleDelay delay(std::uint32_t number, std::uint64_t begin_ns, const std::string& profile) {
     BundleDelay found;
     found.number = number;
@@ -37,7 +39,7 @@ BundleDelay delay(std::uint32_t number, std::uint64_t begin_ns, const std::strin
 class BundlesContract : public StoreTest {
   protected:
     void add(std::uint64_t number, const std::vector<BundleDelay>& delays, const std::string& host = "alpha") {
-        ASSERT_EQ(must(store_->add(bundle(number))), AddOutcome::New);
+        ASSERT_EQ(must(store_->add(bundle(number), work(number))), AddOutcome::New);
         BundleFacts facts;
         facts.session_id = "session";
         facts.host = host;
@@ -57,9 +59,18 @@ class BundlesContract : public StoreTest {
     }
 };
 
+TEST_F(BundlesContract, ABundleComesWithItsWorkOnce) {
+    ASSERT_EQ(must(store_->add(bundle(1), work(1))), AddOutcome::New);
+    const auto job = must(store_->take_job({"parse"}, monday, std::chrono::minutes(1)));
+    ASSERT_TRUE(job.has_value());
+    EXPECT_EQ(job->payload, bundle(1).digest);
+    ASSERT_EQ(must(store_->add(bundle(1), work(1))), AddOutcome::Already);
+    EXPECT_EQ(must(store_->job_counts()).waiting, 0U);
+}
+
 TEST_F(BundlesContract, ABundleIsThereOnceWithItsDelays) {
     add(1, {delay(1, monday, std::string("a\0b", 3)), delay(2, monday + hour, "")});
-    EXPECT_EQ(must(store_->add(bundle(1))), AddOutcome::Already);
+    EXPECT_EQ(must(store_->add(bundle(1), work(1))), AddOutcome::Already);
     reopen();
     const auto row = must(store_->find(bundle(1).digest));
     ASSERT_TRUE(row.has_value());
