@@ -35,6 +35,19 @@ Runs build_runs(const Element& element) {
                 static_cast<std::uint32_t>(element.number_of("limit-per-second"))};
 }
 
+Budget build_budget(const Element& element) {
+    static const std::map<std::string_view, Shed> kinds{
+        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"stacks", Shed::Stacks}, {"events", Shed::Events}};
+    Budget budget{element.number_of("share"),
+                  element.number_of("recording-share"),
+                  duration_of(element, "interval"),
+                  {},
+                  duration_of(element, "pause")};
+    for (const std::string& word : words_of(element.text_of("shed")))
+        if (const auto kind = kinds.find(word); kind != kinds.end()) budget.shed.push_back(kind->second);
+    return budget;
+}
+
 Spool build_spool(const Element& element) {
     return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
                  duration_of(element, "age-limit")};
@@ -85,6 +98,7 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
     if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
     if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
+    if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
     if (const Element* element = root.child("spool")) settings.spool = build_spool(*element);
     if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);

@@ -132,6 +132,24 @@ constexpr std::array runs_attributes{
     AttributeSpec{"limit-per-second", Count, Optional, "2000", "", 1, 100'000,
                   "Of one event; as many may pass at once. Runs beyond it are counted by those that pass."}};
 
+constexpr std::uint64_t percent = 10'000;  // millionths
+constexpr std::array budget_attributes{
+    AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
+                  "What watching may cost, in shares of one CPU, as CPUQuota= of systemd counts: programs at markers, "
+                  "and the daemon's own use."},
+    AttributeSpec{"recording-share", Share, Optional, "20%", "", percent / 10, 100 * percent,
+                  "What a recording may cost, in shares of all CPUs."},
+    AttributeSpec{"interval", Duration, Optional, "2s", "", 100 * ms, 60 * s, "Time between two looks at the cost."},
+    AttributeSpec{"shed", ChoiceList, Optional, "switches samples stacks events", "switches|samples|stacks|events|none",
+                  0, 0,
+                  "What is given up when a share is passed, and in which order. In recordings: the stacks of threads "
+                  "that block (switches), and call stacks as often as set (samples). While watching: the stacks at "
+                  "markers (stacks), and events, the costliest first (events). What is not named is kept."},
+    AttributeSpec{
+        "pause", Duration, Optional, "1min", "", s, day,
+        "After this time what was given up while watching is tried again; each further time it takes twice as "
+        "long, up to a day."}};
+
 constexpr std::array upload_attributes{
     AttributeSpec{"url", Url, Required, "", "", 0, 0, "Address of lagtrap-server."},
     AttributeSpec{"token-file", Path, Optional, "", "", 0, 0, "File that holds the token for the server."},
@@ -180,16 +198,18 @@ constexpr ElementSpec unwinding_element{
     "unwinding", "What it may cost to walk the stacks of programs without frame pointers.", unwinding_attributes, {}};
 constexpr ElementSpec runs_element{
     "runs", "How the runs of events with record=\"runs\" are gathered.", runs_attributes, {}};
+constexpr ElementSpec budget_element{
+    "budget", "What lagtrap may cost, and what it gives up where it would cost more.", budget_attributes, {}};
 constexpr ElementSpec confirm_element{
     "confirm", "If present, a breach is announced and `lagtrap approve` or `decline` answers.", confirm_attributes, {}};
 constexpr ElementSpec spool_element{"spool", "Where captures and bundles are kept.", spool_attributes, {}};
 constexpr ElementSpec upload_element{"upload", "If present, bundles are sent to a server.", upload_attributes, {}};
 constexpr ElementSpec control_element{"control", "The daemon's control socket.", control_attributes, {}};
 
-constexpr std::array root_children{ChildSpec{&recording_element, 1}, ChildSpec{&unwinding_element, 1},
-                                   ChildSpec{&runs_element, 1},      ChildSpec{&confirm_element, 1},
-                                   ChildSpec{&spool_element, 1},     ChildSpec{&upload_element, 1},
-                                   ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}};
+constexpr std::array root_children{
+    ChildSpec{&recording_element, 1}, ChildSpec{&unwinding_element, 1}, ChildSpec{&runs_element, 1},
+    ChildSpec{&budget_element, 1},    ChildSpec{&confirm_element, 1},   ChildSpec{&spool_element, 1},
+    ChildSpec{&upload_element, 1},    ChildSpec{&control_element, 1},   ChildSpec{&event_element, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The outermost element.", root_attributes, root_children};
 
 // The largest unit that leaves a whole number: "1h", "100us".
@@ -281,6 +301,8 @@ std::string describe_values(const AttributeSpec& attribute) {
                                whole_duration(attribute.high));
         case ByteSize:
             return fmt::format("a size from {} to {}", whole_byte_size(attribute.low), whole_byte_size(attribute.high));
+        case Share: return fmt::format("a share from {}% to {}%", attribute.low / 10'000.0, attribute.high / 10'000.0);
+        case ChoiceList: return "one or more, each once, of " + listed(attribute.choices).substr(7);
         case Count: return fmt::format("a whole number from {} to {}", attribute.low, attribute.high);
         case Path: return "an absolute path";
         case SocketPath: return "an absolute path of at most 107 bytes";

@@ -16,6 +16,8 @@ enum class ValueKind {
     Duration,    // core/duration.hpp; low and high in nanoseconds
     ByteSize,    // core/duration.hpp; low and high in bytes
     Count,       // a whole number, low to high
+    Share,       // a number and %; low and high in millionths
+    ChoiceList,  // some of `choices`, each once, with spaces between
     Path,        // absolute
     SocketPath,  // absolute and short enough for a Unix socket
     Url,         // http or https

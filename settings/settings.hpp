@@ -116,6 +116,23 @@ struct Runs {
     std::uint32_t limit_per_second = 2000;                    // of one event; what is beyond is sampled down
 };
 
+// What is given up when lagtrap costs more than it may.
+enum class Shed {
+    Switches,  // in a recording: the stacks of threads that block
+    Samples,   // in a recording: call stacks, which are then taken less often
+    Stacks,    // while watching: the stacks at markers of an event
+    Events,    // while watching: an event as a whole
+};
+
+// What lagtrap may cost (docs/decisions/0017).
+struct Budget {
+    std::uint64_t share_ppm = 100'000;            // of one CPU, while watching; millionths
+    std::uint64_t recording_share_ppm = 200'000;  // of all CPUs, during a recording
+    std::chrono::nanoseconds interval{2'000'000'000};
+    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::Stacks, Shed::Events};  // in this order; empty: nothing
+    std::chrono::nanoseconds pause{60'000'000'000};  // before what was shed while watching is tried again
+};
+
 // The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
 struct Confirm {
     std::chrono::nanoseconds wait{10'000'000'000};
@@ -145,6 +162,7 @@ struct Settings {
     Recording recording;
     Unwinding unwinding;
     Runs runs;
+    Budget budget;
     std::optional<Confirm> confirm;
     Spool spool;
     std::optional<Upload> upload;

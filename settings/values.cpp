@@ -96,6 +96,45 @@ Problem check_count(const AttributeSpec& attribute, std::string_view text, std::
     return {};
 }
 
+// Millionths of "12.5%": at most three digits after the point, nine before it.
+std::optional<std::uint64_t> millionths_of(std::string_view text) {
+    if (!text.ends_with('%')) return {};
+    text.remove_suffix(1);
+    const std::string_view whole = text.substr(0, text.find('.'));
+    std::string_view fraction = text.substr(whole.size());
+    if (!fraction.empty()) fraction.remove_prefix(1);
+    if (whole.empty() || whole.size() > 9 || fraction.size() > 3 || (fraction.empty() && text.ends_with('.')))
+        return {};
+    const std::string digits = std::string(whole) + std::string(fraction) + std::string(4 - fraction.size(), '0');
+    std::uint64_t value = 0;
+    const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (failure != std::errc{} || rest != digits.data() + digits.size()) return {};
+    return value;
+}
+
+Problem check_share(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    const auto value = millionths_of(text);
+    if (!value || *value < attribute.low || *value > attribute.high)
+        return problem(attribute, text.ends_with('%') ? "" : "a share has a % sign");
+    number = *value;
+    return {};
+}
+
+Problem check_choice_list(const AttributeSpec& attribute, std::string_view text) {
+    const std::vector<std::string> known = split_choices(attribute.choices);
+    std::vector<std::string> given = words_of(text);
+    if (given.empty()) return problem(attribute);
+    for (const std::string& word : given)
+        if (std::find(known.begin(), known.end(), word) == known.end())
+            return problem(attribute, word.size() < 100 ? did_you_mean(nearest_name(word, known)) : "");
+    std::sort(given.begin(), given.end());
+    if (const auto twice = std::adjacent_find(given.begin(), given.end()); twice != given.end())
+        return problem(attribute, *twice + " stands twice");
+    if (given.size() > 1 && std::find(given.begin(), given.end(), "none") != given.end())
+        return problem(attribute, "none stands alone");
+    return {};
+}
+
 Problem check_path(const AttributeSpec& attribute, std::string_view text, std::size_t limit_bytes) {
     if (!text.starts_with('/'))
         return problem(attribute,
@@ -187,6 +226,8 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Duration: return check_duration(attribute, text, number);
         case ValueKind::ByteSize: return check_byte_size(attribute, text, number);
         case ValueKind::Count: return check_count(attribute, text, number);
+        case ValueKind::Share: return check_share(attribute, text, number);
+        case ValueKind::ChoiceList: return check_choice_list(attribute, text);
         case ValueKind::Path: return check_path(attribute, text, path_bytes_limit);
         case ValueKind::SocketPath: return check_path(attribute, text, socket_bytes_limit);
         case ValueKind::Url: return check_url(attribute, text, {"https", "http"});
@@ -199,6 +240,16 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Group: return check_account(attribute, text);
     }
     return problem(attribute);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        if (!word.empty()) words.emplace_back(word);
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+    }
+    return words;
 }
 
 std::optional<std::uint32_t> argument_number(std::string_view text) {

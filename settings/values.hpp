@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "settings/schema.hpp"
 
@@ -16,13 +17,16 @@ struct ValueProblem {
     std::string hint;
 };
 
-// Nothing where `text` is a value of this attribute. Then `number` holds nanoseconds, bytes or the count, where
+// Nothing where `text` is a value of this attribute. Then `number` holds nanoseconds, bytes, millionths or the count, where
 // the kind has one. What depends on other attributes or on the machine is not checked here.
 [[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
                                                       std::uint64_t& number);
 
 // N of "argN"; nothing for other texts and for numbers of more than nine digits.
 [[nodiscard]] std::optional<std::uint32_t> argument_number(std::string_view text);
+
+// What stands between spaces.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
 // The host of a url that check_value accepted, without the brackets of IPv6.
 [[nodiscard]] std::string host_of_url(std::string_view url);

@@ -64,7 +64,8 @@ def require_bpf():
 class Daemon:
     """A lagtrapd with settings, a spool and a control socket of its own in a temporary folder."""
 
-    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=()):
+    def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=(),
+                 budget='shed="none"'):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))
         os.chmod(self.folder, 0o755)
         self.spool = self.folder / "spool"
@@ -72,13 +73,14 @@ class Daemon:
         self.settings_path = self.folder / "settings.xml"
         self.log_path = self.folder / "lagtrapd.log"
         self.recording, self.more, self.options = recording, more, options
+        self.budget = budget  # tests make hits as fast as the machine can, and shall not depend on its speed
         self.write_settings(events)
         self.process = None
 
     def write_settings(self, events):
         self.settings_path.write_text(
             '<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
-            f"<recording {self.recording}/>\n{self.more}\n"
+            f"<recording {self.recording}/>\n<budget {self.budget}/>\n{self.more}\n"
             f'<spool path="{self.spool}"/>\n<control socket="{self.socket_path}"/>\n{events}\n</lagtrap>\n')
 
     def __enter__(self):

@@ -102,10 +102,30 @@ TEST(GoodFiles, TheSmallestFileHasTheDefaults) {
     EXPECT_TRUE(settings.events.empty());
 }
 
+TEST(GoodFiles, TheBudgetIsReadInItsUnitsAndOrder) {
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'><budget share='2.5%' recording-share='100%' interval='500ms' shed='events  samples' "
+        "pause='1h'/></lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    const Budget& budget = outcome.settings.budget;
+    EXPECT_EQ(budget.share_ppm, 25'000);
+    EXPECT_EQ(budget.recording_share_ppm, 1'000'000);
+    EXPECT_EQ(budget.interval, 500ms);
+    EXPECT_THAT(budget.shed, testing::ElementsAre(Shed::Events, Shed::Samples));
+    EXPECT_EQ(budget.pause, 1h);
+}
+
+TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
+    const auto outcome = parse_settings("<lagtrap version='1'><budget shed='none'/></lagtrap>", BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_THAT(outcome.settings.budget.shed, testing::IsEmpty());
+}
+
 // An element that is there without attributes has the defaults of the table; they are those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><recording/><unwinding/><runs/><confirm/><spool/><upload "
+        "<lagtrap version='1'><recording/><unwinding/><runs/><budget/><confirm/><spool/><upload "
         "url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
@@ -124,6 +144,11 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.runs.batch_interval, Runs{}.batch_interval);
     EXPECT_EQ(settings.runs.batch_size_bytes, Runs{}.batch_size_bytes);
     EXPECT_EQ(settings.runs.limit_per_second, Runs{}.limit_per_second);
+    EXPECT_EQ(settings.budget.share_ppm, Budget{}.share_ppm);
+    EXPECT_EQ(settings.budget.recording_share_ppm, Budget{}.recording_share_ppm);
+    EXPECT_EQ(settings.budget.interval, Budget{}.interval);
+    EXPECT_EQ(settings.budget.shed, Budget{}.shed);
+    EXPECT_EQ(settings.budget.pause, Budget{}.pause);
     EXPECT_EQ(settings.spool.path, Spool{}.path);
     EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
     EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
