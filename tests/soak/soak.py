@@ -1,0 +1,216 @@
+"""Days of use in hours: daemon, uploader and server at work, with breaches, reloads and processes that come and go.
+
+    ./dev soak [--minutes N]        120 minutes unless told otherwise
+
+Every minute (of a long run) a program is too slow once; all its other runs are recorded too. A shell loop starts ten
+short-lived programs a second. Now and then the settings are reloaded: the same with another threshold, and a file that
+is wrong. At the end every slow run is in a bundle on the server, every other run is there too, nothing is left in the
+spool, no descriptors have leaked, and memory is flat: between the beginning and the end of the second half it has grown
+by less than 2 %. In runs of less than an hour caches are still filling: their memory is shown and not judged.
+
+Prints a line for each look and one line of JSON at the end. Exit status 1 if something of that does not hold.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+import lagtrap_test as parts  # noqa: E402  (the path is set above)
+
+CHURN = "while :; do for i in 1 2 3 4 5; do /bin/true; /bin/ls / >/dev/null; done; sleep 1; done"
+WRONG = "<lagtrap version='1'><event name='work' threshold='-1ms'/></lagtrap>"
+LONG_MINUTES = 60
+MOST_GROWTH = 0.02
+
+
+def process_facts(pid):
+    """Resident bytes without those of mapped files, and open descriptors, of a process."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)),
+            "descriptors": len(os.listdir(f"/proc/{pid}/fd"))}
+
+
+class Server:
+    """lagtrap-server on a free port of the loopback address."""
+
+    def __init__(self, folder):
+        self.log = folder / "server.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([parts.SERVER, "--listen", "127.0.0.1:0", "--data", folder / "server"],
+                                            stdout=log, stderr=log)
+        self.url = parts.wait_for(self._address, "the server to listen")
+
+    def _address(self):
+        parts.check(self.process.poll() is None, "the server ended: " + self.log.read_text())
+        found = re.search(r"listening on (https?://\S+),", self.log.read_text())
+        return found and found.group(1)
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def bundles(self):
+        rows, after = [], ""
+        while after is not None:
+            page = self.get("/api/v1/bundles?limit=500" + (f"&after={after}" if after else ""))
+            rows += page["bundles"]
+            after = page["next"]
+        return rows
+
+
+def events(threshold):
+    return parts.library_event("work", parts.PLANTED, threshold, "2s", ("prepare", "execute", "finish"),
+                               attributes='record="runs" stacks="markers"')
+
+
+def load_settings(daemon):
+    loaded = daemon.status()["settings"]["loaded_realtime_ns"]
+    daemon.process.send_signal(signal.SIGHUP)
+    parts.wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the settings to be taken: " + daemon.log())
+
+
+class Soak:
+    def __init__(self, daemon, server, uploader, minutes):
+        self.daemon, self.server, self.uploader = daemon, server, uploader
+        self.long = minutes >= LONG_MINUTES
+        self.begun = time.monotonic()
+        self.length_s = minutes * 60
+        self.between_delays_s = 60 if self.long else 10
+        self.slow_pids, self.looks = [], []
+        self.reloads = self.runs = 0
+
+    def passed_s(self):
+        return time.monotonic() - self.begun
+
+    def make_delay(self):
+        slow = subprocess.run([parts.PLANTED, "--kind", ("sleep", "lock", "cpu")[len(self.slow_pids) % 3], "--fast", "2000",
+                               "--gap-us", "500", "--slow-ms", "400"], capture_output=True, text=True, timeout=600, check=True)
+        said = json.loads(slow.stdout.strip().splitlines()[-1])
+        self.slow_pids.append(said["pid"])
+        self.runs += said["runs"]
+
+    def reload(self):
+        """The settings with another threshold; every third time a file that is wrong, and then the right one again."""
+        self.reloads += 1
+        if self.reloads % 3 == 0:
+            right = self.daemon.settings_path.read_text()
+            self.daemon.settings_path.write_text(WRONG)
+            self.daemon.process.send_signal(signal.SIGHUP)
+            parts.wait_for(lambda: self.daemon.status()["settings"]["reload_error"], "the wrong settings to be refused")
+            self.daemon.settings_path.write_text(right)
+        else:
+            self.daemon.write_settings(events(("200ms", "210ms")[self.reloads % 2]))
+        load_settings(self.daemon)
+
+    def look(self):
+        facts = {"daemon": process_facts(self.daemon.process.pid), "uploader": process_facts(self.uploader.pid),
+                 "server": process_facts(self.server.process.pid)}
+        self.looks.append((self.passed_s(), facts))
+        status = self.daemon.status()
+        shown = ", ".join(f"{name} {each['memory'] / 2**20:.1f} MiB {each['descriptors']} fd" for name, each in facts.items())
+        print(f"{self.passed_s():6.0f} s  {len(self.slow_pids)} slow runs, {status['captures']['done']} captures, {shown}", flush=True)
+
+    def work(self):
+        while self.passed_s() < self.length_s:
+            due = self.passed_s() + self.between_delays_s
+            self.make_delay()
+            captures = len(self.slow_pids)
+            self.daemon.wait_for_bundles(captures, seconds=600)
+            if captures % 2 == 0:
+                self.reload()
+            self.look()
+            time.sleep(max(0.0, due - self.passed_s()))
+
+    def growth(self):
+        """For each program, by how much the last quarter of the second half has more than its first.
+
+        Descriptors come and go with connections: the fewest count. Memory goes up and down with them: the median counts.
+        """
+        grown = {}
+        half = [look for look in self.looks if look[0] >= self.length_s / 2]
+        count = max(1, len(half) // 4)
+        for program in ("daemon", "uploader", "server"):
+            for what in ("memory", "descriptors"):
+                typical = min if what == "descriptors" else statistics.median
+                first, last = (typical(facts[program][what] for _, facts in part) for part in (half[:count], half[-count:]))
+                grown[f"{program} {what}"] = {"from": first, "to": last, "growth": round(last / first - 1, 4)}
+        return grown
+
+    def check_nothing_lost(self):
+        """Every slow run is in a bundle on the server, and the spool is empty."""
+        captures = self.daemon.status()["captures"]["done"]
+        rows = parts.wait_for(lambda: [rows for rows in [self.server.bundles()]
+                                       if len(rows) >= captures and all(row["parsed"] for row in rows)],
+                              "all bundles to be on the server and looked into", 300)[0]
+        parts.check(len(rows) == captures, f"{captures} captures, {len(rows)} bundles on the server")
+        bad = [row for row in rows if row["bad_reason"]]
+        parts.check(not bad, f"bundles that can not be read: {bad}")
+        seen = {delay["pid"] for row in rows for delay in self.server.get(f"/api/v1/bundles/{row['digest']}/delays")["delays"]}
+        missing = [pid for pid in self.slow_pids if pid not in seen]
+        parts.check(not missing, f"slow runs in no bundle: processes {missing}")
+        parts.check(not self.daemon.bundles(), "bundles are left in the spool")
+        return captures
+
+    def check_runs(self):
+        batches = self.daemon.status()["batches"]
+        parts.check(batches["lost_runs"] == 0 and batches["failed"] == 0, f"runs were lost: {batches}")
+        def stored():
+            return self.server.get("/api/v1/events/work/runs?limit=1&dirty=1")["total"]
+        with contextlib.suppress(parts.TestFailure):
+            parts.wait_for(lambda: stored() >= self.runs, "all recorded runs to be on the server", 120)
+        parts.check(stored() == self.runs, f"{self.runs} runs were made, {stored()} are on the server; {self.daemon.status()['batches']}, "
+                    f"{self.daemon.event('work')}")
+        return self.runs
+
+
+@contextlib.contextmanager
+def running(*command, **options):
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--minutes", type=float, default=120)
+    minutes = arguments.parse_args().minutes
+    parts.require_bpf()
+    more = '<upload url="{}"/><runs limit-per-second="100000" batch-interval="2s"/>'
+    with parts.Daemon("", more="", recording='cool-down="100ms" captures-per-hour="3600"') as daemon:
+        server = Server(daemon.folder)
+        try:
+            daemon.more = more.format(server.url)
+            daemon.write_settings(events("200ms"))
+            load_settings(daemon)
+            with (open(daemon.folder / "uploader.log", "wb") as log,
+                  running(parts.UPLOADER, "--settings", daemon.settings_path, stdout=log, stderr=log) as uploader,
+                  running("/bin/sh", "-c", CHURN)):
+                soak = Soak(daemon, server, uploader, minutes)
+                soak.work()
+                outcome = {"minutes": round(soak.passed_s() / 60, 1), "slow_runs": len(soak.slow_pids), "reloads": soak.reloads,
+                           "captures": soak.check_nothing_lost(), "runs": soak.check_runs(), "growth": soak.growth()}
+        finally:
+            server.process.terminate()
+            server.process.wait(timeout=60)
+    print(json.dumps(outcome))
+    leaked = {name: part for name, part in outcome["growth"].items() if name.endswith("descriptors") and part["growth"] > 0}
+    parts.check(not leaked, f"descriptors leaked: {leaked}")
+    grown = {name: part for name, part in outcome["growth"].items() if name.endswith("memory") and part["growth"] > MOST_GROWTH}
+    parts.check(not soak.long or not grown, f"grown by more than {MOST_GROWTH:.0%}: {grown}")
+
+
+if __name__ == "__main__":
+    main()
