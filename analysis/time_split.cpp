@@ -159,8 +159,9 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
             }
             case ThreadState::NotRecorded:
             case ThreadState::Exited: {
-                const Thread* thread = split.from_samples ? recording.find_thread(interval.tid) : nullptr;
-                if (thread != nullptr && interval.gap == Interval::Gap::Lost) {
+                const Thread* thread =
+                    interval.gap == Interval::Gap::Lost ? recording.find_thread(interval.tid) : nullptr;
+                if (thread != nullptr) {
                     for_samples(*thread, {interval.begin_ns, interval.end_ns},
                                 [&](const Sample&) { estimate_ns += recording.sample_interval_ns(); });
                     estimate_ns = std::min(estimate_ns, length_ns);

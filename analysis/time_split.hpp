@@ -1,5 +1,6 @@
 // Where a thread's time went: on a CPU, waiting for one, blocked by reason, not recorded. The parts add up to the
-// wall time exactly; what is not known is not recorded, never guessed.
+// wall time exactly; what is not known is not recorded, never guessed. Where a context switch was lost, samples of the
+// thread show that it ran: each counts for its interval.
 #pragma once
 
 #include <algorithm>

@@ -77,8 +77,8 @@ void ChainWalk::add_running(const Interval& interval, Sum& sum) {
 
 void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
     std::uint64_t on_cpu_ns = 0;
-    const Thread* thread = recording_.has_scheduling ? nullptr : recording_.find_thread(interval.tid);
-    if (thread != nullptr && interval.gap == Interval::Gap::Lost) {
+    const Thread* thread = interval.gap == Interval::Gap::Lost ? recording_.find_thread(interval.tid) : nullptr;
+    if (thread != nullptr) {
         for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {
             ++sum.samples[sample.stack];
             on_cpu_ns += recording_.sample_interval_ns();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/run_profile.hpp"
 #include "analysis/time_split.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
@@ -108,6 +109,28 @@ TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
     EXPECT_TRUE(split.from_samples);
     EXPECT_EQ(split.on_cpu_ns, 20 * ms);
     EXPECT_EQ(split.not_recorded_ns, 30 * ms);
+}
+
+// 10's stop and its return are missing; in between it was sampled for 20 ms.
+TEST(TimeSplit, samples_fill_the_place_of_lost_switches) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").thread(10, 11, "other");
+    builder.switched(10 * ms, 0, 0, 0, 10).samples(15 * ms, 35 * ms, 0, 10, 10, {"main", "spin"});
+    builder.switched(40 * ms, 0, 11, 1, 0).switched(50 * ms, 0, 0, 0, 10);
+    auto delay = TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto intervals = intervals_of_delay(*recording, delay);
+    const TimeSplit split = split_time(*recording, intervals);
+    EXPECT_FALSE(split.from_samples);
+    EXPECT_EQ(split.on_cpu_ns, 20 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 20 * ms);
+    std::uint64_t on_cpu_ns = 0;
+    for (const ProfileEntry& entry : profile_of_delay(*recording, delay).entries) {
+        if (entry.links.back().kind == TimeKind::OnCpu) on_cpu_ns += entry.time_ns;
+    }
+    EXPECT_EQ(on_cpu_ns, 20 * ms);
 }
 
 // A run begun on thread 10 and ended on 11: 10 queues it at 20 ms, waking 11; or nobody saw the handing over.
