@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/fault_point.hpp"
+
 namespace lagtrap {
 
 Result<UniqueFd> open_file(const std::filesystem::path& path, int flags, unsigned mode) {
@@ -58,10 +60,13 @@ Status write_file_durably(const std::filesystem::path& path, std::string_view co
     UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!fd.valid()) return system_error(temporary);
     auto write_synced = [&]() -> Status {
+        FAULT_POINT_OF("file.begin", path);
         TRY(write_all(fd.get(), content.data(), content.size()));
         if (::fchmod(fd.get(), mode) != 0) return system_error("chmod");
         if (::fsync(fd.get()) != 0) return system_error("sync");
+        FAULT_POINT_OF("file.written", path);
         if (::rename(temporary.c_str(), path.c_str()) != 0) return system_error("rename");
+        FAULT_POINT_OF("file.renamed", path);
         return sync_directory(path.parent_path());
     };
     if (auto status = write_synced(); !status) {
@@ -72,7 +77,9 @@ Status write_file_durably(const std::filesystem::path& path, std::string_view co
 }
 
 Status rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
+    FAULT_POINT_OF("move.begin", to);
     if (::rename(from.c_str(), to.c_str()) != 0) return system_error("rename " + from.string());
+    FAULT_POINT_OF("move.renamed", to);
     TRY(sync_directory(to.parent_path()));
     if (from.parent_path() == to.parent_path()) return success();
     return sync_directory(from.parent_path());

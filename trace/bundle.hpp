@@ -18,6 +18,15 @@ struct BundleInfo {
     std::uint64_t size_bytes = 0;
 };
 
+// A bundle that is whole and synced but has its name still to get: `info.path`, by renaming `beside`, a hidden file in the
+// same folder.
+struct PackedBundle {
+    std::filesystem::path beside;
+    BundleInfo info;
+};
+[[nodiscard]] Result<PackedBundle> pack_bundle(const std::filesystem::path& directory, const std::string& session_id,
+                                               const std::filesystem::path& output_directory);
+
 // Packs the three files of `directory` (settings.xml may be missing) into `output_directory`, written beside and
 // renamed when complete and synced. The same three files always give the same bytes.
 [[nodiscard]] Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const std::string& session_id,

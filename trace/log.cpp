@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/log_format.hpp"
@@ -77,6 +78,7 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogK
     if (!is_session_id(session_id))
         return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
     LogWriter writer;
+    FAULT_POINT_OF("log.create", log_file_name(kind));
     TRY_ASSIGN(writer.fd_, open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, 0640));
     LogFileHeader header{};
     std::memcpy(header.magic, log_magic, sizeof(log_magic));
@@ -110,8 +112,12 @@ Status LogWriter::flush() {
     if (block_.empty()) return success();
     LogBlockHeader header{log_block_magic, static_cast<std::uint32_t>(block_.size()), block_records_, 0};
     header.checksum = block_checksum(header, block_);
-    Status written = write_all(fd_.get(), &header, sizeof(header));
-    if (written) written = write_all(fd_.get(), block_.data(), block_.size());
+    const auto write_block = [&]() -> Status {
+        TRY(write_all(fd_.get(), &header, sizeof(header)));
+        FAULT_POINT("log.torn");
+        return write_all(fd_.get(), block_.data(), block_.size());
+    };
+    const Status written = write_block();
     if (!written) {
         // A torn block would hide every later one from readers.
         const auto end = static_cast<off_t>(written_bytes_);
@@ -121,6 +127,7 @@ Status LogWriter::flush() {
     written_bytes_ += sizeof(header) + block_.size();
     block_.clear();
     block_records_ = 0;
+    KILL_POINT("log.flushed");
     return success();
 }
 

@@ -1,7 +1,8 @@
 // lagtrap-merge CAPTURE_DIRECTORY OUTPUT_DIRECTORY: merges a capture and packs it into a bundle.
 //
 // A program of its own so that its memory and its faults are not the daemon's. Prints one line of JSON. Exit status:
-// 0 merged, 1 failed (the reason is on standard error), 2 wrong usage. The capture stays as it is.
+// 0 merged, 1 failed (the reason is on standard error), 2 wrong usage. The capture stays; a second merge of it makes no
+// second bundle.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -11,8 +12,7 @@
 #include <fmt/core.h>
 
 #include "core/idle_disk.hpp"
-#include "trace/bundle.hpp"
-#include "trace/merge.hpp"
+#include "trace/capture_bundle.hpp"
 
 namespace {
 
@@ -38,19 +38,26 @@ std::string escaped(const std::string& text) {
     return safe;
 }
 
+Result<trace::CaptureBundle> make(const std::filesystem::path& capture, const std::filesystem::path& output) {
+    TRY_ASSIGN(trace::CaptureClaim claim, trace::claim_capture(capture, output));
+    if (claim.made) return std::move(*claim.made);
+    return trace::bundle_capture(capture, output);
+}
+
 Status run(const std::filesystem::path& capture, const std::filesystem::path& output) {
     const auto begun = std::chrono::steady_clock::now();
-    TRY_ASSIGN(const trace::MergeSummary merged, trace::merge_capture(capture));
-    TRY_ASSIGN(const trace::BundleInfo bundle, trace::write_bundle(capture, merged.session_id, output));
+    TRY_ASSIGN(const trace::CaptureBundle made, make(capture, output));
+    const trace::MergeSummary& merged = made.merged;
+    const trace::BundleInfo& bundle = made.bundle;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     fmt::print(
         "{{\"bundle\":\"{}\",\"digest\":\"{}\",\"bytes\":{},\"trace_bytes\":{},\"delays\":{},\"runs\":{},"
-        "\"samples\":{},\"switches\":{},\"late_records\":{},\"partial\":{},\"seconds\":{:.3f},"
-        "\"peak_memory_bytes\":{}}}\n",
+        "\"samples\":{},\"switches\":{},\"late_records\":{},\"partial\":{},\"made_before\":{},"
+        "\"seconds\":{:.3f},\"peak_memory_bytes\":{}}}\n",
         escaped(bundle.path.string()), bundle.digest, bundle.size_bytes, merged.trace_bytes, merged.delays, merged.runs,
-        merged.samples, merged.switches, merged.late_records, merged.partial, took.count(),
+        merged.samples, merged.switches, merged.late_records, merged.partial, made.made_before, took.count(),
         static_cast<unsigned long long>(usage.ru_maxrss) * 1024);
     return success();
 }
