@@ -27,6 +27,9 @@ SwitchOut switch_out_of(std::uint64_t prev_state) {
     return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
 }
 
+// Writers put one part into a packet, and what it refers to.
+constexpr std::size_t parts_limit = 1000;
+
 // The parts of a TracePacket that matter; its fields may stand in any order.
 struct Packet {
     std::uint64_t at_ns = 0;
@@ -35,6 +38,7 @@ struct Packet {
     std::vector<data_view> interned;
     std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
     data_view defaults;
+    std::uint64_t parts_left_out = 0;  // beyond the limit
 };
 
 // A packet sequence: what its packets refer to, and what its samples are.
@@ -71,6 +75,11 @@ Packet TraceDecoder::split_packet(data_view message) {
     Packet packet;
     pbf_reader reader(message);
     while (reader.next()) {
+        if (packet.parts.size() + packet.interned.size() >= parts_limit) {
+            ++packet.parts_left_out;
+            reader.skip();
+            continue;
+        }
         switch (reader.tag_and_type()) {
             case fields::packet::timestamp: packet.at_ns = reader.get_uint64(); break;
             case fields::packet::sequence_id: packet.sequence = reader.get_uint32(); break;
@@ -94,6 +103,7 @@ Packet TraceDecoder::split_packet(data_view message) {
 }
 
 void TraceDecoder::take_packet(const Packet& packet) {
+    trace_.unreadable += packet.parts_left_out;
     if (!sequences_.contains(packet.sequence) && sequences_.size() > 2 * cpu_limit) {
         ++trace_.unreadable;
         return;

@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <functional>
+#include <new>
 
 #include <CLI/CLI.hpp>
 
@@ -143,7 +144,11 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     } catch (const CLI::ParseError& problem) {
         return app.exit(problem, console.out, console.err) == 0 ? exit_done : exit_usage;
     }
-    return choice.run(console);
+    try {
+        return choice.run(console);
+    } catch (const std::bad_alloc&) {
+        return console.fail("this takes more memory than is allowed: half of the machine's, and 8 GiB at the most");
+    }
 }
 
 }  // namespace lagtrap::cli

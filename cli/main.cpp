@@ -1,8 +1,10 @@
 #include <iostream>
 
 #include "cli/command_line.hpp"
+#include "cli/memory_limit.hpp"
 
 int main(int argc, char** argv) {
+    lagtrap::cli::limit_memory();
     lagtrap::cli::Console console{std::cout, std::cerr, lagtrap::cli::Paint(lagtrap::cli::wants_colours())};
     return lagtrap::cli::run_command_line(argc, argv, console);
 }

@@ -16,7 +16,7 @@ namespace lagtrap::trace {
 // Files that unpack to more than `free_bytes` may not unpack to more than `most_expansion` times what was read of
 // them, and may not ask for a window of more than 2^`window_log` bytes.
 struct UnpackLimits {
-    std::uint64_t free_bytes = 64 << 20;
+    std::uint64_t free_bytes = 16 << 20;
     std::uint64_t most_expansion = 256;
     int window_log = 23;
 };

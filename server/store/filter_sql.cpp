@@ -51,7 +51,7 @@ void Where::add(std::string_view condition) {
 
 void Where::add(std::string_view condition, Value value) {
     std::string text(condition);
-    text.replace(text.find('?'), 1, parameter(value));
+    text.replace(text.find('?'), 1, parameter(std::move(value)));
     add(text);
 }
 

@@ -150,6 +150,19 @@ TEST(Recording, references_to_nothing_are_left_out_and_counted) {
     EXPECT_EQ(recording->unreadable, 1);
 }
 
+TEST(Recording, packets_of_a_million_parts_are_not_gathered) {
+    TraceBuilder builder(100 * ms);
+    const std::string parts = [] {
+        std::string text;
+        for (int i = 0; i < 1'000'000; ++i) text += std::string("\x92\x04\0", 3);  // perf_sample, empty
+        return text;
+    }();
+    const std::string packet = std::string("\x0a\xc0\x8d\xb7\x01", 5) + parts;
+    const auto recording = decode_recording(packet, builder.system);
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(recording->unreadable, 1'000'000 - 1000);
+}
+
 TEST(Recording, thread_ids_beyond_the_kernels_are_left_out) {
     TraceBuilder builder(100 * ms);
     builder.switched(1 * ms, 0, 4'000'000'000, 0, 10).waking(2 * ms, 0, 10, 4'194'304);
