@@ -216,7 +216,7 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     if (!is_session_id(session.id)) fields.fail("id", "is not a UUID");
     fields.string("lagtrap_version", session.lagtrap_version);
     if (fields.has("boot_id")) fields.string("boot_id", session.boot_id);  // older captures lack it
-    fields.object("clocks", [&](Fields inner) { read_clocks(inner, session.clocks); });
+    fields.object("clocks", [&](const Fields& inner) { read_clocks(inner, session.clocks); });
     fields.number("started_ns", session.started_ns);
     fields.number("ended_ns", session.ended_ns);
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
@@ -234,10 +234,10 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
         session.events.emplace_back();
         read_event(Fields(value.get_object(), where + ".", error), session.events.back(), error);
     });
-    fields.object("trigger", [&](Fields inner) { read_trigger(inner, session.trigger); });
+    fields.object("trigger", [&](const Fields& inner) { read_trigger(inner, session.trigger); });
     if (session.trigger.event >= session.events.size() && !session.events.empty())
         fields.fail("trigger.event", "is no index into \"events\"");
-    fields.object("quality", [&](Fields inner) { read_quality(inner, session.quality); });
+    fields.object("quality", [&](const Fields& inner) { read_quality(inner, session.quality); });
     fields.flag("finished", session.finished);
 }
 
