@@ -23,6 +23,7 @@ Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoi
     const std::set<std::string> present(names.begin(), names.end());
     std::erase_if(entries_, [&](const auto& known) { return !present.contains(known.first); });
     Choice choice;
+    const std::string* best[2] = {nullptr, nullptr};  // of the kind that had no turn, of the other
     for (const std::string& name : names) {
         const auto known = entries_.find(name);
         const TimePoint own = known == entries_.end() ? now : known->second.due(now);
@@ -31,22 +32,33 @@ Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoi
             choice.wake = choice.wake ? std::min(*choice.wake, due) : due;
             continue;
         }
-        if (!choice.name) choice.name = name;
-        if (kind_of(name) == last_kind_) continue;
-        choice.name = name;
-        break;
+        const std::string*& place = best[kind_of(name) == last_kind_ ? 1 : 0];
+        if (place == nullptr || failures_of(name) < failures_of(*place)) place = &name;
     }
-    if (choice.name) {
-        last_kind_ = kind_of(*choice.name);
+    if (const std::string* const chosen = best[0] != nullptr ? best[0] : best[1]; chosen != nullptr) {
+        choice.name = *chosen;
+        last_kind_ = kind_of(*chosen);
         choice.wake.reset();
     }
     return choice;
 }
 
-void Schedule::note_failure(const std::string& name, long status, std::optional<std::chrono::seconds> retry_after,
-                            TimePoint now, double random) {
-    State& state = concerns_all_bundles(status) ? server_ : entries_[name];
-    state.note(now, retry_after, random);
+std::uint32_t Schedule::failures_of(const std::string& name) const {
+    const auto known = entries_.find(name);
+    return known == entries_.end() ? 0 : known->second.history.failures;
+}
+
+std::chrono::milliseconds Schedule::note_failure(const std::string& name, long status,
+                                                 std::optional<std::chrono::seconds> retry_after, TimePoint now,
+                                                 double random) {
+    State& entry = entries_[name];
+    entry.note(now, retry_after, random);
+    TimePoint due = entry.due(now);
+    if (concerns_all_bundles(status)) {
+        server_.note(now, retry_after, random);
+        due = std::max(due, server_.due(now));
+    }
+    return std::chrono::ceil<std::chrono::milliseconds>(due - now);
 }
 
 void Schedule::note_success(const std::string& name) {

@@ -19,16 +19,20 @@ class Schedule {
     };
 
     // `names` in the order in which they are to be sent; names that are no longer there are forgotten. Bundles and
-    // batches that are due take turns, so that neither waits for all of the others.
+    // batches that are due take turns, so that neither waits for all of the others; of each kind the one that failed
+    // least comes first, so that one at which a connection always breaks does not keep the others back.
     [[nodiscard]] Choice choose(const std::vector<std::string>& names, TimePoint now);
 
-    // A failure that concerns all entries holds all of them back; `random` lies in [0, 1).
-    void note_failure(const std::string& name, long status, std::optional<std::chrono::seconds> retry_after,
-                      TimePoint now, double random);
+    // A failure that concerns all entries holds all of them back; `random` lies in [0, 1). Returns how long nothing
+    // will be tried that the failure concerns.
+    std::chrono::milliseconds note_failure(const std::string& name, long status,
+                                           std::optional<std::chrono::seconds> retry_after, TimePoint now,
+                                           double random);
     void note_success(const std::string& name);
 
   private:
     [[nodiscard]] static EntryKind kind_of(const std::string& name);
+    [[nodiscard]] std::uint32_t failures_of(const std::string& name) const;
 
     struct State {
         AttemptHistory history;

@@ -125,9 +125,10 @@ Result<std::optional<TimePoint>> Service::send_what_is_due() {
         if (!outcome || outcome->cancelled) continue;
         if (outcome->verdict == Verdict::TryLater) {
             const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
-            schedule_.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
+            const std::chrono::duration<double> wait =
+                schedule_.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
             last_trouble_ = outcome->message;
-            spdlog::warn("{}: will try again: {}", *choice.name, outcome->message);
+            spdlog::warn("{}: will try again in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
         } else {
             schedule_.note_success(*choice.name);
             last_trouble_.clear();

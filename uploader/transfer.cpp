@@ -51,6 +51,8 @@ void take_header(Response& response, std::string_view line) {
     if (line.starts_with("HTTP/")) {
         response.digest.clear();
         response.retry_after.clear();
+        response.date.clear();
+        response.location.clear();
         return;
     }
     const std::size_t colon = line.find(':');
@@ -106,6 +108,9 @@ void set_common_options(CURL* curl, const Target& target, Exchange& exchange) {
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, protocols.c_str());
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    // The thread that asks a name server is left to itself when the time is up: waiting for it took minutes, in which
+    // neither a stop nor the watchdog was served.
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "lagtrap-uploader/" LAGTRAP_VERSION);
     // An empty text: no proxy, whatever the environment says.
     curl_easy_setopt(curl, CURLOPT_PROXY, target.proxy.c_str());
