@@ -89,7 +89,7 @@ const int log_fd = [] {
 std::atomic<std::uint64_t> times_passed{0};
 
 void log_pass(const std::string& name) {
-    const std::string line = name + "\n";
+    const std::string line = std::to_string(::getpid()) + " " + name + "\n";
     if (::write(log_fd, line.data(), line.size()) < 0) return;
 }
 

@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/digest.hpp"
 #include "core/duration.hpp"
+#include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
@@ -30,7 +31,8 @@ Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Op
       spool_(std::move(spool)),
       options_(std::move(options)),
       state_timer_(context),
-      drain_timer_(context) {}
+      drain_timer_(context),
+      merge_timer_(context) {}
 
 Collector::~Collector() = default;
 
@@ -162,11 +164,14 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
 }
 
 Status Collector::begin_recording(const Breach* breach) {
+    FAULT_POINT("capture.begin");
     TRY(make_directories(capture_directory_, 0750));
+    FAULT_POINT("capture.made");
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
     TRY(write_file_durably(capture_directory_ / "settings.xml", settings_.source_text, 0640));
-    return trace::write_session(capture_directory_, session_);
+    FAULT_POINT("capture.recording");
+    return success();
 }
 
 void Collector::keep_draining() {
@@ -187,7 +192,9 @@ void Collector::keep_draining() {
 void Collector::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
+    KILL_POINT("capture.ending");
     Status ended = recorder_->stop(session_);
+    KILL_POINT("capture.stopped");
     options_.on_session({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
@@ -195,11 +202,13 @@ void Collector::end_capture(const Status& status) {
         ++counts_.failed;
         options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
                                   (status ? ended : status).error().message));
+        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
     }
+    KILL_POINT("capture.ended");
     // What reached the logs is merged even so; a capture without a session has nothing to merge.
     std::error_code ignored;
     if (std::filesystem::exists(capture_directory_ / "session.json", ignored))
-        merge(capture_directory_, session_.id, current_event_);
+        merge({capture_directory_, session_.id, current_event_});
     else
         std::filesystem::remove_all(capture_directory_, ignored);
     cool_down();
@@ -213,6 +222,7 @@ std::uint64_t Collector::delays_so_far() const {
 
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
+    counts.waiting += merges_.size();
     if (state_ == CollectorState::CoolingDown)
         (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
             delays_so_far() - delays_before_cool_down_;
@@ -236,46 +246,12 @@ void Collector::await_cool_down() {
     state_timer_.expires_at(cool_down_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (failure || state_ != CollectorState::CoolingDown) return;
-        counts_ = counts();
+        const CaptureCounts now = counts();
+        counts_.skipped_cool_down = now.skipped_cool_down;
+        counts_.skipped_hourly_limit = now.skipped_hourly_limit;
         state_ = CollectorState::Waiting;
         listener_->want_breach(true);
     });
-}
-
-void Collector::merge(const std::filesystem::path& capture, const std::string& session, const std::string& event) {
-    const auto done = [this, capture, session, event](const Result<MergedBundle>& merged) {
-        --merges_running_;
-        if (!merged) {
-            ++counts_.failed;
-            options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", session, capture.string(),
-                                      merged.error().message));
-            return;
-        }
-        ++counts_.done;
-        last_bundle_ = LastBundle{merged->path, merged->digest, session, event};
-        std::error_code ignored;
-        std::filesystem::remove_all(capture, ignored);
-        options_.inform("bundle " + merged->path);
-    };
-    ++merges_running_;
-    const auto started =
-        MergeJob::start(context_, options_.merge_program, capture, spool_.folder(uploader::EntryState::Ready), done);
-    if (!started) done(started.error());
-}
-
-void Collector::recover() {
-    std::error_code failure;
-    for (const auto& entry : std::filesystem::directory_iterator(spool_.captures(), failure)) {
-        if (!entry.is_directory()) continue;
-        const auto session = trace::read_session(entry.path());
-        if (!session) {
-            options_.warn("capture " + entry.path().string() + " can not be merged: " + session.error().message);
-            continue;
-        }
-        const bool known = session->trigger.event < session->events.size();
-        options_.inform("merging capture " + session->id + ", left by an earlier daemon");
-        merge(entry.path(), session->id, known ? session->events[session->trigger.event].name : "");
-    }
 }
 
 void Collector::shut_down() {

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,7 +31,10 @@ enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
 // Captures by outcome; the skipped ones are delays that ended while none might begin.
 struct CaptureCounts {
     std::uint64_t done = 0;
-    std::uint64_t failed = 0;
+    std::uint64_t failed = 0;         // could not be recorded, or not to their end
+    std::uint64_t merges_failed = 0;  // attempts; the capture waits for the next
+    std::uint64_t waiting = 0;        // now, for their merge
+    std::uint64_t removed = 0;        // waiting ones that outgrew the spool's limits
     std::uint64_t declined = 0;
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
@@ -50,6 +56,7 @@ class Collector {
         std::string merge_program;  // path of lagtrap-merge
         Say inform;
         Say warn;
+        std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
         std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
     };
 
@@ -66,7 +73,7 @@ class Collector {
     // Called when a capture or a question has ended and new settings may be taken into use.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
-    // Merges what an earlier daemon left unmerged.
+    // Merges what an earlier daemon left unmerged, and removes what is left of captures that were done or had not begun.
     void recover();
 
     void on_breach(const Breach& breach);
@@ -81,7 +88,7 @@ class Collector {
     void detach() { listener_->detach(); }
 
     [[nodiscard]] CollectorState state() const { return state_; }
-    [[nodiscard]] bool merging() const { return merges_running_ > 0; }
+    [[nodiscard]] bool merging() const { return !merges_.empty(); }
     [[nodiscard]] CaptureCounts counts() const;
     [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
     [[nodiscard]] const Listener& listener() const { return *listener_; }
@@ -102,7 +109,20 @@ class Collector {
     void cool_down();
     void await_cool_down();
     [[nodiscard]] std::uint64_t delays_so_far() const;
-    void merge(const std::filesystem::path& capture, const std::string& session, const std::string& event);
+    struct Merge {
+        std::filesystem::path capture;
+        std::string session;
+        std::string event;
+    };
+    void merge(Merge wanted);
+    void merge_next();
+    void take_merged(const Merge& merge, const Result<MergedBundle>& merged);
+    void merge_again_later();
+    [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
+    void merge_what_waits();
+    void look_at(const std::filesystem::path& capture);
+    void drop(const std::filesystem::path& capture);
+    void keep_within_limits(const std::vector<std::filesystem::path>& waiting);
 
     boost::asio::io_context& context_;
     uploader::Spool spool_;
@@ -126,7 +146,10 @@ class Collector {
     std::uint64_t delays_before_cool_down_ = 0;
     CaptureCounts counts_;
     std::optional<LastBundle> last_bundle_;
-    std::uint32_t merges_running_ = 0;
+    std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows
+    std::uint64_t merges_failed_in_row_ = 0;
+    boost::asio::steady_timer merge_timer_;
+    std::set<std::filesystem::path> unreadable_;  // told of already
 };
 
 }  // namespace lagtrap::daemon

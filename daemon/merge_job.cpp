@@ -49,6 +49,8 @@ Status MergeJob::start(boost::asio::io_context& context, const std::string& prog
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
+    // A helper that outlives a killed daemon must not hold the daemon's sockets: the next one could not take them.
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     std::string words[] = {program, capture.string(), output.string()};
     std::array<char*, 4> arguments{words[0].data(), words[1].data(), words[2].data(), nullptr};
     pid_t pid = -1;

@@ -23,6 +23,8 @@
 namespace lagtrap::daemon {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches; the total stays within what a small machine bears.
 std::uint32_t ring_bytes_for(long cpus) {
     std::uint64_t bytes = 8ULL << 20;
@@ -126,6 +128,7 @@ struct Recorder::Capture {
     std::uint64_t events_lost_before = 0;
     std::uint64_t started_ns = 0;
     std::uint64_t trigger_begin_ns = 0;
+    Clock::time_point next_flush = Clock::now() + flush_interval;
 
     ~Capture() {
         rundown.reset();
@@ -139,6 +142,7 @@ struct Recorder::Capture {
     [[nodiscard]] bool is_of_earlier_capture(const lagtrap_run& run) const;
     Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
     void take_events();
+    Status flush();
     [[nodiscard]] std::uint64_t runs_lost() const;
 };
 
@@ -168,6 +172,12 @@ Status Recorder::Capture::open_logs(const std::filesystem::path& directory, cons
     TRY(open_log(user_log, trace::LogKind::User));
     TRY(open_log(kernel_log, trace::LogKind::Kernel));
     return open_log(rundown_log, trace::LogKind::Rundown);
+}
+
+Status Recorder::Capture::flush() {
+    TRY(user_log->flush());
+    TRY(kernel_log->flush());
+    return rundown_log->flush();
 }
 
 void Recorder::Capture::take_events() {
@@ -262,6 +272,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
         capture_->waking_link.reset(bpf_program__attach_trace(state_->programs->progs.on_waking));
         if (!capture_->waking_link) return libbpf_error("attach to sched_waking", -errno);
     }
+    // First of all files: what has logs can be merged.
+    TRY(trace::write_session(directory, session));
     TRY(capture_->open_logs(directory, session));
     const auto on_record = [](void* self, void* data, std::size_t) {
         static_cast<Capture*>(self)->write(static_cast<const lagtrap_record*>(data));
@@ -272,7 +284,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     if (const int failed = ring_buffer__add(capture_->rings, listener.recorded_runs_fd(), on_record, capture_.get());
         failed != 0)
         return libbpf_error("map the ring of runs", failed);
-    capture_->rundown.emplace(state_->programs->progs.on_thread, session.trigger.pid, directory);
+    capture_->rundown.emplace(state_->programs->progs.on_thread, session.trigger.pid, directory,
+                              state_->settings.capture_size_limit_bytes);
     return success();
 }
 
@@ -281,11 +294,15 @@ Status Recorder::drain() {
     if (const int failed = ring_buffer__consume(capture_->rings); failed < 0)
         return libbpf_error("read the ring of records", failed);
     capture_->take_events();
+    if (capture_->first_failure && Clock::now() >= capture_->next_flush) {
+        capture_->next_flush = Clock::now() + flush_interval;
+        TRY(capture_->flush());
+    }
     return capture_->first_failure;
 }
 
 std::uint64_t Recorder::written_bytes() const {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = capture_->rundown ? capture_->rundown->copied_bytes() : 0;
     for (const auto* log : {&capture_->user_log, &capture_->kernel_log, &capture_->rundown_log})
         if (*log) bytes += (*log)->size_bytes();
     return bytes;
@@ -294,7 +311,8 @@ std::uint64_t Recorder::written_bytes() const {
 Status Recorder::add_run(const lagtrap_run& run) {
     lagtrap_run record = run;
     record.header.type = LAGTRAP_RECORD_RUN;
-    return capture_->user_log->append(&record.header);
+    TRY(capture_->user_log->append(&record.header));
+    return capture_->user_log->flush();
 }
 
 Status Recorder::stop(trace::Session& session) {
@@ -332,9 +350,7 @@ Status Recorder::stop(trace::Session& session) {
     quality.code_files_lost = capture->rundown->counts().lost();
     quality.bpf_run_time_ns = run_time_ns_of(programs) - capture->bpf_run_time_before_ns;
     quality.daemon_cpu_ns = own_cpu_ns() - capture->own_cpu_before_ns;
-    TRY(capture->user_log->flush());
-    TRY(capture->kernel_log->flush());
-    TRY(capture->rundown_log->flush());
+    TRY(capture->flush());
     return capture->first_failure;
 }
 

@@ -31,6 +31,8 @@ class Recorder {
     // Moves what the rings hold into the logs; to be called every `drain_interval`. An error ends the recording.
     [[nodiscard]] Status drain();
     static constexpr std::chrono::milliseconds drain_interval{20};
+    // So much of a recording a daemon that is killed may lose.
+    static constexpr std::chrono::seconds flush_interval{1};
 
     [[nodiscard]] std::uint64_t written_bytes() const;
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/unique_fd.hpp"
@@ -23,10 +24,17 @@ void read_threads(bpf_program* program) {
     }
 }
 
+CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
+    CodeRundownLimits limits;
+    limits.total_bytes = std::min(limits.total_bytes, code_limit_bytes);
+    return limits;
+}
+
 }  // namespace
 
-Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory)
-    : code_(std::move(capture_directory)) {
+Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
+                 std::uint64_t code_limit_bytes)
+    : code_(std::move(capture_directory), "/proc", limits_within(code_limit_bytes)) {
     thread_ = std::thread([this, threads, first_pid] { work(threads, first_pid); });
 }
 
@@ -49,6 +57,7 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
         const bool ending = ending_;
         lock.unlock();
         events.for_each([this](const lagtrap_record* record) { code_.take(record); });
+        copied_bytes_ = code_.counts().bytes;
         if (ending) return code_.finish();
         lock.lock();
     }

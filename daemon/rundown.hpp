@@ -2,6 +2,7 @@
 // of its own, as a machine may have thousands of processes and reading their memory and files may block.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -18,8 +19,10 @@ namespace lagtrap::daemon {
 class Rundown {
   public:
     // Begins at once. `threads` is the program that goes over all threads of the machine; the process `first_pid`, whose
-    // run was slow, is read first, as it may end any moment (0: none).
-    Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory);
+    // run was slow, is read first, as it may end any moment (0: none). What programs tell of their code is copied up to
+    // `code_limit_bytes`.
+    Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
+            std::uint64_t code_limit_bytes);
     ~Rundown();
     Rundown(const Rundown&) = delete;
     Rundown& operator=(const Rundown&) = delete;
@@ -31,11 +34,14 @@ class Rundown {
     // Ends it: afterwards take_records() has what is left, and counts() holds.
     void finish();
     [[nodiscard]] const CodeRundownCounts& counts() const { return code_.counts(); }
+    // What has been copied into the capture so far; at any time.
+    [[nodiscard]] std::uint64_t copied_bytes() const { return copied_bytes_; }
 
   private:
     void work(bpf_program* threads, std::uint32_t first_pid);
 
     CodeRundown code_;
+    std::atomic<std::uint64_t> copied_bytes_{0};
     std::mutex mutex_;  // over what follows
     std::condition_variable more_;
     RecordBuffer events_;

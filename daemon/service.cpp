@@ -25,6 +25,10 @@ constexpr auto watch_interval = 10s;
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
+uploader::RetentionLimits retention_of(const settings::Settings& settings) {
+    return {settings.spool.size_limit_bytes, settings.spool.age_limit};
+}
+
 boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
 }
@@ -52,9 +56,12 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
         reporter->note_session(session);
     };
-    self->collector_ = std::make_unique<Collector>(
-        self->context_, std::move(spool),
-        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_session});
+    self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
+    const auto on_spool_change = [keeper = self->keeper_.get()] { keeper->look(); };
+    self->collector_ =
+        std::make_unique<Collector>(self->context_, std::move(spool),
+                                    Collector::Options{self->options_.merge_program, self->options_.inform,
+                                                       self->options_.warn, on_spool_change, on_session});
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
@@ -94,6 +101,7 @@ Status Service::arm(const settings::Settings& settings) {
     }
     listener->start();
     settings_ = settings;
+    keeper_->set_limits(retention_of(settings));
     facts_.settings_loaded_realtime_ns = realtime_ns();
     collector_->use(settings, std::move(listener), std::move(recorder));
     if (!first) source.ended_after_ns = monotonic_ns();
@@ -185,7 +193,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
-    if (command == "status") return status_report(*collector_, *unwinder_, *reporter_, facts_, settings_);
+    if (command == "status") return status_report(*collector_, *unwinder_, *reporter_, *keeper_, facts_, settings_);
     if (command == "approve") return outcome(collector_->approve());
     if (command == "decline") return outcome(collector_->decline());
     if (command == "trigger") {

@@ -15,6 +15,7 @@
 #include "daemon/collector.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/run_reporter.hpp"
+#include "daemon/spool_keeper.hpp"
 #include "daemon/status_report.hpp"
 #include "settings/settings.hpp"
 
@@ -55,6 +56,7 @@ class Service {
     ServiceFacts facts_;
     std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector
     std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
+    std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
     std::unique_ptr<ControlServer> control_;
 };

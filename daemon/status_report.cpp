@@ -122,10 +122,20 @@ boost::json::object batches_report(const RunReporter& reporter) {
             {"problem", reporter.problem()}};
 }
 
+// What the daemon itself removed, by what became of it.
+boost::json::object spool_report(const SpoolKept& kept) {
+    return {{"removed_sent", kept.removed.sent},
+            {"removed_rejected", kept.removed.rejected},
+            {"removed_unsent", kept.removed.unsent},
+            {"removed_bytes", kept.removed.bytes},
+            {"problem", printable(kept.problem)}};
+}
+
 }  // namespace
 
 boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
-                                  const ServiceFacts& facts, const settings::Settings& settings) {
+                                  const SpoolKeeper& keeper, const ServiceFacts& facts,
+                                  const settings::Settings& settings) {
     const double seconds_left =
         std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
     boost::json::value pending;
@@ -159,12 +169,16 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
             {"captures",
              {{"done", counts.done},
               {"failed", counts.failed},
+              {"merges_failed", counts.merges_failed},
+              {"waiting", counts.waiting},
+              {"removed", counts.removed},
               {"declined", counts.declined},
               {"skipped_cool_down", counts.skipped_cool_down},
               {"skipped_hourly_limit", counts.skipped_hourly_limit}}},
             {"last_bundle", last},
             {"events", std::move(events)},
             {"batches", batches_report(reporter)},
+            {"spool", spool_report(keeper.kept())},
             {"unwinder", unwinder_report(unwinder.status())},
             {"cost", cost_report(collector)}};
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/collector.hpp"
 #include "daemon/run_reporter.hpp"
+#include "daemon/spool_keeper.hpp"
 
 namespace lagtrap::daemon {
 
@@ -20,7 +21,7 @@ struct ServiceFacts {
 };
 
 [[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
-                                                const RunReporter& reporter, const ServiceFacts& facts,
-                                                const settings::Settings& settings);
+                                                const RunReporter& reporter, const SpoolKeeper& keeper,
+                                                const ServiceFacts& facts, const settings::Settings& settings);
 
 }  // namespace lagtrap::daemon

@@ -6,6 +6,8 @@
 namespace lagtrap::uploader {
 namespace {
 
+constexpr int last_rank_for_room = 1;
+
 int removal_rank(const RetentionEntry& entry) {
     switch (entry.state) {
         case EntryState::Sent: return 0;
@@ -22,10 +24,15 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
     std::vector<std::size_t> removals;
     std::vector<std::size_t> kept;
     std::uint64_t total_bytes = 0;
+    std::uint64_t shortage_bytes = limits.shortage_bytes;
+    const auto remove = [&](std::size_t index) {
+        removals.push_back(index);
+        shortage_bytes -= std::min(shortage_bytes, entries[index].size_bytes);
+    };
     for (std::size_t index = 0; index < entries.size(); ++index) {
         const RetentionEntry& entry = entries[index];
         if (entry.state != EntryState::Sending && entry.age > limits.age) {
-            removals.push_back(index);
+            remove(index);
             continue;
         }
         total_bytes += entry.size_bytes;
@@ -37,9 +44,10 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
         return rank_a != rank_b ? rank_a < rank_b : entries[a].age > entries[b].age;
     });
     for (const std::size_t index : kept) {
-        if (total_bytes <= limits.size_bytes) break;
+        const bool for_room = shortage_bytes > 0 && removal_rank(entries[index]) <= last_rank_for_room;
+        if (total_bytes <= limits.size_bytes && !for_room) break;
         total_bytes -= entries[index].size_bytes;
-        removals.push_back(index);
+        remove(index);
     }
     return removals;
 }

@@ -23,10 +23,14 @@ struct RetentionEntry {
 struct RetentionLimits {
     std::uint64_t size_bytes = 0;    // of all entries together
     std::chrono::nanoseconds age{};  // an entry older than this goes
+    // So much less than it should have has the disk itself. What the server has, or never takes, makes room; what it has
+    // not seen yet does not go for the sake of what is not recorded yet.
+    std::uint64_t shortage_bytes = 0;
 };
 
 // Indices of the entries to remove. First all that are too old; then, until the rest fits, the sent ones, the
-// rejected ones, the ready batches and the ready bundles, the oldest of each first. An entry that is being sent stays, but its size counts.
+// rejected ones, the ready batches and the ready bundles, the oldest of each first. An entry that is
+// being sent stays, but its size counts.
 [[nodiscard]] std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries,
                                                        const RetentionLimits& limits);
 

@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds watchdog_interval{5};
 constexpr std::chrono::minutes tidy_interval{10};
+constexpr std::chrono::seconds shortest_spool_pause{1};
+constexpr std::chrono::seconds longest_spool_pause{60};
 
 Result<UniqueFd> open_signals() {
     sigset_t signals;
@@ -57,8 +59,9 @@ Result<Service> Service::create(ServiceSettings settings, Reload reload) {
     TRY_ASSIGN(Spool spool, Spool::open(settings.spool_path));
     Service service(std::move(settings), std::move(reload), std::move(spool));
     TRY_ASSIGN(service.lock_, service.spool_.lock_for_sending());
-    TRY_ASSIGN(const std::uint32_t left, service.spool_.recover());
-    if (left > 0) spdlog::info("put {} half-sent bundle(s) back", left);
+    const auto left = service.spool_.recover();
+    if (!left) service.note_spool_trouble(left.error());
+    if (left && *left > 0) spdlog::info("put {} half-sent bundle(s) back", *left);
     TRY_ASSIGN(service.signals_, open_signals());
     TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(EntryState::Ready)));
     return service;
@@ -113,7 +116,22 @@ Result<bool> Service::run_once() {
     return all_delivered;
 }
 
+// A disk that is full, read-only or broken may be whole again some day; what is in sending/ by then is sent anew.
+void Service::note_spool_trouble(const Error& error) {
+    left_behind_ = true;
+    spool_pause_ = std::clamp(2 * spool_pause_, shortest_spool_pause, longest_spool_pause);
+    last_trouble_ = error.message;
+    spdlog::error("the spool can not be worked on, the next attempt in {} s: {}", spool_pause_.count(), error.message);
+    spool_pause_ends_ = Clock::now() + spool_pause_;
+}
+
 Result<std::optional<TimePoint>> Service::send_what_is_due() {
+    // What is put back wakes the service too.
+    if (Clock::now() < spool_pause_ends_) return std::optional(spool_pause_ends_);
+    if (left_behind_) {
+        TRY(spool_.recover());
+        left_behind_ = false;
+    }
     while (!stop_requested_ && !reload_requested_) {
         TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
         std::vector<std::string> names;
@@ -122,6 +140,7 @@ Result<std::optional<TimePoint>> Service::send_what_is_due() {
         const auto choice = schedule_.choose(names, Clock::now());
         if (!choice.name) return choice.wake;
         TRY_ASSIGN(const auto outcome, send(*choice.name));
+        spool_pause_ = {};
         if (!outcome || outcome->cancelled) continue;
         if (outcome->verdict == Verdict::TryLater) {
             const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
@@ -223,8 +242,10 @@ Status Service::run() {
         TimePoint wake = std::min(last_tidy_ + tidy_interval, Clock::now() + watchdog_interval);
         if (::sd_watchdog_enabled(0, nullptr) <= 0) wake = last_tidy_ + tidy_interval;
         if (transfer_) {
-            TRY_ASSIGN(const auto due, send_what_is_due());
-            if (due) wake = std::min(wake, *due);
+            const auto due = send_what_is_due();
+            if (!due) note_spool_trouble(due.error());
+            const std::optional<TimePoint> next = due ? *due : spool_pause_ends_;
+            if (next) wake = std::min(wake, *next);
         }
         tell_systemd();
         if (!stop_requested_ && !reload_requested_) wait_until(wake);

@@ -35,7 +35,7 @@ class Service {
     [[nodiscard]] Result<bool> run_once();
 
     // Works until SIGTERM or SIGINT; a transfer that runs then has `grace` left, after which its bundle goes back
-    // into ready/. SIGHUP reads the settings again: a bad file is logged and leaves the old ones in force.
+    // into ready/. A spool that can not be worked on is told of, and tried again after 1 s to 60 s. SIGHUP reads the settings again: a bad file is logged and leaves the old ones in force.
     [[nodiscard]] Status run();
 
     static constexpr std::chrono::seconds grace{10};
@@ -46,6 +46,7 @@ class Service {
     Result<std::optional<TransferOutcome>> send(const std::string& name);
     Status file_away(const std::string& name, const TransferOutcome& outcome);
     Result<std::optional<TimePoint>> send_what_is_due();
+    void note_spool_trouble(const Error& error);
     void wait_until(TimePoint wake);
     void take_signals();
     void reload();
@@ -70,6 +71,9 @@ class Service {
     std::uint64_t rejected_ = 0;
     std::uint64_t failed_ = 0;
     std::string last_trouble_;
+    bool left_behind_ = false;  // something may lie in sending/ that nobody sends
+    std::chrono::seconds spool_pause_{};
+    TimePoint spool_pause_ends_{};
 };
 
 }  // namespace lagtrap::uploader

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/duration.hpp"
+#include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
@@ -25,6 +27,11 @@ constexpr std::string_view bundle_suffix = ".lagtrap.tar.zst";
 constexpr std::string_view batch_suffix = ".runs.zst";
 constexpr const char* removed_bundles_file = ".removed";
 constexpr const char* removed_batches_file = ".removed-batches";
+constexpr const char* reason_suffix = ".reason";
+// Kept free where the disk has it: this much, or this part of the disk where that is less.
+constexpr std::uint64_t room_bytes = 64ULL << 20;
+constexpr std::uint64_t room_part = 20;
+constexpr std::chrono::hours torn_age{1};  // no file takes so long to write
 constexpr std::size_t uuid_length = 36;
 constexpr std::size_t digest_prefix_length = 16;
 constexpr std::uint64_t reason_limit_bytes = 4096;
@@ -94,6 +101,37 @@ std::uint64_t count_in(const fs::path& path) {
     return count;
 }
 
+// What the disk lacks of the room that it should keep for the next recording.
+std::uint64_t shortage_of(const fs::path& path) {
+    struct statvfs facts {};
+    if (::statvfs(path.c_str(), &facts) != 0) return 0;
+    const std::uint64_t whole_bytes = static_cast<std::uint64_t>(facts.f_blocks) * facts.f_frsize;
+    const std::uint64_t free_bytes = static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
+    const std::uint64_t wanted_bytes = std::min(room_bytes, whole_bytes / room_part);
+    return wanted_bytes > free_bytes ? wanted_bytes - free_bytes : 0;
+}
+
+// "NAME.XXXXXX", as write_file_durably() calls what is not whole yet; NAME an entry's, its reason's or a count's.
+bool is_torn_name(const std::string& name) {
+    constexpr std::size_t torn_part = 7;
+    if (name.size() <= torn_part || name[name.size() - torn_part] != '.') return false;
+    std::string_view whole(name.data(), name.size() - torn_part);
+    if (whole == removed_bundles_file || whole == removed_batches_file) return true;
+    if (whole.ends_with(reason_suffix)) whole.remove_suffix(std::string_view(reason_suffix).size());
+    return parse_entry_name(whole).has_value();
+}
+
+// Whoever wrote them was killed. They hold nothing that is not written again.
+void remove_torn_files(const fs::path& folder, std::chrono::system_clock::time_point now) {
+    std::error_code error;
+    fs::directory_iterator files(folder, error);
+    for (; !error && files != fs::directory_iterator(); files.increment(error)) {
+        struct stat facts {};
+        if (!is_torn_name(files->path().filename().string()) || ::lstat(files->path().c_str(), &facts) != 0) continue;
+        if (S_ISREG(facts.st_mode) && now - to_time_point(facts.st_mtim) > torn_age) ::unlink(files->path().c_str());
+    }
+}
+
 std::string plural(std::uint32_t count, const char* what) { return fmt::format("{} {}", count, what); }
 
 }  // namespace
@@ -115,6 +153,14 @@ std::string make_bundle_name(std::string_view session_id, std::string_view diges
 
 std::string make_batch_name(std::string_view batch_id, std::string_view digest) {
     return fmt::format("{}-{}{}", batch_id, digest.substr(0, digest_prefix_length), batch_suffix);
+}
+
+void RetentionOutcome::add(const RetentionOutcome& other) {
+    sent += other.sent;
+    rejected += other.rejected;
+    unsent += other.unsent;
+    batches += other.batches;
+    bytes += other.bytes;
 }
 
 std::string RetentionOutcome::describe() const {
@@ -171,7 +217,7 @@ Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
         SpoolEntry entry{
             name, state, parsed->kind, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
         if (state == EntryState::Rejected) {
-            const auto reason = read_file(files->path().string() + ".reason", reason_limit_bytes);
+            const auto reason = read_file(files->path().string() + reason_suffix, reason_limit_bytes);
             entry.reason = reason ? printable(reason->substr(0, reason->find('\n'))) : "unknown";
         }
         entries.push_back(std::move(entry));
@@ -214,6 +260,7 @@ Result<UniqueFd> Spool::lock_for_sending() const {
 }
 
 Status Spool::claim(const std::string& name) const {
+    FAULT_POINT("spool.claim");
     return rename_durably(path_of(EntryState::Ready, name), path_of(EntryState::Sending, name));
 }
 
@@ -221,9 +268,11 @@ Status Spool::mark_sent(const std::string& name) const {
     if (const auto parsed = parse_entry_name(name); parsed && parsed->kind == EntryKind::Batch) {
         // The server has it; here nobody looks at it again.
         const fs::path path = path_of(EntryState::Sending, name);
+        FAULT_POINT("spool.batch_sent");
         if (::unlink(path.c_str()) != 0) return system_error("removing " + path.string());
         return success();
     }
+    FAULT_POINT("spool.sent");
     return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Sent, name));
 }
 
@@ -231,11 +280,13 @@ Status Spool::mark_rejected(const std::string& name, std::string_view reason) co
     const std::string text = printable(reason).substr(0, reason_limit_bytes - 1) + "\n";
     const fs::path target = path_of(EntryState::Rejected, name);
     // The reason first: a bundle in rejected/ always has one.
-    TRY(write_file_durably(target.string() + ".reason", text, 0640));
+    TRY(write_file_durably(target.string() + reason_suffix, text, 0640));
+    FAULT_POINT("spool.rejected");
     return rename_durably(path_of(EntryState::Sending, name), target);
 }
 
 Status Spool::put_back(const std::string& name) const {
+    FAULT_POINT("spool.put_back");
     return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Ready, name));
 }
 
@@ -259,19 +310,25 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
     for (const SpoolEntry& entry : entries)
         candidates.push_back({entry.state, entry.size_bytes, std::chrono::nanoseconds(now - entry.made), entry.kind});
 
-    for (const std::size_t index : choose_removals(candidates, limits)) {
+    RetentionLimits with_room = limits;
+    with_room.shortage_bytes = std::max(limits.shortage_bytes, shortage_of(path_));
+    for (const std::size_t index : choose_removals(candidates, with_room)) {
         const SpoolEntry& entry = entries[index];
         const fs::path path = path_of(entry.state, entry.name);
+        FAULT_POINT("retention.remove");
         if (::unlink(path.c_str()) != 0) {
             if (errno == ENOENT) continue;  // claimed in the meantime
             return system_error("removing " + path.string());
         }
-        if (entry.state == EntryState::Rejected) ::unlink((path.string() + ".reason").c_str());
+        if (entry.state == EntryState::Rejected) ::unlink((path.string() + reason_suffix).c_str());
         outcome.bytes += entry.size_bytes;
         if (entry.state == EntryState::Sent) ++outcome.sent;
         if (entry.state == EntryState::Rejected) ++outcome.rejected;
         if (entry.state == EntryState::Ready) ++(entry.kind == EntryKind::Batch ? outcome.batches : outcome.unsent);
     }
+    FAULT_POINT("retention.removed");
+    remove_torn_files(folder(EntryState::Ready), now);
+    remove_torn_files(folder(EntryState::Rejected), now);
     const auto add_to = [&](const char* file, std::uint32_t removed) -> Status {
         const fs::path path = folder(EntryState::Ready) / file;
         if (removed == 0) return success();

@@ -54,6 +54,7 @@ struct RetentionOutcome {
     std::uint32_t unsent = 0;   // lost for the server
     std::uint32_t batches = 0;  // of runs, never sent
     std::uint64_t bytes = 0;
+    void add(const RetentionOutcome& other);
     // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
     [[nodiscard]] std::string describe() const;
 };
@@ -90,7 +91,8 @@ class Spool {
     // Puts back what an earlier uploader left in sending/; says how many.
     [[nodiscard]] Result<std::uint32_t> recover() const;
 
-    // Removes what choose_removals() names, and adds what was never sent to unsent_removed() and unsent_batches_removed().
+    // Removes what choose_removals() names, which is more where the disk is nearly full (less than 64 MiB and less than a
+    // twentieth of it free), and files that somebody who was killed did not finish an hour ago; adds what was never sent to unsent_removed() and unsent_batches_removed().
     [[nodiscard]] Result<RetentionOutcome> apply_retention(const RetentionLimits& limits,
                                                            std::chrono::system_clock::time_point now) const;
     // How many unsent bundles retention has removed from this spool, ever.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/digest.hpp"
+#include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "uploader/answer.hpp"
@@ -87,6 +88,7 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* conte
 std::size_t on_read(char* data, std::size_t size, std::size_t count, void* context) {
     for (;;) {
         const ssize_t got = ::read(static_cast<Exchange*>(context)->body_fd, data, size * count);
+        KILL_POINT("transfer.sending");
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno != EINTR) return CURL_READFUNC_ABORT;
     }
@@ -320,9 +322,13 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryNam
         request.add_header("Authorization: Bearer " + *token);
     }
     if (name.kind == EntryKind::Bundle) request.add_header("X-Lagtrap-Session: " + name.id);
+    KILL_POINT("transfer.begin");
     if (auto outcome = judge_head(request.head(), *digest)) return *outcome;
+    KILL_POINT("transfer.asked");
     request.add_header("Content-Type: application/zstd");
-    return confirm(request.put(fd->get(), size_bytes), *digest, size_bytes);
+    const Response response = request.put(fd->get(), size_bytes);
+    KILL_POINT("transfer.answered");
+    return confirm(response, *digest, size_bytes);
 }
 
 }  // namespace lagtrap::uploader

@@ -5,6 +5,7 @@
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
+#include "core/fault_point.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/api/json_reply.hpp"
 
@@ -35,6 +36,7 @@ Reply finish_reply(const UploadContext& context, const char* what, const std::va
                                   context.sender.name.empty() ? "" : " from " + context.sender.name));
     Reply reply = json_reply(stored_json(stored), fresh ? 201 : 200);
     reply.headers.emplace_back("X-Lagtrap-Digest", context.digest);
+    KILL_POINT("server.answering");
     return reply;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/digest.hpp"
 #include "core/duration.hpp"
+#include "core/fault_point.hpp"
 #include "server/ingest/jobs.hpp"
 #include "trace/run_batch.hpp"
 
@@ -78,10 +79,16 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
     row.sender = sender.name;
     row.received_realtime_ns = now_realtime_ns;
     const std::lock_guard lock(commit_mutex_);
-    if (const auto kept = blobs_.keep(blob, digest); !kept) return refusal_of(kept.error());
+    const auto keep = [&]() -> Status {
+        TRY(blobs_.keep(blob, digest));
+        FAULT_POINT("server.kept");
+        return success();
+    };
+    if (const auto kept = keep(); !kept) return refusal_of(kept.error());
     // A crash here leaves a blob without a row: reconcile() mends that.
     const auto added = store_.add(row, work_on(digest, sender.host, now_realtime_ns));
     if (!added) return refusal_of(added.error());
+    KILL_POINT("server.stored");
     work_came_();
     return Stored{digest, row.bytes, *added, {}};
 }
@@ -97,8 +104,10 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     if (!sender.host.empty() && batch->host != sender.host)
         return Refusal{403, "the token may speak for host " + sender.host + " alone, not for " + batch->host};
     const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
+    KILL_POINT("server.batch_received");
     const auto added = store_.add_batch(receipt, *batch);
     if (!added) return refusal_of(added.error());
+    KILL_POINT("server.batch_stored");
     if (*added == AddOutcome::New) {
         std::set<std::string> events;
         for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
@@ -153,6 +162,7 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
             const std::lock_guard lock(commit_mutex_);
             // The row first: a row without a blob would promise what is not there.
             TRY(store_.remove(row.digest));
+            FAULT_POINT("server.removing");
             // Another server that shares the blobs may have taken it in again since.
             TRY_ASSIGN(const auto again, store_.find(row.digest));
             if (!again) TRY(blobs_.remove(row.digest));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "core/fault_point.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::server {
@@ -35,6 +36,7 @@ IncomingBlob::~IncomingBlob() {
 }
 
 Status IncomingBlob::write(const void* data, std::size_t size) {
+    FAULT_POINT("server.receiving");
     if (auto status = write_all(fd_.get(), data, size); !status) return status.error().within("storing the bundle");
     digest_.update(data, size);
     size_bytes_ += size;
@@ -43,6 +45,7 @@ Status IncomingBlob::write(const void* data, std::size_t size) {
 
 Result<std::string> IncomingBlob::seal() {
     if (::fsync(fd_.get()) != 0) return system_error("storing the bundle");
+    FAULT_POINT("server.received");
     return digest_.finish_hex();
 }
 

@@ -43,6 +43,19 @@ TEST(Retention, BatchesOfRunsGoBeforeBundles) {
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 0, .age = hours(99)}), ElementsAre(3, 2, 1, 0));
 }
 
+TEST(Retention, AFullDiskTakesOnlyWhatTheServerHasOrNeverTakes) {
+    const std::vector<RetentionEntry> entries{{EntryState::Ready, 10, hours(9)},
+                                              {EntryState::Sent, 10, hours(1)},
+                                              {EntryState::Sent, 10, hours(2)},
+                                              {EntryState::Rejected, 10, hours(1)}};
+    const auto short_of = [](std::uint64_t bytes) {
+        return RetentionLimits{.size_bytes = 1000, .age = hours(99), .shortage_bytes = bytes};
+    };
+    EXPECT_THAT(choose_removals(entries, short_of(0)), IsEmpty());
+    EXPECT_THAT(choose_removals(entries, short_of(11)), ElementsAre(2, 1));
+    EXPECT_THAT(choose_removals(entries, short_of(1'000'000)), ElementsAre(2, 1, 3));
+}
+
 TEST(Retention, CountsWhatIsBeingSentButKeepsIt) {
     const std::vector<RetentionEntry> entries{{EntryState::Sending, 500, hours(1)}, {EntryState::Ready, 10, hours(1)}};
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 100, .age = hours(99)}), ElementsAre(1));

@@ -1,0 +1,162 @@
+// The collector's second half: captures that are recorded become bundles, at last whatever comes between.
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/duration.hpp"
+#include "core/fault_point.hpp"
+#include "daemon/collector.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// A capture whose merge failed is tried again after 1 s, 4 s, 16 s and so on.
+constexpr std::chrono::seconds first_pause{1};
+constexpr std::chrono::seconds longest_pause{600};
+constexpr const char* done_suffix = ".done";
+
+std::uint64_t bytes_below(const fs::path& folder) {
+    std::uint64_t bytes = 0;
+    std::error_code failed;
+    fs::recursive_directory_iterator files(folder, failed);
+    for (; !failed && files != fs::recursive_directory_iterator(); files.increment(failed)) {
+        std::error_code ignored;
+        if (files->is_regular_file(ignored)) bytes += files->file_size(ignored);
+    }
+    return bytes;
+}
+
+fs::file_time_type made(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::last_write_time(folder, ignored);
+}
+
+}  // namespace
+
+void Collector::merge(Merge wanted) {
+    merges_.push_back(std::move(wanted));
+    if (merges_.size() == 1) merge_next();
+}
+
+void Collector::merge_next() {
+    if (merges_.empty()) return;
+    const auto done = [this](const Result<MergedBundle>& merged) {
+        const Merge merge = std::move(merges_.front());
+        merges_.pop_front();
+        take_merged(merge, merged);
+        merge_next();
+    };
+    const auto ready = spool_.folder(uploader::EntryState::Ready);
+    const auto started = MergeJob::start(context_, options_.merge_program, merges_.front().capture, ready, done);
+    KILL_POINT("merge.started");
+    if (!started) done(started.error());
+}
+
+void Collector::take_merged(const Merge& merge, const Result<MergedBundle>& merged) {
+    if (!merged) {
+        ++counts_.merges_failed;
+        ++counts_.waiting;
+        options_.warn(fmt::format("capture {} could not be merged and waits in {}: {}", merge.session,
+                                  merge.capture.string(), merged.error().message));
+        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
+        return merge_again_later();
+    }
+    KILL_POINT("merge.done");
+    ++counts_.done;
+    merges_failed_in_row_ = 0;
+    last_bundle_ = LastBundle{merged->path, merged->digest, merge.session, merge.event};
+    drop(merge.capture);
+    options_.inform("bundle " + merged->path);
+    if (options_.on_spool_change) options_.on_spool_change();
+}
+
+void Collector::merge_again_later() {
+    const std::uint64_t failures = std::min<std::uint64_t>(merges_failed_in_row_++, 5);
+    merge_timer_.expires_after(std::min(first_pause * (1 << (2 * failures)), longest_pause));
+    merge_timer_.async_wait([this](const auto& failure) {
+        if (!failure) merge_what_waits();
+    });
+}
+
+// Under its own name a capture that is removed halfway would look like one that was cut short, and give a second bundle.
+void Collector::drop(const fs::path& capture) {
+    const fs::path hidden = capture.parent_path() / ("." + capture.filename().string() + done_suffix);
+    std::error_code failed;
+    fs::rename(capture, hidden, failed);
+    KILL_POINT("capture.dropped");
+    if (!failed) fs::remove_all(hidden, failed);
+    if (failed) options_.warn("capture " + capture.string() + " could not be removed: " + failed.message());
+}
+
+bool Collector::in_use(const fs::path& capture) const {
+    if (state_ == CollectorState::Recording && capture == capture_directory_) return true;
+    return std::any_of(merges_.begin(), merges_.end(), [&](const Merge& merge) { return merge.capture == capture; });
+}
+
+void Collector::look_at(const fs::path& capture) {
+    const auto session = trace::read_session(capture);
+    if (session) {
+        const bool known = session->trigger.event < session->events.size();
+        return merge({capture, session->id, known ? session->events[session->trigger.event].name : ""});
+    }
+    if (session.error().kind == ErrorKind::NotFound) {
+        // The session is written before the logs are made.
+        options_.inform("capture " + capture.string() + " had not begun when its daemon ended: removed");
+        return drop(capture);
+    }
+    ++counts_.waiting;
+    if (unreadable_.insert(capture).second)
+        options_.warn("capture " + capture.string() + " can not be merged: " + session.error().message);
+}
+
+void Collector::merge_what_waits() {
+    counts_.waiting = 0;
+    std::vector<fs::path> waiting;
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(spool_.captures(), failed)) {
+        std::error_code ignored;
+        if (!entry.is_directory(ignored) || in_use(entry.path())) continue;
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with('.') && name.ends_with(done_suffix))
+            fs::remove_all(entry.path(), ignored);
+        else
+            waiting.push_back(entry.path());
+    }
+    if (failed)
+        options_.warn("the captures in " + spool_.captures().string() + " can not be listed: " + failed.message());
+    keep_within_limits(waiting);
+}
+
+// Captures that can not be merged, the disk being full or their files damaged, must not fill the disk either.
+void Collector::keep_within_limits(const std::vector<fs::path>& waiting) {
+    std::vector<std::pair<fs::file_time_type, fs::path>> newest_first;
+    for (const fs::path& capture : waiting) newest_first.emplace_back(made(capture), capture);
+    std::sort(newest_first.rbegin(), newest_first.rend());
+    std::uint64_t total_bytes = 0;
+    std::vector<fs::path> kept;
+    for (const auto& [since, capture] : newest_first) {
+        total_bytes += bytes_below(capture);
+        if (total_bytes <= settings_.spool.size_limit_bytes) {
+            kept.push_back(capture);
+            continue;
+        }
+        ++counts_.removed;
+        unreadable_.erase(capture);
+        options_.warn("capture " + capture.string() +
+                      " waited for its merge and was removed: the captures are larger than " +
+                      "the spool's size limit");
+        drop(capture);
+    }
+    // The oldest first.
+    std::for_each(kept.rbegin(), kept.rend(), [this](const fs::path& capture) { look_at(capture); });
+}
+
+void Collector::recover() { merge_what_waits(); }
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,298 @@
+"""What the fault tests share: programs with faults injected (core/fault_point.hpp), a server that keeps its address while
+it is killed and started, and the account of what must arrive.
+"""
+
+import collections
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+
+from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, SERVER, UPLOADER, Daemon, TestFailure, Watched, check,  # noqa: E402
+                          library_event, wait_for)
+
+MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
+MAKE_BUNDLE = BUILD_DIR / "server" / "make_bundle"
+MAKE_RUNS = BUILD_DIR / "server" / "make_runs"
+ERRORS = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """What is started within has these; None: has it not."""
+    before = {name: os.environ.get(name) for name in variables}
+
+    def put(values):
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = str(value)
+
+    put(variables)
+    try:
+        yield
+    finally:
+        put(before)
+
+
+class Point(collections.namedtuple("Point", "name by_suffix can_fail")):
+    def is_pass(self, name):
+        return name.startswith(self.name) if self.by_suffix else name == self.name
+
+
+def points_of(program):
+    """The fault points that were linked into a program, as it says itself."""
+    done = subprocess.run([program], env={**os.environ, "LAGTRAP_FAULT": "list"}, capture_output=True, text=True)
+    check(done.returncode == 0 and done.stdout, f"{program} lists no fault points: built without LAGTRAP_FAULT_POINTS?")
+    points = []
+    for line in done.stdout.splitlines():
+        name, *kill = line.split()
+        points.append(Point(name.rstrip("*"), name.endswith("*"), not kill))
+    return points
+
+
+def passes_in(log_path):
+    """How often each point was passed, by process."""
+    passes = collections.defaultdict(collections.Counter)
+    for line in log_path.read_text().splitlines():
+        pid, name = line.split(" ", 1)
+        passes[int(pid)][name] += 1
+    return passes
+
+
+def can_fail(name, points):
+    return all(point.can_fail for point in points if point.is_pass(name))
+
+
+def sha_of(name):
+    return name.split("-")[-1].split(".")[0]
+
+
+class Server:
+    """A lagtrap-server that comes back under the address that it had."""
+
+    def __init__(self, folder):
+        self.data = folder / "server"
+        self.log_path = folder / "server.log"
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process = None
+
+    def start(self, fault=None, log=None):
+        with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log), open(self.log_path, "ab") as out:
+            self.process = subprocess.Popen([SERVER, "--listen", f"127.0.0.1:{self.port}", "--data", self.data], stderr=out)
+        wait_for(lambda: self.process.poll() is not None or self.answers(), "the server to answer")
+        return self
+
+    def answers(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.get("/healthz")[0] == 200
+        return False
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers={"Host": "localhost"})
+            response = connection.getresponse()
+            return response.status, response.read()
+
+    def died(self):
+        return self.process.poll() == -signal.SIGKILL
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(60)
+
+    def rows(self):
+        rows, after = [], ""
+        while True:
+            status, body = self.get(f"/api/v1/bundles?limit=100{after}")
+            check(status == 200, f"the list of bundles: {status} {body}")
+            page = json.loads(body)
+            rows += page["bundles"]
+            if page["next"] is None:
+                return rows
+            after = f"&after={page['next']}"
+
+    def looked_into(self):
+        rows = self.rows()
+        return rows if all(row["parsed"] for row in rows) else None
+
+    def runs(self, event):
+        status, body = self.get(f"/api/v1/events/{event}/runs?limit=1000&dirty=with")
+        return json.loads(body) if status == 200 else None
+
+    def metric(self, name):
+        return int(re.search(rf"^lagtrap_server_{name} (\d+)$", self.get("/metrics")[1].decode(), re.M).group(1))
+
+    def check_store(self):
+        """`lagtrap-server check`, which wants the server to be stopped."""
+        self.stop()
+        done = subprocess.run([SERVER, "--data", self.data, "check"], capture_output=True, text=True)
+        check(done.returncode == 0, f"lagtrap-server check: {done.stdout}{done.stderr}")
+
+
+def upload(spool, url, fault=None, log=None):
+    """lagtrap-uploader --once: how it ended, and what it said."""
+    with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
+        done = subprocess.run([UPLOADER, "--spool", spool, "--url", url, "--once"], capture_output=True, text=True,
+                              timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+def in_spool(spool, *folders):
+    return sorted(path.name for folder in folders for path in (spool / folder).iterdir() if path.name.endswith(".zst"))
+
+
+def make_spool(folder):
+    spool = folder / "spool"
+    for name in ("captures", "ready", "sending", "sent", "rejected"):
+        (spool / name).mkdir(parents=True)
+    return spool
+
+
+def add_bundle(spool, seed=0):
+    """A real bundle in ready/; its session."""
+    session = str(uuid.uuid4())
+    subprocess.run([MAKE_BUNDLE, session, "host", spool / "ready", str(seed)], check=True, capture_output=True)
+    return session
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-faults-"))
+    os.chmod(folder, 0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+MERGE_WRAPPER = """#!/bin/sh
+# Merges with the fault that lies ready, once.
+fault=$(cat "$0.fault" 2>/dev/null) && rm -f "$0.fault" && export LAGTRAP_FAULT="$fault"
+exec {merge} "$@"
+"""
+
+
+def children_of(pid):
+    with contextlib.suppress(OSError):
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+class RecordingDaemon(Daemon):
+    """A daemon that records each slow run for a short time, and can be started with a fault in it or in its next merge."""
+
+    def __init__(self, trace_length="100ms", spool=None, spool_attributes="", started=True):
+        self.started = started
+        self.spool_attributes = spool_attributes
+        super().__init__(library_event("work", PLANTED, "50ms", trace_length), 'cool-down="10ms" captures-per-hour="3600"')
+        self.wrapper = self.folder / "merge"
+        self.wrapper.write_text(MERGE_WRAPPER.format(merge=MERGE.resolve()))
+        self.wrapper.chmod(0o755)
+        self.options = ("--merge-program", str(self.wrapper))
+        self.begun = set()  # sessions
+        if spool is not None:
+            self.spool = spool
+            self.write_settings(library_event("work", PLANTED, "50ms", trace_length))
+
+    def __enter__(self):
+        self.ended = threading.Event()
+        threading.Thread(target=self.hurry_merges, daemon=True).start()
+        return super().__enter__() if self.started else self
+
+    def __exit__(self, *exception):
+        self.ended.set()
+        super().__exit__(*exception)
+
+    def hurry_merges(self):
+        """Merges step back for the machine's own work, which on a busy machine would make these tests long."""
+        while not self.ended.wait(0.05):
+            for child in children_of(self.process.pid) if self.process else ():
+                with contextlib.suppress(OSError):
+                    os.setpriority(os.PRIO_PROCESS, child, 0)
+
+    def write_settings(self, events):
+        super().write_settings(events)
+        text = self.settings_path.read_text()
+        self.settings_path.write_text(text.replace("<spool ", f"<spool {self.spool_attributes} "))
+
+    def start_with(self, fault=None, log=None):
+        """Whether it came up; a fault may be met before that."""
+        with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log):
+            try:
+                self.start()
+            except (TestFailure, OSError):
+                if fault is None:
+                    raise
+                # It may have come up and met the fault since, or still be on its way into death.
+                wait_for(lambda: self.process.poll() is not None, f"the daemon's end at {fault}")
+                return False
+        return True
+
+    def fail_next_merge(self, fault):
+        beside = self.wrapper.with_suffix(".new")
+        beside.write_text(fault)
+        beside.rename(str(self.wrapper) + ".fault")
+
+    def merge_fault_waits(self):
+        return pathlib.Path(str(self.wrapper) + ".fault").exists()
+
+    def died(self):
+        return self.process.poll() == -signal.SIGKILL
+
+    def note_begun(self):
+        """Every capture that has its session lies in captures/ until its bundle is in ready/."""
+        for path in (self.spool / "captures").glob("*/session.json"):
+            self.begun.add(path.parent.name.removeprefix(".").removesuffix(".done"))
+        for name in in_spool(self.spool, "ready", "sending", "sent", "rejected"):
+            self.begun.add(name[:36])
+        return self.begun
+
+    def slow_run(self):
+        with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 80, "--wait") as program:
+            return program.go().result()
+
+    def captures_left(self):
+        return [path.name for path in (self.spool / "captures").iterdir()]
+
+    def settle(self):
+        """Waits until no capture is left to be recorded or merged."""
+        wait_for(lambda: self.status()["state"] != "recording" and not self.captures_left(), "all captures to be bundles", 180)
+
+
+def check_all_arrived_once(daemon, server):
+    """Uploads what lies in the spool; the server must have each session that was begun once. Its rows."""
+    daemon.note_begun()
+    code, said = upload(daemon.spool, server.url)
+    check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")
+    rows = wait_for(server.looked_into, "the bundles to be looked into")
+    sessions = collections.Counter(row["session"] for row in rows)
+    twice = [session for session, count in sessions.items() if count != 1]
+    check(not twice, f"arrived more than once: {twice}")
+    missing = daemon.begun - set(sessions)
+    check(not missing, f"begun and never arrived: {missing}")
+    bad = [row["bad_reason"] for row in rows if row["bad_reason"]]
+    check(not bad, f"bundles that can not be read: {bad}")
+    return rows

@@ -1,0 +1,147 @@
+"""kill -9 and I/O errors at every step by which the daemon and its merge helper write a capture and its bundle.
+
+The steps come from the programs: one whole life of a capture is logged, and each step passed in it is then the place of a
+death and of an error. What was begun arrives at the server, once each, whatever came between.
+"""
+
+import collections
+import sys
+
+from fault_world import (ERRORS, LAGTRAPD, MERGE, RecordingDaemon, Server, can_fail, check, check_all_arrived_once,
+                         passes_in, points_of, temporary_folder, wait_for)
+from lagtrap_test import run
+
+# Passed as often as the recording is long: the first pass stands for all.
+FIRST_PASS_ONLY = ("log.torn", "log.flushed")
+# Of a thread that goes over the spool now and then; test_spool.py has it.
+ELSEWHERE = ("retention.",)
+figures = collections.Counter()
+
+
+def lives(daemon, log, count):
+    """The steps of `count` captures, each in a daemon of its own: of the daemon, and of the merge helper."""
+    by_daemon, by_merge = [], []
+    for _ in range(count):
+        log.unlink(missing_ok=True)
+        check(daemon.start_with(log=log), "the daemon did not start")
+        armed = sum(passes_in(log)[daemon.process.pid].values()) if log.exists() else 0
+        daemon.slow_run()
+        wait_for(lambda: daemon.status()["captures"]["done"] == 1, "the bundle")
+        daemon.settle()
+        passes = passes_in(log)
+        of_daemon = passes.pop(daemon.process.pid)
+        check(sum(of_daemon.values()) > armed, "no step of a capture was logged")
+        of_merge = sum(passes.values(), collections.Counter())
+        by_daemon.append(of_daemon)
+        by_merge.append(of_merge)
+        daemon.note_begun()
+        daemon.stop()
+    return (steps_in(by_daemon, "capture."), steps_in(by_merge, "merge."))
+
+
+def steps_in(passes, wanted):
+    """(name, which pass) of what every life has passed."""
+    steps = []
+    for name in sorted(set.intersection(*map(set, passes))):
+        if name.startswith(ELSEWHERE):
+            continue
+        times = 1 if name.startswith(FIRST_PASS_ONLY) else min(counter[name] for counter in passes)
+        steps += [(name, nth) for nth in range(1, min(times, 4) + 1)]
+    check(any(name.startswith(wanted) for name, _ in steps), f"{wanted}* is not among the steps {steps}")
+    return steps
+
+
+def check_none_forgotten(names):
+    """Each point that these two programs have, but for those of other programs' steps, was passed."""
+    others = ("spool.", "transfer.", "server.", "retention.")
+    points = {point for program in (LAGTRAPD, MERGE) for point in points_of(program)}
+    forgotten = sorted(point.name for point in points
+                       if not point.name.startswith(others) and not any(point.is_pass(name) for name in names))
+    check(not forgotten, f"no capture passes the fault points {forgotten}")
+    return points
+
+
+def die_in_the_daemon(daemon, steps):
+    for name, nth in steps:
+        came_up = daemon.start_with(f"{name}@{nth}:kill")
+        if came_up:
+            daemon.slow_run()
+        wait_for(daemon.died, f"the daemon's death at {name}, pass {nth}")
+        daemon.note_begun()
+        figures["daemon killed"] += 1
+    check(daemon.start_with(), "the daemon did not start")
+    daemon.settle()
+
+
+def die_in_the_merge(daemon, steps):
+    for name, nth in steps:
+        done = daemon.status()["captures"]["done"]
+        daemon.fail_next_merge(f"{name}@{nth}:kill")
+        daemon.slow_run()
+        wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of the death at {name}")
+        check(not daemon.merge_fault_waits(), f"no merge had the fault {name}")
+        daemon.note_begun()
+        figures["merge killed"] += 1
+    check(daemon.status()["captures"]["merges_failed"] == len(steps), f"{daemon.status()['captures']}: {len(steps)} were killed")
+    daemon.settle()
+
+
+def kills():
+    with temporary_folder() as folder, RecordingDaemon(started=False) as daemon:
+        server = Server(folder)
+        of_daemon, of_merge = lives(daemon, folder / "passes", 2)
+        check_none_forgotten({name for name, _ in of_daemon + of_merge})
+        die_in_the_daemon(daemon, of_daemon)
+        die_in_the_merge(daemon, of_merge)
+        daemon.stop()
+        server.start()
+        rows = check_all_arrived_once(daemon, server)
+        leftovers = [path.name for path in (daemon.spool / "ready").iterdir() if not path.name.startswith((".re",))]
+        check(not leftovers, f"left in ready/: {leftovers}")
+        server.check_store()
+    print(f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
+          f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server")
+
+
+def errors():
+    """An error at each step costs at most its own capture, is counted and told, and the daemon records the next."""
+    with temporary_folder() as folder, RecordingDaemon(started=False) as daemon:
+        server = Server(folder)
+        of_daemon, of_merge = lives(daemon, folder / "passes", 2)
+        points = check_none_forgotten({name for name, _ in of_daemon + of_merge})
+        injected = 0
+        for name, nth in of_daemon:
+            if not can_fail(name, points):
+                continue
+            error = ERRORS[injected % len(ERRORS)]
+            check(daemon.start_with(f"{name}@{nth}:error:{error}"), f"{error} at {name} ended the daemon at its start")
+            for slow in (1, 2):
+                wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches")
+                daemon.slow_run()
+                wait_for(lambda: sum(daemon.status()["captures"][key] for key in ("done", "failed")) >= slow, f"capture {slow}")
+            daemon.settle()
+            counts = daemon.status()["captures"]
+            check(counts["done"] >= 1, f"{error} at {name}: nothing was recorded afterwards: {counts}")
+            daemon.note_begun()
+            daemon.stop()
+            injected += 1
+        check(daemon.start_with(), "the daemon did not start")
+        for name, nth in of_merge:
+            if not can_fail(name, points):
+                continue
+            done = daemon.status()["captures"]["done"]
+            daemon.fail_next_merge(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
+            daemon.slow_run()
+            wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of an error at {name}")
+            daemon.note_begun()
+            injected += 1
+        daemon.settle()
+        daemon.stop()
+        rows = check_all_arrived_once(daemon, server.start())
+        server.check_store()
+    print(f"{injected} errors, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server")
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    run(kills, errors)

@@ -1,0 +1,121 @@
+"""Daemon, merge helper, uploader and server at work, and one of them killed at any moment, again and again.
+
+LAGTRAP_RANDOM_KILLS says how often (30), LAGTRAP_RANDOM_SEED when and whom.
+"""
+
+import collections
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+from fault_world import (PLANTED, UPLOADER, RecordingDaemon, Server, check, children_of, check_all_arrived_once, in_spool,
+                         temporary_folder, wait_for)
+from lagtrap_test import run
+
+KILLS = int(os.environ.get("LAGTRAP_RANDOM_KILLS", "30"))
+SEED = int(os.environ.get("LAGTRAP_RANDOM_SEED", str(time.time_ns() % 1_000_000)))
+VICTIMS = ("daemon", "daemon", "merge", "uploader", "server")
+
+
+class Load:
+    """Slow runs without a break, as long as it lives."""
+
+    def __init__(self):
+        self.ending = False
+        self.runs = 0
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def work(self):
+        while not self.ending:
+            subprocess.run([PLANTED, "--kind", "sleep", "--fast", "0", "--slow-ms", "70"], stdout=subprocess.DEVNULL, check=True)
+            self.runs += 1
+
+    def end(self):
+        self.ending = True
+        self.thread.join()
+
+
+class System:
+    def __init__(self, daemon, server, folder):
+        self.daemon, self.server, self.folder = daemon, server, folder
+        self.uploader = None
+        self.killed = collections.Counter()
+
+    def start_what_is_dead(self):
+        if self.server.process is None or self.server.process.poll() is not None:
+            self.server.start()
+        if self.daemon.process is None or self.daemon.process.poll() is not None:
+            check(self.daemon.start_with(), "the daemon did not start")
+        if self.uploader is None or self.uploader.poll() is not None:
+            with open(self.folder / "uploader.log", "ab") as log:
+                self.uploader = subprocess.Popen([UPLOADER, "--spool", self.daemon.spool, "--url", self.server.url], stderr=log)
+
+    def merge_helper(self):
+        children = children_of(self.daemon.process.pid)
+        return children and random.choice(children)
+
+    def kill(self, victim):
+        self.daemon.note_begun()
+        if victim == "merge":
+            helper = wait_for(self.merge_helper, "a merge to be killed")
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(helper, 9)
+        else:
+            process = self.uploader if victim == "uploader" else getattr(self, victim).process
+            process.kill()
+            process.wait()
+        self.killed[victim] += 1
+        self.daemon.note_begun()
+
+    def stop(self):
+        if self.uploader and self.uploader.poll() is None:
+            self.uploader.terminate()
+            self.uploader.wait(60)
+        self.server.stop()
+
+
+def random_kills():
+    random.seed(SEED)
+    print(f"{KILLS} kills, LAGTRAP_RANDOM_SEED={SEED}")
+    with temporary_folder() as folder, RecordingDaemon() as daemon:
+        system = System(daemon, Server(folder), folder)
+        system.start_what_is_dead()
+        load = Load()
+        try:
+            for _ in range(KILLS):
+                # Any moment: this is what the test is about.
+                time.sleep(random.uniform(0, 0.7))
+                system.kill(random.choice(VICTIMS))
+                system.start_what_is_dead()
+            load.end()
+            daemon.settle()
+            wait_for(lambda: not in_spool(daemon.spool, "ready", "sending"), "the uploader to send all", 180)
+        finally:
+            load.end()
+            system.stop()
+        daemon.note_begun()
+        counts = daemon.status()["captures"]
+        daemon.stop()
+        rows = check_all_arrived_once(daemon, system.server.start())
+        partial = sum(is_partial(system.server, row) for row in rows)
+        system.server.check_store()
+    killed = ", ".join(f"{victim} {count}" for victim, count in sorted(system.killed.items()))
+    print(f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures begun, {len(rows)} bundles "
+          f"at the server, once each, {partial} of them partial; the last daemon: {counts}")
+
+
+def is_partial(server, row):
+    import json
+    status, body = server.get(f"/api/v1/bundles/{row['digest']}/summary")
+    check(status == 200, f"{status} {body}")
+    return json.loads(body)["quality"]["partial"]
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    run(random_kills)

@@ -1,0 +1,203 @@
+"""kill -9 and I/O errors at every step of the uploader and of the server: each bundle and batch arrives, once.
+
+The steps come from the programs, as in test_captures.py; here the bundles are made by hand.
+"""
+
+import collections
+import itertools
+import subprocess
+import sys
+import uuid
+
+from fault_world import (ERRORS, MAKE_RUNS, SERVER, UPLOADER, Server, add_bundle, can_fail, check, in_spool, make_spool,
+                         passes_in, points_of, temporary_folder, upload, wait_for)
+from lagtrap_test import run
+import hashlib
+import signal
+
+RUNS = 20
+
+
+class Cargo:
+    """A spool, and what was put into it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.spool = make_spool(folder)
+        self.sessions = set()
+        self.batches = 0
+        self.damaged = 0
+        self.seed = itertools.count()
+
+    def load(self):
+        """A bundle, a batch of runs, and a bundle that was damaged on the disk."""
+        self.sessions.add(add_bundle(self.spool, next(self.seed)))
+        path = self.folder / "batch"
+        subprocess.run([MAKE_RUNS, "host", "query", str(RUNS), str(next(self.seed)), path], check=True)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        path.rename(self.spool / "ready" / f"{uuid.uuid4()}-{digest[:16]}.runs.zst")
+        self.batches += 1
+        (self.spool / "ready" / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst").write_bytes(b"damaged")
+        self.damaged += 1
+
+    def check_arrived_once(self, server):
+        check(not in_spool(self.spool, "ready", "sending"), f"left: {in_spool(self.spool, 'ready', 'sending')}")
+        rows = wait_for(server.looked_into, "the bundles to be looked into")
+        check(sorted(row["session"] for row in rows) == sorted(self.sessions),
+              f"{len(rows)} bundles of {len(self.sessions)} are at the server")
+        check(not any(row["bad_reason"] for row in rows), f"{rows}")
+        check(server.runs_of("query") == self.batches * RUNS, f"{server.runs_of('query')} runs of {self.batches * RUNS}")
+        check(len(in_spool(self.spool, "rejected")) == self.damaged, f"rejected: {in_spool(self.spool, 'rejected')}")
+        reasons = list((self.spool / "rejected").glob("*.zst.reason"))
+        check(len(reasons) == self.damaged, f"{len(reasons)} reasons of {self.damaged} rejected bundles")
+
+
+class TransferServer(Server):
+    def runs_of(self, event):
+        import json
+        status, body = self.get("/api/v1/events")
+        check(status == 200, f"{status} {body}")
+        return sum(row["runs"] for row in json.loads(body)["events"] if row["event"] == event)
+
+
+def steps_of(passes, limit=2):
+    counts = sum(passes.values(), collections.Counter())
+    return [(name, nth) for name in sorted(counts) for nth in range(1, min(counts[name], limit) + 1)]
+
+
+def check_none_forgotten(program, names, starts):
+    forgotten = sorted(point.name for point in points_of(program)
+                       if point.name.startswith(starts) and not any(point.is_pass(name) for name in names))
+    check(not forgotten, f"no transfer passes the fault points {forgotten} of {program.name}")
+
+
+def uploader_steps(folder, server):
+    """Steps of a transfer, of one that has to be tried again, and of what an earlier uploader left."""
+    cargo = Cargo(folder)
+    log = folder / "passes"
+    cargo.load()
+    upload(cargo.spool, "http://127.0.0.1:1", log=log)  # nobody is there
+    upload(cargo.spool, server.url, log=log)
+    sent = next((cargo.spool / "sent").iterdir())
+    sent.rename(cargo.spool / "sending" / sent.name)
+    code, said = upload(cargo.spool, server.url, log=log)
+    check(code == 0, said)
+    steps = steps_of(passes_in(log))
+    check_none_forgotten(UPLOADER, {name for name, _ in steps}, ("spool.", "transfer."))
+    return cargo, steps
+
+
+def uploader_killed():
+    with temporary_folder() as folder:
+        server = TransferServer(folder).start()
+        cargo, steps = uploader_steps(folder, server)
+        kills = 0
+        for name, nth in steps:
+            cargo.load()
+            if name.startswith("spool.put_back") or (name.startswith("move.") and nth > 1):
+                server.stop()
+            code, said = upload(cargo.spool, server.url, f"{name}@{nth}:kill")
+            kills += code == -signal.SIGKILL
+            if not server.answers():
+                server.start()
+            code, said = upload(cargo.spool, server.url)
+            check(in_spool(cargo.spool, "ready", "sending") == [], f"after a death at {name}: {said}")
+        check(kills >= len({name for name, _ in steps}), f"{kills} of {len(steps)} kills came about")
+        cargo.check_arrived_once(server)
+        server.check_store()
+    print(f"{len(steps)} steps of the uploader: {kills} kills, {len(cargo.sessions)} bundles and {cargo.batches} batches "
+          "sent, at the server once each")
+
+
+def uploader_errors():
+    """As a service: an error at a step delays what it was about and ends nothing."""
+    with temporary_folder() as folder:
+        server = TransferServer(folder).start()
+        cargo, steps = uploader_steps(folder, server)
+        points = points_of(UPLOADER)
+        injected = 0
+        for name, nth in steps:
+            if not can_fail(name, points):
+                continue
+            cargo.load()
+            error = ERRORS[injected % len(ERRORS)]
+            with open(folder / "uploader.log", "ab") as log:
+                process = subprocess.Popen([UPLOADER, "--spool", cargo.spool, "--url", server.url], stderr=log,
+                                           env={**__import__("os").environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}"})
+            try:
+                wait_for(lambda: process.poll() is not None or not in_spool(cargo.spool, "ready", "sending"),
+                         f"all to be sent in spite of {error} at {name}", 120)
+                check(process.poll() is None, f"{error} at {name} ended the uploader: {(folder / 'uploader.log').read_text()}")
+            finally:
+                process.terminate()
+                process.wait(60)
+            injected += 1
+        cargo.check_arrived_once(server)
+        server.check_store()
+    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {cargo.batches} batches at the server")
+
+
+def server_steps(folder):
+    server = TransferServer(folder)
+    cargo = Cargo(folder)
+    log = folder / "passes"
+    server.start(log=log)
+    log.unlink(missing_ok=True)
+    server.stop()
+    server.start(log=log)
+    cargo.load()
+    upload(cargo.spool, server.url)
+    wait_for(server.looked_into, "the bundle to be looked into")
+    server.stop()
+    steps = steps_of(passes_in(log), 1)
+    check_none_forgotten(SERVER, {name for name, _ in steps}, ("server.re", "server.st", "server.k", "server.b", "server.a"))
+    return server, cargo, steps
+
+
+def server_killed():
+    with temporary_folder() as folder:
+        server, cargo, steps = server_steps(folder)
+        kills = 0
+        for name, nth in steps:
+            cargo.load()
+            server.start(f"{name}@{nth}:kill")
+            # A bundle and a batch of runs: the death comes with one of them.
+            upload(cargo.spool, server.url)
+            wait_for(server.died, f"the server's death at {name}")
+            kills += 1
+            server.start()
+            code, said = upload(cargo.spool, server.url)
+            check(in_spool(cargo.spool, "ready", "sending") == [], f"after the server's death at {name}: {said}")
+            if name != steps[-1][0]:
+                server.stop()
+        cargo.check_arrived_once(server)
+        server.check_store()
+    print(f"{len(steps)} steps of the server: {kills} kills, {len(cargo.sessions)} bundles and {cargo.batches} batches, "
+          "once each")
+
+
+def server_errors():
+    with temporary_folder() as folder:
+        server, cargo, steps = server_steps(folder)
+        points = points_of(SERVER)
+        injected = 0
+        for name, nth in steps:
+            if not can_fail(name, points):
+                continue
+            cargo.load()
+            server.start(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
+            code, said = upload(cargo.spool, server.url)
+            check(server.answers(), f"the server ended by an error at {name}")
+            upload(cargo.spool, server.url)
+            check(in_spool(cargo.spool, "ready", "sending") == [], f"after an error of the server at {name}: {said}")
+            server.stop()
+            injected += 1
+        server.start()
+        cargo.check_arrived_once(server)
+        server.check_store()
+    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {cargo.batches} batches, once each")
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    run(uploader_killed, uploader_errors, server_killed, server_errors)

@@ -1,0 +1,86 @@
+#include "core/fault_point.hpp"
+
+#include <gtest/gtest.h>
+
+#ifdef LAGTRAP_FAULT_POINTS
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "core/files.hpp"
+
+namespace lagtrap {
+namespace {
+
+Status step() {
+    FAULT_POINT("test.step");
+    return success();
+}
+
+// Runs this program's tests `name` with `fault`, as it is read before main(); its wait status.
+int run_with(const std::string& fault, const std::string& name) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setenv("LAGTRAP_FAULT", fault.c_str(), 1);
+        ::freopen("/dev/null", "w", stdout);
+        ::execl("/proc/self/exe", "core_tests", ("--gtest_filter=FaultPoint." + name).c_str(),
+                "--gtest_also_run_disabled_tests", nullptr);
+        ::_exit(99);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+// The two that follow are run by the others, with a fault in their environment.
+TEST(FaultPoint, DISABLED_FailsAlways) {
+    for (int i = 0; i < 2; ++i) {
+        const Status failed = step();
+        ASSERT_FALSE(failed.ok());
+        EXPECT_EQ(failed.error().system_errno, ENOSPC);
+        EXPECT_EQ(failed.error().message, "fault injected at test.step: No space left on device");
+    }
+}
+
+TEST(FaultPoint, DISABLED_FailsTheSecondTime) {
+    EXPECT_TRUE(step().ok());
+    EXPECT_FALSE(step().ok());
+    EXPECT_TRUE(step().ok());
+}
+
+TEST(FaultPoint, DoesNothingUnasked) { EXPECT_TRUE(step().ok()); }
+
+TEST(FaultPoint, InjectsWhatTheEnvironmentNames) {
+    EXPECT_EQ(run_with("test.step:error:ENOSPC", "DISABLED_FailsAlways"), 0);
+    EXPECT_EQ(run_with("test.step@2:error:EIO", "DISABLED_FailsTheSecondTime"), 0);
+    EXPECT_EQ(run_with("test.other:error:EIO", "DoesNothingUnasked"), 0);
+    const int killed = run_with("test.step:kill", "DoesNothingUnasked");
+    EXPECT_TRUE(WIFSIGNALED(killed) && WTERMSIG(killed) == SIGKILL) << killed;
+}
+
+TEST(FaultPoint, RefusesWhatItDoesNotKnow) {
+    for (const char* wrong :
+         {"test.step", ":kill", "test.step:die", "test.step:error:EWHAT", "test.step@0:kill", "x@y:kill"}) {
+        const int status = run_with(wrong, "DoesNothingUnasked");
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << wrong;
+    }
+}
+
+TEST(FaultPoint, NamesStepsByTheirFilesToo) {
+    EXPECT_EQ(fault_point_suffix("/x.y/session.json"), ".json");
+    EXPECT_EQ(fault_point_suffix("5f-01.lagtrap.tar.zst"), ".lagtrap.tar.zst");
+    EXPECT_EQ(fault_point_suffix("blob"), "");
+}
+
+}  // namespace
+}  // namespace lagtrap
+
+#endif
