@@ -35,6 +35,8 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
     text += metric("counter", "runs_expired_total", "Runs removed by retention.", counters.runs_expired);
     text += metric("gauge", "runs", "Records of runs stored now.", size.runs);
     text += metric("gauge", "store_bytes", "Bytes of the database.", size.bytes);
+    text +=
+        metric("gauge", "store_memory_bytes", "Memory held by the database engine in this process.", size.memory_bytes);
     text += metric("gauge", "jobs_waiting", "Jobs that wait.", jobs.waiting);
     text += metric("gauge", "jobs_running", "Jobs that run, on any server.", jobs.running);
     text += metric("gauge", "jobs_failed", "Jobs that failed for good.", jobs.failed);

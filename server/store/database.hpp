@@ -73,6 +73,8 @@ class Database {
     // Removes the runs of hours before `hour`; how many.
     [[nodiscard]] virtual Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) = 0;
     [[nodiscard]] virtual Result<std::uint64_t> run_bytes() = 0;
+    // What the engine holds in this process, its caches included; 0 where it is a process of its own.
+    [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
     [[nodiscard]] virtual Status backup(const std::filesystem::path& file) = 0;
     [[nodiscard]] virtual Result<std::vector<std::string>> check_structure() = 0;
 };

@@ -24,6 +24,7 @@ class PostgresDatabase : public Database {
     [[nodiscard]] Status make_days(std::uint64_t first, std::uint64_t last) override;
     [[nodiscard]] Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) override;
     [[nodiscard]] Result<std::uint64_t> run_bytes() override;
+    [[nodiscard]] std::uint64_t memory_bytes() const override { return 0; }
     [[nodiscard]] Status backup(const std::filesystem::path& file) override;
     [[nodiscard]] Result<std::vector<std::string>> check_structure() override;
 

@@ -132,6 +132,7 @@ Result<StoreSize> SqlStore::size() {
     });
     if (!looked) return looked.error();
     TRY_ASSIGN(size.bytes, database_->run_bytes());
+    size.memory_bytes = database_->memory_bytes();
     return size;
 }
 

@@ -205,6 +205,8 @@ Result<std::uint64_t> SqliteDatabase::remove_runs_before_hour(std::uint64_t hour
     }
 }
 
+std::uint64_t SqliteDatabase::memory_bytes() const { return static_cast<std::uint64_t>(sqlite3_memory_used()); }
+
 Result<std::uint64_t> SqliteDatabase::run_bytes() {
     std::uint64_t bytes = 0;
     const Status looked = read([&](Connection& connection) -> Status {
