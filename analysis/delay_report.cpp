@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/wait_chain.hpp"
 
 namespace lagtrap::analysis {
 
@@ -43,24 +44,11 @@ struct WaitGroup {
     std::vector<Interval> waits;
 };
 
-// The kernel's own threads are children of kthreadd, which is always process 2.
-bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
-    const Thread* thread = recording.find_thread(tid);
-    if (thread == nullptr) return false;
-    const auto process = recording.processes.find(thread->pid);
-    return process != recording.processes.end() && process->second.parent_pid == 2;
-}
-
-bool ended_by_interrupt(const Recording& recording, const Interval& wait) {
-    if (wait.by_interrupt || wait.waker_tid == 0) return true;
-    return ends_by_interrupt(reason_of_stack(recording, wait.stack)) && !is_kernel_thread(recording, wait.waker_tid);
-}
-
 std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector<Interval>& intervals) {
     std::map<std::uint32_t, WaitGroup> groups;
     for (const Interval& interval : intervals) {
         if (interval.state != ThreadState::Blocked || !interval.woken) continue;
-        const std::uint32_t tid = ended_by_interrupt(recording, interval) ? 0 : interval.waker_tid;
+        const std::uint32_t tid = ended_by_nobody(recording, interval) ? 0 : interval.waker_tid;
         WaitGroup& group = groups[tid];
         group.tid = tid;
         group.blocked_ns += interval.length_ns();

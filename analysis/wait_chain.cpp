@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t position_limit = 100'000;
 
+// The kernel's own threads are children of kthreadd, which is always process 2.
 bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
     const Thread* thread = recording.find_thread(tid);
     if (thread == nullptr) return false;
