@@ -6,7 +6,7 @@ import sys
 
 import tree
 
-LABELS = {"unit", "integration", "structure"}
+LABELS = {"unit", "integration", "structure", "system"}
 
 
 def main() -> None:

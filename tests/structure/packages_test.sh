@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# packages_test.sh BUILD_DIRECTORY: makes the Debian packages of a build and looks into them; installs nothing.
+# packages_test.sh BUILD_DIRECTORY: makes the Debian packages of a build, in its folder "packages", and looks into them;
+# installs nothing. The tests in tests/system install them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-output=$(mktemp -d)
-trap 'rm -rf "$output"' EXIT
+output=$(readlink -f "$1")/packages
+rm -rf "$output"
 packaging/make_packages "$1" "$output"
 
 fail() { echo "$*" >&2; exit 1; }
@@ -48,6 +49,10 @@ dpkg-deb --info "$(package_file lagtrapd)" postinst |
 # Plain Debian 12 has libbpf 1.1, so it must not be asked for.
 dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libc6' || fail "lagtrapd depends on nothing"
 ! dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libbpf' || fail "lagtrapd depends on libbpf"
+# Shared libraries that have another name in each release of Debian are linked statically.
+for file in "$output"/*.deb; do
+  ! dpkg-deb -f "$file" Depends | grep -oE 'lib(boost|fmt|spdlog|capstone)[^ ,]*' || fail "${file##*/} fits one release of Debian alone"
+done
 # Test programs, examples and benchmarks stay at home.
 for file in "$output"/*.deb; do
   ! dpkg-deb -c "$file" | grep -E '_tests$|planted_delays|burst$' || fail "${file##*/}: too much is packaged"

@@ -1,0 +1,112 @@
+"""A machine under test: qemu with an emulated processor, driven over a serial port."""
+
+import pathlib
+import re
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = pathlib.Path(__file__).resolve().parent / "steps"
+
+
+# Where this machine is busy, an emulated processor may stand still for longer than timers and watchdogs wait.
+PATIENCE = "no_timer_check systemd.default_timeout_start_sec=1200 systemd.service_watchdogs=no"
+
+
+class MachineFailure(AssertionError):
+    pass
+
+
+def say(text):
+    print(text, flush=True)
+
+
+class Machine:
+    """Boots from an image's folder; what is written to its disk is forgotten when it ends.
+
+    `materials` is a folder that the machine sees read-only below /mnt. The host's loopback address is 10.0.2.2 there.
+    """
+
+    def __init__(self, name, image, materials):
+        self.name, self.image, self.materials = name, image, materials
+        self.number = 0
+        self.pending = b""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-machine-")
+        folder = pathlib.Path(self.folder.name)
+        self.console = folder / "console"
+        disk = folder / "materials.img"
+        size_mib = sum(path.stat().st_size for path in self.materials.rglob("*") if path.is_file()) * 5 // 4 // 2**20 + 16
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", self.materials, disk, f"{size_mib}M"], check=True,
+                       stdout=subprocess.DEVNULL)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(folder / "agent"))
+        listener.listen(1)
+        self.process = subprocess.Popen(
+            ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max,-cx16", "-m", "1G", "-smp", "1", "-display", "none",
+             "-no-user-config", "-nodefaults",
+             "-kernel", self.image / "vmlinuz", "-initrd", self.image / "initrd.img",
+             "-append", f"root=/dev/vda rw console=ttyS0 quiet systemd.show_status=yes panic=-1 {PATIENCE}",
+             "-drive", f"file={self.image / 'disk.img'},format=raw,if=virtio,snapshot=on,cache=unsafe",
+             "-drive", f"file={disk},format=raw,if=virtio,readonly=on",
+             "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
+             "-serial", f"file:{self.console}", "-serial", f"unix:{folder / 'agent'}"],
+            stdin=subprocess.DEVNULL, stdout=sys.stdout, stderr=subprocess.STDOUT)
+        listener.settimeout(60)
+        self.port, _ = listener.accept()
+        listener.close()
+        self.port.setblocking(False)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.port, selectors.EVENT_READ)
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.kill()
+        self.process.wait()
+        if kind is not None and self.console.exists():
+            say(f"--- the end of {self.name}'s console\n" + self.console.read_text(errors="replace")[-4000:] + "\n---")
+        self.folder.cleanup()
+
+    def line(self, deadline, what):
+        """The next line from the agent."""
+        while b"\n" not in self.pending:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise MachineFailure(f"{self.name}: waited in vain for {what}")
+            if self.process.poll() is not None:
+                raise MachineFailure(f"{self.name}: qemu ended with {self.process.returncode}")
+            if self.selector.select(min(left, 1)):
+                part = self.port.recv(1 << 16)
+                if not part:
+                    raise MachineFailure(f"{self.name}: qemu closed the serial port")
+                self.pending += part
+        line, self.pending = self.pending.split(b"\n", 1)
+        return line.decode(errors="replace").rstrip("\r")
+
+    def wait_for_boot(self, seconds=600):
+        deadline = time.monotonic() + seconds
+        while True:
+            found = re.fullmatch(r"\W*@ready (\S+)", self.line(deadline, "the machine to boot"))
+            if found:
+                return found.group(1)
+
+    def run(self, step, *arguments, seconds=900):
+        """Runs a step in the machine and returns the lines that it printed; fails if the step does."""
+        self.number += 1
+        self.port.setblocking(True)
+        self.port.sendall(f"{self.number} {step} {' '.join(arguments)}\n".encode())
+        self.port.setblocking(False)
+        deadline, said = time.monotonic() + seconds, []
+        while True:
+            line = self.line(deadline, f"the step {step}, which printed:\n" + "\n".join(said[-40:]))
+            found = re.fullmatch(rf"@end {self.number} (\d+)", line)
+            if found and found.group(1) == "0":
+                return said
+            if found:
+                raise MachineFailure(f"{self.name}: the step {step} ended with {found.group(1)}")
+            said.append(line)
+            say(f"  [{self.name}] {line}")

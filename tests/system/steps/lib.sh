@@ -1,0 +1,82 @@
+# What the steps share. A step ends with 0, or says what is wrong and ends with 1.
+set -uo pipefail
+shopt -s nullglob
+
+services="lagtrapd lagtrap-uploader lagtrap-server"
+spool=/var/lib/lagtrap/spool
+settings=/etc/lagtrap/settings.xml
+state=/opt/test/state
+mkdir -p "$state"
+
+fail() {
+  echo "FAILED: $*"
+  journalctl -q -b -n 60 --no-pager -o short-monotonic -u 'lagtrap*' 2>/dev/null
+  exit 1
+}
+
+# eventually SECONDS WHAT COMMAND...: tries the command until it succeeds; fails after so many seconds.
+eventually() {
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "waited in vain for $what"
+    sleep 0.5
+  done
+}
+
+# use_packages FOLDER: apt sees the packages of that folder and of Debian's that ours need, and nothing else.
+use_packages() {
+  printf 'deb [trusted=yes] file:/opt/packages ./\ndeb [trusted=yes] file:%s ./\n' "$1" >/etc/apt/sources.list
+  apt-get -qq update || fail "apt-get update"
+}
+
+apt_do() {
+  DEBIAN_FRONTEND=noninteractive apt-get -y -o Dpkg::Use-Pty=0 -o APT::Install-Recommends=false "$@" >"$state/apt.log" 2>&1 ||
+    { cat "$state/apt.log"; fail "apt-get $*"; }
+}
+
+# write_settings URL [THRESHOLD [MORE]]: one event; all of the machine may be used, for it has one slow processor.
+write_settings() {
+  cat >"$settings" <<END
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- edited by a person -->
+<lagtrap version="1">
+  <recording cool-down="0s" captures-per-hour="1000" sample-interval="20ms"/>
+  <upload url="$1" ${3:-}/>
+  <spool path="$spool"/>
+  <event name="work" threshold="${2:-400ms}" trace-length="2s">
+    <library binary="/opt/planted_delays"><stage name="prepare"/><stage name="execute"/><stage name="finish"/></library>
+  </event>
+</lagtrap>
+END
+}
+
+# get PATH: what the server of this machine answers.
+get() {
+  exec 9<>/dev/tcp/127.0.0.1/7788 || return 1
+  printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1:7788\r\nConnection: close\r\n\r\n' "$1" >&9
+  cat <&9
+  exec 9<&-
+} 2>/dev/null
+
+bundles_parsed() { get '/api/v1/bundles?limit=500' | grep -oE '"parsed": ?true' | wc -l; }
+has_bundles() { [ "$(bundles_parsed)" -ge "$1" ]; }
+server_answers() { get /healthz | grep -q '200 OK'; }
+is_active() { systemctl -q is-active "$1"; }
+is_armed() { lagtrap status 2>/dev/null | grep -qE '^ *work .*' && ! lagtrap status | grep -qE '^ *work .* off$'; }
+recordings() { lagtrap metrics | sed -n 's/^lagtrap_captures_total{[^}]*done[^}]*} //p'; }
+
+# plant: a program runs with a delay of 1.5 s, which ends up in a bundle in the spool.
+plant() {
+  /opt/planted_delays --kind sleep --fast 20 --slow-ms 1500 >"$state/planted.json" || fail "the planted program"
+  echo "planted: $(head -c 300 "$state/planted.json")"
+}
+bundles_in() { local all=("$spool/$1"/*.tar.zst); echo "${#all[@]}"; }
+has_in() { [ "$(bundles_in "$1")" -ge "$2" ]; }
+
+# Paths of all files but those that packages or the running system keep changing.
+list_files() {
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp -o -path /mnt \
+    -o -path /var/log -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /opt/test -o -path /var/lib/systemd \
+    -o -path /etc/apt -o -path /etc/ld.so.cache \) -prune -o -print | sort
+}

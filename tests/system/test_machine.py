@@ -1,0 +1,157 @@
+"""test_machine.py debian12|debian13: our packages in a booted machine, from installing to purging.
+
+The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
+puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import image
+from host_server import HostServer
+from machine import STEPS, Machine, MachineFailure, say
+
+BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
+OLD_VERSION = "0.0.9"
+# Exposure as systemd-analyze counts it; a service may have no more.
+MOST_EXPOSED = {"lagtrapd": 3.2, "lagtrap-uploader": 1.5, "lagtrap-server": 1.5}
+TOOLS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "dpkg-scanpackages", "openssl")
+
+
+class Stopwatch:
+    """Prints how long each step took."""
+
+    def __init__(self):
+        self.last = self.begin = time.monotonic()
+
+    def lap(self, what):
+        now = time.monotonic()
+        say(f"== {now - self.last:6.1f} s  {what}")
+        self.last = now
+
+
+def packages():
+    found = [path for path in sorted((BUILD / "packages").glob("lagtrap*.deb")) if "-dbgsym" not in path.name]
+    if len(found) != 5:
+        raise MachineFailure(f"{BUILD}/packages has {len(found)} packages; expected 5. The test \"packages\" makes them")
+    return found
+
+
+def scan(folder):
+    with open(folder / "Packages", "wb") as listing:
+        subprocess.run(["dpkg-scanpackages", "--multiversion", "."], cwd=folder, check=True, stdout=listing,
+                       stderr=subprocess.DEVNULL)
+
+
+def as_older(package, folder):
+    """The same package under an older version's number, in `folder`."""
+    with tempfile.TemporaryDirectory() as name:
+        tree = pathlib.Path(name) / "tree"
+        subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+        control = tree / "DEBIAN" / "control"
+        version = subprocess.run(["dpkg-deb", "-f", package, "Version"], check=True, capture_output=True,
+                                 text=True).stdout.strip()
+        text = control.read_text()
+        control.write_text(re.sub(rf"(?m)^Version: .*$", f"Version: {OLD_VERSION}", text).replace(
+            f"(= {version})", f"(= {OLD_VERSION})"))
+        subprocess.run(["dpkg-deb", "-Zgzip", "-z1", "--root-owner-group", "-b", tree, folder], check=True,
+                       stdout=subprocess.DEVNULL)
+    return version
+
+
+def gather(folder, server):
+    """What the machine gets to see; returns the version of our packages."""
+    for name in ("new", "old"):
+        (folder / name).mkdir()
+    for package in packages():
+        shutil.copy(package, folder / "new")
+        version = as_older(package, folder / "old")
+    scan(folder / "new")
+    scan(folder / "old")
+    shutil.copytree(STEPS, folder / "steps")
+    shutil.copy(BUILD / "examples" / "planted_delays", folder / "planted_delays")
+    shutil.copy(server.folder / "ca.pem", folder / "ca.pem")
+    return version
+
+
+def wait_for_bundles(server, count, seconds=600):
+    deadline = time.monotonic() + seconds
+    while True:
+        bundles = [bundle for bundle in server.bundles() if bundle["parsed"]]
+        if len(bundles) >= count:
+            return bundles
+        if time.monotonic() > deadline:
+            raise MachineFailure(f"the server in the network has {len(bundles)} bundles; expected {count}")
+        time.sleep(0.5)
+
+
+def check_exposure(lines):
+    scores = {name: float(score) for name, score in re.findall(r"^exposure (\S+) (\S+)$", "\n".join(lines), re.M)}
+    if scores.keys() != MOST_EXPOSED.keys():
+        raise MachineFailure(f"exposure is said of {sorted(scores)}; expected {sorted(MOST_EXPOSED)}")
+    for name, most in MOST_EXPOSED.items():
+        if scores[name] > most:
+            raise MachineFailure(f"{name} has an exposure of {scores[name]}; at most {most} is allowed")
+
+
+def live(machine, server, version, watch):
+    """The life of our packages in a machine."""
+    machine.wait_for_boot()
+    watch.lap("booted")
+    machine.run("install", "/mnt/old")
+    watch.lap("installed with apt")
+    machine.run("first_event")
+    watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
+    machine.run("before_reboot")
+    machine.run("reboot")
+    machine.wait_for_boot()
+    watch.lap("rebooted with a bundle in the spool")
+    machine.run("after_reboot", "2")
+    watch.lap("up by itself; the bundle in the spool arrived, and a new one")
+    machine.run("reload")
+    watch.lap("reloaded good and bad settings")
+    machine.run("send_away", server.url, server.upload_token)
+    bundles = wait_for_bundles(server, 1)
+    say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
+    watch.lap("a delay found on the server in the network, over TLS")
+    machine.run("before_upgrade")
+    machine.run("upgrade", "/mnt/new", version, "4")
+    watch.lap(f"upgraded from {OLD_VERSION} to {version} with a bundle in the spool")
+    check_exposure(machine.run("security"))
+    watch.lap("exposure of the services")
+    machine.run("remove")
+    watch.lap("removed and purged")
+
+
+def main():
+    name = sys.argv[1]
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if os.geteuid() != 0 or missing:
+        print("skipped: " + (f"not installed: {', '.join(missing)}; ./dev setup installs them" if missing else
+                             "the disk of a machine is made by root"))
+        return 77
+    watch = Stopwatch()
+    folder, made = image.get(name, packages())
+    watch.lap("disk made" if made else "disk from the cache")
+    with HostServer(BUILD / "server" / "lagtrap-server") as server, tempfile.TemporaryDirectory() as temporary:
+        materials = pathlib.Path(temporary)
+        version = gather(materials, server)
+        watch.lap("packages gathered")
+        with Machine(name, folder, materials) as machine:
+            live(machine, server, version, watch)
+    say(f"== {time.monotonic() - watch.begin:6.1f} s in all: our packages live in {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (MachineFailure, RuntimeError, subprocess.CalledProcessError) as failure:
+        say(f"FAILED: {failure}")
+        sys.exit(1)
