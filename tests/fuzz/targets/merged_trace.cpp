@@ -1,12 +1,24 @@
+// What `lagtrap` does with the trace of a bundle: reports, exports, names of places.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "analysis/delay_report.hpp"
+#include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
+#include "analysis/trace_places.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
+using namespace lagtrap::analysis;
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    (void)lagtrap::analysis::decode_recording(lagtrap::fuzz::text_of(data, size), {});
+    const std::string_view trace = lagtrap::fuzz::text_of(data, size);
+    const auto recording = decode_recording(trace, {});
+    const auto places = read_places(trace);
+    if (!recording) return 0;
+    if (!places || places->counts.named > places->counts.frames) std::abort();
+    (void)report_quality(*recording);
+    (void)folded_text(fold_recording(*recording, FoldedKind::OnCpu));
+    (void)folded_text(fold_recording(*recording, FoldedKind::OffCpu));
     return 0;
 }
