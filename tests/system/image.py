@@ -19,7 +19,7 @@ PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "linux-image-cloud-amd64"
             "ca-certificates")
 # Of the network and the clock: what a test does not want to run by itself.
 MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "fstrim.timer", "systemd-timesyncd.service",
-          "serial-getty@ttyS0.service", "man-db.timer", "dpkg-db-backup.timer")
+          "serial-getty@ttyS0.service", "man-db.timer", "e2scrub_reap.service", "dpkg-db-backup.timer")
 
 
 def cache_folder():

@@ -50,7 +50,7 @@ class Machine:
             ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max,-cx16", "-m", "1G", "-smp", "1", "-display", "none",
              "-no-user-config", "-nodefaults",
              "-kernel", self.image / "vmlinuz", "-initrd", self.image / "initrd.img",
-             "-append", f"root=/dev/vda rw console=ttyS0 quiet systemd.show_status=yes panic=-1 {PATIENCE}",
+             "-append", f"root=/dev/vda rw console=ttyS0 quiet panic=-1 {PATIENCE}",
              "-drive", f"file={self.image / 'disk.img'},format=raw,if=virtio,snapshot=on,cache=unsafe",
              "-drive", f"file={disk},format=raw,if=virtio,readonly=on",
              "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
