@@ -9,15 +9,14 @@
 #include <tuple>
 
 #include "binaries/elf_image.hpp"
+#include "binaries/file_reader.hpp"
 #include "binaries/function_symbols.hpp"
 #include "binaries/needed_libraries.hpp"
 #include "binaries/usdt_notes.hpp"
-#include "core/files.hpp"
+#include "core/foreign_file.hpp"
 
 namespace lagtrap::binaries {
 namespace {
-
-bool is_loadable(const ElfSegment& segment) { return segment.type == PT_LOAD; }
 
 bool is_identifier(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -58,7 +57,12 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
 }  // namespace
 
 struct ProgramFile::State {
-    ElfImage image;
+    // Either the file's bones are here, or somebody else reads the file.
+    std::optional<ElfImage> image;
+    FileReader* reader = nullptr;
+    UniqueFd file;
+    std::string name;
+    ProgramFacts facts;
     std::optional<std::vector<Function>> functions;
     std::optional<std::vector<UsdtProbe>> probes;
 };
@@ -69,24 +73,57 @@ ProgramFile& ProgramFile::operator=(ProgramFile&&) noexcept = default;
 ProgramFile::~ProgramFile() = default;
 
 Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
-    // Without O_NONBLOCK a named pipe of this name would hold the caller up.
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    TRY_ASSIGN(ElfImage image, ElfImage::from_file(std::move(fd), path.string()));
-    return ProgramFile(std::make_unique<State>(State{std::move(image), std::nullopt, std::nullopt}));
+    // A named pipe of this name would hold the caller up.
+    TRY_ASSIGN(UniqueFd file, open_regular_file(path));
+    FileReader* const reader = file_reader();
+    if (reader == nullptr) return from_file(std::move(file), path.string());
+    TRY_ASSIGN(ProgramFacts facts, reader->program(file.get(), path.string()));
+    auto state = std::make_unique<State>();
+    state->reader = reader;
+    state->file = std::move(file);
+    state->name = path.string();
+    state->facts = std::move(facts);
+    return ProgramFile(std::move(state));
 }
 
-std::string ProgramFile::build_id() const { return state_->image.build_id(); }
+Result<ProgramFile> ProgramFile::from_file(UniqueFd file, const std::string& name) {
+    auto state = std::make_unique<State>();
+    TRY_ASSIGN(state->image, ElfImage::from_file(std::move(file), name));
+    for (const ElfSegment& segment : state->image->segments())
+        if (segment.type == PT_LOAD)
+            state->facts.segments.push_back({segment.offset, segment.address, segment.file_bytes});
+    state->facts.build_id = state->image->build_id();
+    return ProgramFile(std::move(state));
+}
+
+std::string ProgramFile::build_id() const { return state_->facts.build_id; }
+
+ProgramFacts ProgramFile::facts() const {
+    ProgramFacts facts = state_->facts;
+    facts.exceptions_may_pass = exceptions_may_pass();
+    return facts;
+}
+
+std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(const Function& function) const {
+    if (state_->reader == nullptr) return std::nullopt;
+    return state_->reader->exits(state_->file.get(), state_->name, function);
+}
 
 Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
     if (!state_->probes) {
-        TRY_ASSIGN(state_->probes, read_usdt_probes(state_->image));
+        TRY_ASSIGN(state_->probes, state_->reader ? state_->reader->probes(state_->file.get(), state_->name)
+                                                  : read_usdt_probes(*state_->image));
     }
     return *state_->probes;
 }
 
 Result<std::vector<Function>> ProgramFile::functions() const {
     if (state_->functions) return *state_->functions;
-    TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(state_->image));
+    if (state_->reader) {
+        TRY_ASSIGN(state_->functions, state_->reader->functions(state_->file.get(), state_->name, {}));
+        return *state_->functions;
+    }
+    TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(*state_->image));
     std::vector<Function> functions;
     functions.reserve(symbols.size());
     for (auto& symbol : symbols) {
@@ -105,6 +142,7 @@ Result<std::vector<Function>> ProgramFile::functions() const {
 }
 
 Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name) const {
+    if (state_->reader) return state_->reader->functions(state_->file.get(), state_->name, std::string(name));
     if (!state_->functions) {
         if (auto all = functions(); !all) return all.error();
     }
@@ -118,25 +156,26 @@ Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name)
 }
 
 std::optional<std::uint64_t> ProgramFile::file_offset_of(std::uint64_t address) const {
-    for (const auto& segment : state_->image.segments())
-        if (is_loadable(segment) && address >= segment.address && address - segment.address < segment.file_bytes)
+    for (const auto& segment : state_->facts.segments)
+        if (address >= segment.address && address - segment.address < segment.file_bytes)
             return segment.offset + (address - segment.address);
     return std::nullopt;
 }
 
 std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) const {
-    for (const auto& segment : state_->image.segments())
-        if (is_loadable(segment) && file_offset >= segment.offset && file_offset - segment.offset < segment.file_bytes)
+    for (const auto& segment : state_->facts.segments)
+        if (file_offset >= segment.offset && file_offset - segment.offset < segment.file_bytes)
             return segment.address + (file_offset - segment.offset);
     return std::nullopt;
 }
 
 bool ProgramFile::exceptions_may_pass() const {
-    const auto& sections = state_->image.sections();
+    if (state_->reader) return state_->facts.exceptions_may_pass;
+    const auto& sections = state_->image->sections();
     if (sections.empty()) return true;
     for (const auto& section : sections)
         if (section.name == ".gcc_except_table" || section.name == ".gopclntab") return true;
-    const auto libraries = needed_libraries(state_->image);
+    const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
     return std::any_of(libraries->begin(), libraries->end(), [](std::string_view library) {
         const auto is = [&](std::string_view name) { return library.starts_with(name); };
@@ -144,9 +183,13 @@ bool ProgramFile::exceptions_may_pass() const {
     });
 }
 
-const ElfImage& ProgramFile::image() const { return state_->image; }
+const ElfImage& ProgramFile::image() const { return *state_->image; }
 
 std::string read_build_id(int fd) {
+    if (FileReader* const reader = file_reader()) {
+        const auto build_id = reader->build_id(fd);
+        return build_id ? *build_id : std::string();
+    }
     constexpr std::size_t kMaxProgramHeaders = 256;
     constexpr std::uint64_t kMaxSegmentBytes = 64 << 10;
     const auto head = read_at(fd, 0, sizeof(Elf64_Ehdr));

@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/unique_fd.hpp"
 
 namespace lagtrap::binaries {
 
 class ElfImage;
+struct FunctionExits;
+struct ProgramFacts;
 
 // One USDT site (.note.stapsdt). Several sites may have one provider and name.
 struct UsdtProbe {
@@ -34,11 +37,14 @@ struct Function {
     bool dynamic = false;           // from .dynsym
 };
 
-// An opened file; the tables are read when first asked for. Not for several threads at once.
+// An opened file; the tables are read when first asked for: by the process that reads files for this one, if there is
+// one (file_reader.hpp), else here. Not for several threads at once.
 class ProgramFile {
   public:
     // ErrorKind::NotFound, Denied, Invalid (not a 64-bit little-endian ELF file, damaged), TooLarge.
     [[nodiscard]] static Result<ProgramFile> open(const std::filesystem::path& path);
+    // The same of a file that is open. `name` is used in errors. Always read here.
+    [[nodiscard]] static Result<ProgramFile> from_file(UniqueFd file, const std::string& name);
     ProgramFile(ProgramFile&&) noexcept;
     ProgramFile& operator=(ProgramFile&&) noexcept;
     ~ProgramFile();
@@ -61,7 +67,11 @@ class ProgramFile {
     // panics too), has landing pads (.gcc_except_table) or is a Go program; true too where it cannot be told: no
     // section headers, damage. A callback that throws through the functions of a plain C library is not foreseen.
     [[nodiscard]] bool exceptions_may_pass() const;
-    // The file's bones, for the other files of this folder.
+    // Build id, segments, exceptions: at once.
+    [[nodiscard]] ProgramFacts facts() const;
+    // As function_exits() (return_sites.hpp) has it, if another process reads this file; nullopt: read it here.
+    [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(const Function& function) const;
+    // The file's bones, for the other files of this folder. Only of a file that is read here.
     [[nodiscard]] const ElfImage& image() const;
 
   private:
@@ -75,7 +85,8 @@ class ProgramFile {
 // The same without parameters and return type: "ns::Store::get".
 [[nodiscard]] std::string demangle_without_parameters(std::string_view symbol);
 
-// Build id of the file behind `fd`, reading its program headers and notes alone (some microseconds). Empty: none.
+// Build id of the file behind `fd`, reading its program headers and notes alone (some microseconds, or some tens where
+// another process reads). Empty: none.
 [[nodiscard]] std::string read_build_id(int fd);
 
 }  // namespace lagtrap::binaries

@@ -165,6 +165,7 @@ Result<FunctionExits> exits_of(const ProgramFile& file, const Function& function
 }  // namespace
 
 Result<FunctionExits> function_exits(const ProgramFile& file, const Function& function) {
+    if (auto elsewhere = file.exits_read_elsewhere(function)) return std::move(*elsewhere);
     auto exits = exits_of(file, function);
     if (!exits) return exits.error().within(file.image().name() + ": function " + demangle(function.name));
     return exits;

@@ -209,6 +209,20 @@ Status write_table(int fd, const Header& header, const UnwindTable& table) {
 
 }  // namespace
 
+bool holds_together(const UnwindTable& table) {
+    if (table.segments.empty() || table.pages.size() * sizeof table.pages[0] != table.size_bytes()) return false;
+    Header header{};
+    header.base_address = table.base_address;
+    header.bucket_count = table.bucket_count;
+    header.rule_page = table.rule_page;
+    header.row_page = table.row_page;
+    header.page_count = table.page_count;
+    header.segment_count = static_cast<std::uint32_t>(std::min<std::size_t>(table.segments.size(), kMaxSegments + 1));
+    const std::uint64_t bytes =
+        sizeof header + table.segments.size() * sizeof table.segments[0] + std::uint64_t{table.size_bytes()};
+    return sizes_hold(header, bytes) && positions_hold(table);
+}
+
 UnwindCache::UnwindCache(std::filesystem::path folder, std::uint64_t limit_bytes)
     : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
 

@@ -10,6 +10,10 @@
 
 namespace lagtrap::binaries {
 
+// Whether the table's sizes go together, every position in it lies within it, and its rows ascend: of one that comes from
+// elsewhere.
+[[nodiscard]] bool holds_together(const UnwindTable& table);
+
 // One file per table, named by `key`: the build id in hexadecimal, or what else stands for the file's content
 // (lower-case letters, digits and '-', at most 128). Several processes may use one folder; no file is seen half-written.
 class UnwindCache {

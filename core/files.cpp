@@ -1,16 +1,29 @@
 #include "core/files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "core/fault_point.hpp"
+#include "core/file_access.hpp"
 
 namespace lagtrap {
+namespace {
+
+FileAccess* access_of_process = nullptr;
+
+}  // namespace
+
+void use_file_access(FileAccess* access) { access_of_process = access; }
+
+FileAccess* file_access() { return access_of_process; }
 
 Result<UniqueFd> open_file(const std::filesystem::path& path, int flags, unsigned mode) {
+    if (access_of_process != nullptr) return access_of_process->open(path, flags, mode);
     UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, mode));
     if (!fd.valid()) return system_error(path.string());
     return fd;
@@ -55,22 +68,62 @@ Status sync_directory(const std::filesystem::path& directory) {
     return success();
 }
 
+Result<UniqueFd> make_temporary_file(std::string& name) {
+    if (access_of_process != nullptr) return access_of_process->make_temporary(name);
+    UniqueFd fd(::mkostemp(name.data(), O_CLOEXEC));
+    if (!fd.valid()) return system_error(name);
+    return fd;
+}
+
+Status rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (access_of_process != nullptr) return access_of_process->rename(from, to);
+    if (::rename(from.c_str(), to.c_str()) != 0) return system_error("rename " + from.string());
+    return success();
+}
+
+Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder, std::size_t limit) {
+    TRY_ASSIGN(UniqueFd fd, open_file(folder, O_RDONLY | O_DIRECTORY));
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), ::closedir);
+    if (!stream) return system_error(folder.string());
+    (void)fd.release();  // the stream closes it
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(stream.get())) {
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        if (names.size() >= limit) break;
+        names.emplace_back(name);
+    }
+    return names;
+}
+
+Status set_mode(int fd, unsigned mode) {
+    struct stat facts {};
+    // Who has its files made by another process does not own them; they come with the mode that is wanted.
+    if (access_of_process != nullptr && ::fstat(fd, &facts) == 0 && (facts.st_mode & 0777) == mode) return success();
+    if (::fchmod(fd, mode) != 0) return system_error("chmod");
+    return success();
+}
+
+void remove_file(const std::filesystem::path& path) {
+    if (access_of_process != nullptr) return access_of_process->remove(path);
+    (void)::unlink(path.c_str());
+}
+
 Status write_file_durably(const std::filesystem::path& path, std::string_view content, unsigned mode) {
     std::string temporary = path.string() + ".XXXXXX";
-    UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (!fd.valid()) return system_error(temporary);
+    TRY_ASSIGN(const UniqueFd fd, make_temporary_file(temporary));
     auto write_synced = [&]() -> Status {
         FAULT_POINT_OF("file.begin", path);
         TRY(write_all(fd.get(), content.data(), content.size()));
-        if (::fchmod(fd.get(), mode) != 0) return system_error("chmod");
+        TRY(set_mode(fd.get(), mode));
         if (::fsync(fd.get()) != 0) return system_error("sync");
         FAULT_POINT_OF("file.written", path);
-        if (::rename(temporary.c_str(), path.c_str()) != 0) return system_error("rename");
+        TRY(rename_file(temporary, path));
         FAULT_POINT_OF("file.renamed", path);
         return sync_directory(path.parent_path());
     };
     if (auto status = write_synced(); !status) {
-        ::unlink(temporary.c_str());
+        remove_file(temporary);
         return status.error().within(path.string());
     }
     return success();
@@ -78,7 +131,7 @@ Status write_file_durably(const std::filesystem::path& path, std::string_view co
 
 Status rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
     FAULT_POINT_OF("move.begin", to);
-    if (::rename(from.c_str(), to.c_str()) != 0) return system_error("rename " + from.string());
+    TRY(rename_file(from, to));
     FAULT_POINT_OF("move.renamed", to);
     TRY(sync_directory(to.parent_path()));
     if (from.parent_path() == to.parent_path()) return success();

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
@@ -24,6 +25,17 @@ namespace lagtrap {
 // Makes `path` hold `content` at once or not at all: written beside, synced, renamed, directory synced.
 [[nodiscard]] Status write_file_durably(const std::filesystem::path& path, std::string_view content,
                                         unsigned mode = 0644);
+
+// As mkostemp(): makes a file of mode 0600; the X at the end of `name` become what nobody has.
+[[nodiscard]] Result<UniqueFd> make_temporary_file(std::string& name);
+// Not synced.
+[[nodiscard]] Status rename_file(const std::filesystem::path& from, const std::filesystem::path& to);
+// Names of what is in the folder, "." and ".." apart; no more than `limit`, in no order.
+[[nodiscard]] Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder, std::size_t limit);
+// fchmod(), of a file that make_temporary_file() made.
+[[nodiscard]] Status set_mode(int fd, unsigned mode);
+// A file that is not there is as good.
+void remove_file(const std::filesystem::path& path);
 
 // Renames and syncs both directories, so that the move survives a power failure.
 [[nodiscard]] Status rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);

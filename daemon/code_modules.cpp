@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "binaries/file_reader.hpp"
 #include "binaries/program_file.hpp"
 #include "daemon/block_allocator.hpp"
 #include "daemon/mapped_file.hpp"
@@ -52,10 +53,13 @@ Result<binaries::UnwindTable> table_of(TableJob& job) {
         TRY_ASSIGN(const binaries::ElfImage image, vdso_image());
         return binaries::make_unwind_table(image);
     }
-    TRY_ASSIGN(const binaries::ElfImage image, binaries::ElfImage::from_file(std::move(job.file), job.module->path));
     const bool by_build_id = job.key.find('-') == std::string::npos;
-    if (by_build_id && image.build_id() != job.key)
-        return make_error(ErrorKind::System, "another file lies there by now");
+    const std::string wanted = by_build_id ? job.key : std::string();
+    if (binaries::FileReader* const reader = binaries::file_reader())
+        return reader->unwind_table(job.file.get(), job.module->path, wanted);
+    TRY_ASSIGN(const binaries::ElfImage image, binaries::ElfImage::from_file(std::move(job.file), job.module->path));
+    if (by_build_id && image.build_id() != wanted)
+        return make_error(ErrorKind::Vanished, "another file lies there by now");
     return binaries::make_unwind_table(image);
 }
 

@@ -1,16 +1,14 @@
 #include "daemon/control_server.hpp"
 
-#include <grp.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 
@@ -24,19 +22,49 @@ using boost::asio::local::stream_protocol;
 
 constexpr std::size_t request_limit_bytes = 64 * 1024;
 constexpr auto connection_time_limit = std::chrono::seconds(10);
+constexpr auto pause_after_failure = std::chrono::milliseconds(100);
 constexpr std::size_t most_connections = 32;
-std::size_t connections = 0;
+constexpr std::size_t most_of_one_user = 8;
+// Of most_connections: so that root comes in whoever else is there.
+constexpr std::size_t kept_for_root = 8;
+
+Status set_rights(const std::string& path, const ControlAccess& access) {
+    if (access.group() && ::chown(path.c_str(), 0, *access.group()) != 0)
+        return system_error("give " + path + " to its group");
+    if (::chmod(path.c_str(), access.socket_mode()) != 0) return system_error(path);
+    return success();
+}
+
+// Whether somebody answers at the socket: then it is not ours to replace.
+bool in_use(boost::asio::io_context& context, const std::string& path) {
+    stream_protocol::socket probe(context);
+    boost::system::error_code failure;
+    probe.connect(stream_protocol::endpoint(path), failure);
+    return !failure;
+}
+
+}  // namespace
+
+boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
 
 // One connection; lives until its answer is written, the caller is gone, or its time is up.
-class Connection : public std::enable_shared_from_this<Connection> {
+class ControlServer::Connection : public std::enable_shared_from_this<Connection> {
   public:
-    Connection(stream_protocol::socket socket, const ControlServer::Handler& handler)
-        : socket_(std::move(socket)), timer_(socket_.get_executor()), handler_(handler) {
-        ++connections;
+    Connection(stream_protocol::socket socket, Caller caller, std::shared_ptr<ControlServer*> server)
+        : socket_(std::move(socket)),
+          timer_(socket_.get_executor()),
+          caller_(std::move(caller)),
+          server_(std::move(server)) {
+        ++(*server_)->connections_[caller_.uid];
     }
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
-    ~Connection() { --connections; }
+    ~Connection() {
+        if (*server_ == nullptr) return;
+        auto& connections = (*server_)->connections_;
+        if (const auto own = connections.find(caller_.uid); own != connections.end() && --own->second == 0)
+            connections.erase(own);
+    }
 
     void serve() {
         timer_.expires_after(connection_time_limit);
@@ -54,8 +82,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   private:
     void handle(std::size_t bytes) {
+        if (*server_ == nullptr) return;
+        ControlServer& server = **server_;
         const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
-        answer(request ? handler_(*request) : refusal(request.error().message));
+        if (!request) return answer(refusal(request.error().message));
+        const std::string denial = server.access_.denial(caller_, *request);
+        if (denial.empty()) return answer(server.handler_(*request));
+        ++server.counts_.denied;
+        answer(refusal(denial));
     }
 
     void answer(const boost::json::object& object) {
@@ -66,44 +100,31 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
     stream_protocol::socket socket_;
     boost::asio::steady_timer timer_;
-    const ControlServer::Handler& handler_;
+    Caller caller_;
+    std::shared_ptr<ControlServer*> server_;  // nullptr in it: gone
     std::string request_;
     std::string answer_;
 };
 
-Status give_to_group(const std::string& path, const std::string& group) {
-    if (group.empty()) return ::chmod(path.c_str(), 0600) == 0 ? success() : Status(system_error(path));
-    struct group entry {};
-    struct group* found = nullptr;
-    std::array<char, 16384> buffer{};
-    if (::getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
-        return make_error(ErrorKind::NotFound, "there is no group " + group + " for the control socket");
-    if (::chown(path.c_str(), 0, found->gr_gid) != 0) return system_error("give " + path + " to group " + group);
-    if (::chmod(path.c_str(), 0660) != 0) return system_error(path);
-    return success();
+ControlServer::ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler)
+    : acceptor_(context),
+      pause_(context),
+      path_(std::move(path)),
+      access_(std::move(access)),
+      handler_(std::move(handler)),
+      self_(std::make_shared<ControlServer*>(this)) {}
+
+ControlServer::~ControlServer() {
+    *self_ = nullptr;
+    ::unlink(path_.c_str());
 }
 
-// Whether somebody answers at the socket: then it is not ours to replace.
-bool in_use(boost::asio::io_context& context, const std::string& path) {
-    stream_protocol::socket probe(context);
-    boost::system::error_code failure;
-    probe.connect(stream_protocol::endpoint(path), failure);
-    return !failure;
-}
-
-}  // namespace
-
-boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
-
-ControlServer::ControlServer(boost::asio::io_context& context, std::string path, Handler handler)
-    : acceptor_(context), path_(std::move(path)), handler_(std::move(handler)) {}
-
-ControlServer::~ControlServer() { ::unlink(path_.c_str()); }
-
-Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context, const std::string& path,
-                                                             const std::string& group, Handler handler) {
+Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context,
+                                                             const settings::Control& control, Handler handler) {
+    const std::string& path = control.socket;
     if (path.size() >= sizeof(sockaddr_un::sun_path))
         return make_error(ErrorKind::Invalid, "the control socket's path is longer than a socket's may be: " + path);
+    TRY_ASSIGN(ControlAccess access, ControlAccess::create(control));
     TRY(make_directories(std::filesystem::path(path).parent_path()));
     if (in_use(context, path)) return make_error(ErrorKind::Busy, "another lagtrapd answers at " + path);
     struct stat facts {};
@@ -111,7 +132,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
         if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is there and no socket");
         ::unlink(path.c_str());
     }
-    std::unique_ptr<ControlServer> server(new ControlServer(context, path, std::move(handler)));
+    std::unique_ptr<ControlServer> server(new ControlServer(context, path, std::move(access), std::move(handler)));
     boost::system::error_code failure;
     server->acceptor_.open(stream_protocol(), failure);
     const mode_t mask_before = ::umask(0177);
@@ -119,17 +140,41 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
     ::umask(mask_before);
     if (!failure) server->acceptor_.listen(16, failure);
     if (failure) return make_error(ErrorKind::System, "listen at " + path + ": " + failure.message());
-    TRY(give_to_group(path, group));
+    TRY(set_rights(path, server->access_));
     server->accept();
     return server;
+}
+
+bool ControlServer::has_room_for(uid_t uid) const {
+    std::size_t all = 0;
+    for (const auto& [user, count] : connections_) all += count;
+    if (uid == 0) return all < most_connections;
+    const auto own = connections_.find(uid);
+    return all < most_connections - kept_for_root && (own == connections_.end() || own->second < most_of_one_user);
+}
+
+void ControlServer::take(stream_protocol::socket socket) {
+    auto caller = caller_at(socket.native_handle());
+    if (caller && has_room_for(caller->uid))
+        return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)->serve();
+    ++counts_.turned_away;
+    // A fresh connection has room for it; who does not read it does not get it.
+    const std::string text = boost::json::serialize(refusal("too many connections at once; try again later")) + '\n';
+    (void)::send(socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void ControlServer::accept() {
     acceptor_.async_accept([this](const auto& failure, stream_protocol::socket socket) {
         if (failure == boost::asio::error::operation_aborted) return;
-        if (!failure && connections < most_connections)
-            std::make_shared<Connection>(std::move(socket), handler_)->serve();
-        accept();
+        if (!failure) {
+            take(std::move(socket));
+            return accept();
+        }
+        // Out of descriptors, say: the next attempt would fail as fast.
+        pause_.expires_after(pause_after_failure);
+        pause_.async_wait([this](const auto& aborted) {
+            if (!aborted) accept();
+        });
     });
 }
 

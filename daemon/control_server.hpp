@@ -1,16 +1,21 @@
-// The control socket: one request per connection, a JSON object and a newline each way. Who may connect is
-// settled by the socket file's owner and mode.
+// The control socket: one request per connection, a JSON object and a newline each way. Who may ask what is settled by
+// the caller's user (control_access.hpp); one who floods, stalls or sends garbage takes places from nobody else.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 
 #include "core/result.hpp"
+#include "daemon/control_access.hpp"
+#include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
 
@@ -19,20 +24,36 @@ class ControlServer {
     // Answers a request; called on the io_context's thread.
     using Handler = std::function<boost::json::object(const boost::json::object& request)>;
 
-    // Listens at `path` (replacing a socket that nobody listens on any more), owned by root and `group`
-    // (empty: root alone). The folder of `path` is made if it is missing.
+    struct Counts {
+        std::uint64_t denied = 0;       // requests, by the caller's user
+        std::uint64_t turned_away = 0;  // connections, beyond the limits
+    };
+
+    // Listens at the settings' path (replacing a socket that nobody listens on any more). The folder of it is made if it
+    // is missing. The settings' group is looked up here, once.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(boost::asio::io_context& context,
-                                                                       const std::string& path,
-                                                                       const std::string& group, Handler handler);
+                                                                       const settings::Control& control,
+                                                                       Handler handler);
     ~ControlServer();
 
+    // On the io_context's thread.
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+
   private:
-    ControlServer(boost::asio::io_context& context, std::string path, Handler handler);
+    class Connection;
+    ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler);
     void accept();
+    void take(boost::asio::local::stream_protocol::socket socket);
+    [[nodiscard]] bool has_room_for(uid_t uid) const;
 
     boost::asio::local::stream_protocol::acceptor acceptor_;
+    boost::asio::steady_timer pause_;
     std::string path_;
+    ControlAccess access_;
     Handler handler_;
+    std::map<uid_t, std::size_t> connections_;  // now, by user
+    Counts counts_;
+    std::shared_ptr<ControlServer*> self_;  // for connections that outlive it; nullptr in it then
 };
 
 // {"ok":false,"error":message}

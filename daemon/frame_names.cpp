@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "binaries/place_names.hpp"
 #include "trace/file_symbols.hpp"
 #include "trace/module_files.hpp"
 
@@ -31,22 +32,28 @@ void FrameNames::look_up(const trace::CodeModule& module, Module& known, std::ve
         known.next_try = std::chrono::steady_clock::now() + pause_after_budget;
         return;
     }
-    const auto symbols = trace::load_symbols(file->opened(), search_, budget);
-    const bool later = !symbols && symbols.error().kind == ErrorKind::TooLarge;
-    std::optional<binaries::SourceLines> lines;
-    if (budget.time_left())
-        if (const auto debug_file = binaries::find_debug_file(file->path, search_))
-            if (auto opened = trace::load_lines(file->opened(), *debug_file, debug_info_limits, budget))
-                lines = std::move(opened).value();
-    for (const std::uint64_t offset : offsets) {
-        const auto symbol = symbols ? symbols->find(offset) : std::nullopt;
+    binaries::PlaceNamesRequest request;
+    request.path = file->path;
+    request.offsets = std::move(offsets);
+    request.symbol_table_bytes = budget.limits().symbol_table_bytes;
+    request.read_bytes = budget.limits().read_bytes;
+    request.debug_info = debug_info_limits;
+    request.cpu_time = budget.limits().cpu_time;
+    const auto named = binaries::name_places(file->fd, request);
+    // A file that its reader could not stand is not tried again.
+    const bool later = named && named->left_out;
+    for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         Functions functions;
-        if (lines && budget.time_left()) functions = lines->frames_at(offset);
-        trace::take_symbol(functions, symbol ? symbol->name : std::string_view());
-        if (functions.empty() && symbol) functions.push_back({std::string(symbol->name), {}, 0});
+        std::string symbol;
+        if (named) {
+            functions = named->places[i].frames;
+            symbol = named->places[i].symbol;
+        }
+        trace::take_symbol(functions, symbol);
+        if (functions.empty() && !symbol.empty()) functions.push_back({symbol, {}, 0});
         if (functions.size() > inlined_limit) functions.resize(inlined_limit);
         if (functions.empty() && later) continue;
-        keep(offset, std::move(functions));
+        keep(request.offsets[i], std::move(functions));
     }
     if (later) known.next_try = std::chrono::steady_clock::now() + pause_after_budget;
 }

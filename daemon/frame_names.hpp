@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "binaries/debug_files.hpp"
 #include "binaries/source_lines.hpp"
 #include "daemon/gathered_batch.hpp"
 #include "trace/naming_budget.hpp"
@@ -35,7 +34,6 @@ class FrameNames {
                  trace::NamingBudget& budget);
 
     trace::NamingLimits limits_;
-    binaries::DebugFileSearch search_;
     std::unordered_map<std::string, Module> modules_;
     std::size_t places_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include "binaries/file_reader.hpp"
 #include "core/program_log.hpp"
 #include "daemon/service.hpp"
 #include "settings/parser.hpp"
@@ -44,9 +45,11 @@ int main(int argc, char** argv) {
     std::string settings_path = "/etc/lagtrap/settings.xml";
     std::string checked_path;
     std::string merge_program = find_merge_program();
+    std::string reader_program = lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
     app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
     app.add_option("--check-settings", checked_path, "Check a settings file and the binaries it names, then exit");
     app.add_option("--merge-program", merge_program, "Path of lagtrap-merge");
+    app.add_option("--reader-program", reader_program, "Path of lagtrap-reader");
     app.set_version_flag("--version", LAGTRAP_VERSION);
     try {
         app.parse(argc, argv);
@@ -54,6 +57,9 @@ int main(int argc, char** argv) {
         return app.exit(wrong) == 0 ? 0 : exit_usage;
     }
 
+    // Not a byte of a program that is watched is looked at by this process.
+    lagtrap::binaries::FileReader reader({.program = reader_program});
+    lagtrap::binaries::read_files_by(&reader);
     using lagtrap::settings::BinaryCheck;
     if (!checked_path.empty())
         return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));

@@ -1,6 +1,5 @@
 #include "daemon/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "core/foreign_file.hpp"
 #include "trace/modules.hpp"
 
 namespace lagtrap::daemon {
@@ -18,11 +18,10 @@ constexpr std::size_t most_build_id_bytes = 20;
 
 // `inode` 0: whichever lies there.
 UniqueFd open_regular(const std::filesystem::path& path, std::uint64_t inode) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    auto fd = open_regular_file(path);
     struct stat facts {};
-    const bool right =
-        fd.valid() && ::fstat(fd.get(), &facts) == 0 && S_ISREG(facts.st_mode) && (inode == 0 || facts.st_ino == inode);
-    return right ? std::move(fd) : UniqueFd();
+    const bool right = fd && ::fstat(fd->get(), &facts) == 0 && (inode == 0 || facts.st_ino == inode);
+    return right ? std::move(fd).value() : UniqueFd();
 }
 
 }  // namespace

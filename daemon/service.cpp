@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "core/clock.hpp"
+#include "daemon/outsiders.hpp"
 #include "settings/parser.hpp"
 
 namespace lagtrap::daemon {
@@ -66,7 +67,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
     TRY_ASSIGN(self->control_,
-               ControlServer::listen(self->context_, settings.control.socket, settings.control.group,
+               ControlServer::listen(self->context_, settings.control,
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
     return self;
 }
@@ -193,7 +194,11 @@ boost::json::object Service::answer(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
-    if (command == "status") return status_report(*collector_, *unwinder_, *reporter_, *keeper_, facts_, settings_);
+    if (command == "status") {
+        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, facts_, settings_);
+        add_outsiders(report, *unwinder_, control_->counts());
+        return report;
+    }
     if (command == "approve") return outcome(collector_->approve());
     if (command == "decline") return outcome(collector_->decline());
     if (command == "trigger") {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "binaries/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/idle_disk.hpp"
 
@@ -28,6 +29,12 @@ constexpr int lowest_priority = 19;
 constexpr auto patience = 200ms;  // with low priority, while something waits for a table
 
 void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
+
+// Of the thread, and of the processes that read files for it.
+void set_making_priority(int thread, int nice) {
+    set_priority(thread, nice);
+    if (auto* const reader = binaries::file_reader()) reader->set_nice(nice);
+}
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
@@ -164,7 +171,8 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
 
 // A busy machine would never let the lowest priority run, and stacks would end for want of tables.
 void Unwinder::hurry_the_maker() {
-    if (making_since_ && std::chrono::steady_clock::now() - *making_since_ > patience) set_priority(maker_thread_, 0);
+    if (!making_since_ || std::chrono::steady_clock::now() - *making_since_ < patience) return;
+    set_making_priority(maker_thread_, 0);
 }
 
 void Unwinder::make_tables() {
@@ -186,10 +194,10 @@ void Unwinder::make_tables() {
         if (!made) {
             lock.lock();
             if (!making_since_) making_since_ = std::chrono::steady_clock::now();
-            if (patient) set_priority(maker_thread_, lowest_priority);
+            if (patient) set_making_priority(maker_thread_, lowest_priority);
             lock.unlock();
             made = make_table(std::move(*job), cache_ ? &*cache_ : nullptr);
-            set_priority(maker_thread_, 0);
+            set_making_priority(maker_thread_, 0);
         }
         lock.lock();
         modules_.take(std::move(*made));
@@ -260,6 +268,8 @@ void Unwinder::note_status() {
         modules_.for_each([&](const CodeModule& module) {
             if (module.state == ModuleState::Waiting) ++status.tables_waiting;
             if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
+            if (module.state == ModuleState::Failed && status.unreadable.size() < largest_limit)
+                status.unreadable.push_back({module.path, module.problem});
             if (module.state != ModuleState::Ready) return;
             ++status.tables;
             status.table_bytes += module.table_bytes;

@@ -42,6 +42,11 @@ struct UnwinderStatus {
         std::uint64_t bytes = 0;
     };
     std::vector<Largest> largest;  // at most 10
+    struct Unreadable {
+        std::string path;
+        std::string problem;
+    };
+    std::vector<Unreadable> unreadable;  // files without a table because their reading failed; at most 10
 };
 
 // Free to be used from any thread.

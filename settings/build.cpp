@@ -69,10 +69,16 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     return upload;
 }
 
+Callers callers_of(std::string_view text) {
+    if (text == "anyone") return Callers::Anyone;
+    return text == "root" ? Callers::Root : Callers::Group;
+}
+
 Control build_control(const Element& element, MachineSources& sources) {
     const Attribute* group = element.attribute("group");
     if (group && group->valid) sources.groups.push_back({group->text, group->place});
-    return Control{std::string(element.text_of("socket")), std::string(element.text_of("group"))};
+    return Control{std::string(element.text_of("socket")), std::string(element.text_of("group")),
+                   callers_of(element.text_of("read")), callers_of(element.text_of("change"))};
 }
 
 void build_events(const Element& root, Built& built, Diagnostics& diagnostics) {

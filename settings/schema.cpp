@@ -162,7 +162,12 @@ constexpr std::array upload_attributes{
 constexpr std::array control_attributes{
     AttributeSpec{"socket", SocketPath, Optional, "/run/lagtrap/control.sock", "", 0, 0,
                   "Where the lagtrap command reaches the daemon."},
-    AttributeSpec{"group", Group, Optional, "", "", 0, 0, "Its members may use the socket; default: root alone."}};
+    AttributeSpec{"group", Group, Optional, "", "", 0, 0,
+                  "Its members may use the socket, as far as read and change say; default: root alone."},
+    AttributeSpec{"read", Choice, Optional, "group", "root|group|anyone", 0, 0,
+                  "Who may ask for the status; root always may."},
+    AttributeSpec{"change", Choice, Optional, "group", "root|group", 0, 0,
+                  "Who may start a recording, approve or decline one; root always may."}};
 
 constexpr std::array root_attributes{
     AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of this vocabulary."}};

@@ -152,9 +152,13 @@ struct Upload {
     std::chrono::nanoseconds timeout{300'000'000'000};
 };
 
+enum class Callers { Root, Group, Anyone };  // root always may
+
 struct Control {
     std::string socket = "/run/lagtrap/control.sock";
-    std::string group;  // members may use it beside root; empty: root alone
+    std::string group;                // that Callers::Group means; empty: root alone
+    Callers read = Callers::Group;    // the status
+    Callers change = Callers::Group;  // start a recording, approve or decline one
 };
 
 struct Settings {

@@ -114,17 +114,16 @@ Result<PackedBundle> pack_bundle(const std::filesystem::path& directory, const s
         return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
     std::string beside = (output_directory / ("." + session_id + ".XXXXXX")).string();
     Output output;
-    output.fd = UniqueFd(::mkostemp(beside.data(), O_CLOEXEC));
-    if (!output.fd.valid()) return system_error(beside);
+    TRY_ASSIGN(output.fd, make_temporary_file(beside));
     const auto packed = [&]() -> Status {
         FAULT_POINT("bundle.begin");
         TRY(pack(directory, output));
-        if (::fchmod(output.fd.get(), 0640) != 0) return system_error("chmod");
+        TRY(set_mode(output.fd.get(), 0640));
         if (::fsync(output.fd.get()) != 0) return system_error("sync");
         return success();
     }();
     if (!packed) {
-        ::unlink(beside.c_str());
+        remove_file(beside);
         return packed.error().within("bundle of " + session_id);
     }
     PackedBundle bundle{beside, {}};
@@ -138,7 +137,7 @@ Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const st
                                 const std::filesystem::path& output_directory) {
     TRY_ASSIGN(const PackedBundle packed, pack_bundle(directory, session_id, output_directory));
     if (const auto renamed = rename_durably(packed.beside, packed.info.path); !renamed) {
-        ::unlink(packed.beside.c_str());
+        remove_file(packed.beside);
         return renamed.error().within("bundle of " + session_id);
     }
     return packed.info;

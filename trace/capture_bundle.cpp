@@ -102,8 +102,8 @@ Result<CaptureBundle> make_bundle(const fs::path& capture, const fs::path& outpu
     }();
     if (!noted) {
         // It may be there in spite of the error; without a bundle it must not be.
-        ::unlink((capture / note_name).c_str());
-        ::unlink(packed.beside.c_str());
+        remove_file(capture / note_name);
+        remove_file(packed.beside);
         return noted.error();
     }
     FAULT_POINT("bundle.noted");
@@ -131,7 +131,7 @@ Result<CaptureBundle> bundle_capture(const fs::path& capture_directory, const fs
                                      const MergeOptions& options) {
     auto made = make_bundle(capture_directory, output_directory, options);
     // What can be made again takes no room while the capture waits for that.
-    if (!made) ::unlink((capture_directory / "trace.pftrace").c_str());
+    if (!made) remove_file(capture_directory / "trace.pftrace");
     return made;
 }
 

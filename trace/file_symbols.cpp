@@ -1,7 +1,10 @@
 #include "trace/file_symbols.hpp"
 
+#include <sys/stat.h>
+
 #include <string>
-#include <system_error>
+
+#include "core/foreign_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -26,9 +29,10 @@ Result<binaries::SymbolTable> load_symbols(const std::filesystem::path& program,
 
 Result<binaries::SourceLines> load_lines(const std::filesystem::path& program, const std::filesystem::path& debug_file,
                                          const binaries::DebugInfoLimits& limits, NamingBudget& budget) {
-    std::error_code failure;
-    const std::uint64_t bytes = std::filesystem::file_size(debug_file, failure);
-    if (failure) return system_error(debug_file.string(), failure.value());
+    TRY_ASSIGN(const UniqueFd file, open_regular_file(debug_file));
+    struct stat facts {};
+    if (::fstat(file.get(), &facts) != 0) return system_error(debug_file.string());
+    const auto bytes = static_cast<std::uint64_t>(facts.st_size);
     if (!budget.take_bytes(bytes)) return over_budget(debug_file);
     return binaries::SourceLines::open(program, debug_file, limits);
 }

@@ -223,11 +223,11 @@ Result<MergeSummary> Merger::merge() {
     const auto beside = directory_ / ".trace.pftrace.partial";
     Status written = write_trace();
     if (!written) {
-        ::unlink(beside.c_str());
+        remove_file(beside);
         return written.error();
     }
     TRY(write_system());
-    if (::rename(beside.c_str(), path.c_str()) != 0) return system_error("rename " + beside.string());
+    TRY(rename_file(beside, path));
     summary_.trace_bytes = writer_->size_bytes();
     return summary_;
 }

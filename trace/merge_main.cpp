@@ -13,6 +13,8 @@
 
 #include "core/idle_disk.hpp"
 #include "trace/capture_bundle.hpp"
+#include "trace/confined_merge.hpp"
+#include "trace/session.hpp"
 
 namespace {
 
@@ -38,15 +40,7 @@ std::string escaped(const std::string& text) {
     return safe;
 }
 
-Result<trace::CaptureBundle> make(const std::filesystem::path& capture, const std::filesystem::path& output) {
-    TRY_ASSIGN(trace::CaptureClaim claim, trace::claim_capture(capture, output));
-    if (claim.made) return std::move(*claim.made);
-    return trace::bundle_capture(capture, output);
-}
-
-Status run(const std::filesystem::path& capture, const std::filesystem::path& output) {
-    const auto begun = std::chrono::steady_clock::now();
-    TRY_ASSIGN(const trace::CaptureBundle made, make(capture, output));
+void print(const trace::CaptureBundle& made, std::chrono::steady_clock::time_point begun) {
     const trace::MergeSummary& merged = made.merged;
     const trace::BundleInfo& bundle = made.bundle;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
@@ -59,7 +53,31 @@ Status run(const std::filesystem::path& capture, const std::filesystem::path& ou
         escaped(bundle.path.string()), bundle.digest, bundle.size_bytes, merged.trace_bytes, merged.delays, merged.runs,
         merged.samples, merged.switches, merged.late_records, merged.partial, made.made_before, took.count(),
         static_cast<unsigned long long>(usage.ru_maxrss) * 1024);
-    return success();
+}
+
+int fail(const Error& error) {
+    std::fprintf(stderr, "lagtrap-merge: %s\n", error.message.c_str());
+    return 1;
+}
+
+int run(const std::filesystem::path& capture, const std::filesystem::path& output) {
+    const auto begun = std::chrono::steady_clock::now();
+    const auto claim = trace::claim_capture(capture, output);
+    if (!claim) return fail(claim.error());
+    if (claim->made) {
+        print(*claim->made, begun);
+        return 0;
+    }
+    const auto session = trace::read_session(capture);
+    if (!session) return fail(session.error());
+    const auto merge = [&] {
+        const auto made = trace::bundle_capture(capture, output);
+        if (!made) return fail(made.error());
+        print(*made, begun);
+        return 0;
+    };
+    const auto ended = trace::merge_confined(capture, output, session->id, merge);
+    return ended ? *ended : fail(ended.error());
 }
 
 }  // namespace
@@ -70,9 +88,5 @@ int main(int argc, char** argv) {
         return 2;
     }
     step_back();
-    if (const Status done = run(argv[1], argv[2]); !done) {
-        std::fprintf(stderr, "lagtrap-merge: %s\n", done.error().message.c_str());
-        return 1;
-    }
-    return 0;
+    return run(argv[1], argv[2]);
 }

@@ -1,7 +1,6 @@
 #include "trace/module_files.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 
 #include "binaries/program_file.hpp"
 #include "core/files.hpp"
+#include "core/foreign_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -67,12 +67,12 @@ std::size_t mapped_bytes_from(std::uint64_t start) {
 
 }  // namespace
 
-std::filesystem::path ModuleFile::opened() const { return "/proc/self/fd/" + std::to_string(fd.get()); }
+std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
 
 std::optional<ModuleFile> find_module_file(const CodeModule& module, const std::filesystem::path& proc_root) {
     for (auto& candidate : candidates_for(module, proc_root)) {
-        UniqueFd fd(::open(candidate.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-        if (fd.valid() && is_file_of(module, fd.get())) return ModuleFile{std::move(fd), std::move(candidate)};
+        auto fd = open_regular_file(candidate);
+        if (fd && is_file_of(module, fd->get())) return ModuleFile{std::move(fd).value(), std::move(candidate)};
     }
     return std::nullopt;
 }

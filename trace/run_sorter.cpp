@@ -32,9 +32,8 @@ Status RunSorter::add(const lagtrap_run& run) {
 Status RunSorter::spill() {
     if (!file_.valid()) {
         std::string name = (directory_ / ".runs.XXXXXX").string();
-        file_ = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
-        if (!file_.valid()) return system_error(name);
-        ::unlink(name.c_str());
+        TRY_ASSIGN(file_, make_temporary_file(name));
+        remove_file(name);
     }
     std::stable_sort(runs_.begin(), runs_.end(), before);
     const std::uint64_t bytes = runs_.size() * sizeof(lagtrap_run);

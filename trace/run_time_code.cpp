@@ -21,14 +21,10 @@ using FilesOfProcesses = std::map<std::uint32_t, std::vector<CodeFileName>>;  //
 
 FilesOfProcesses list_files(const std::filesystem::path& directory) {
     FilesOfProcesses files;
-    std::size_t count = 0;
-    std::error_code failure;
-    for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
-         entry.increment(failure)) {
-        if (++count > files_limit) break;
-        if (const auto name = parse_code_file_name(entry->path().filename().string()))
-            files[name->pid].push_back(*name);
-    }
+    const auto listed = list_folder(directory, files_limit);
+    if (!listed) return files;
+    for (const std::string& text : *listed)
+        if (const auto name = parse_code_file_name(text)) files[name->pid].push_back(*name);
     for (auto& [pid, names] : files)
         std::sort(names.begin(), names.end(),
                   [](const CodeFileName& a, const CodeFileName& b) { return a.at_ns < b.at_ns; });

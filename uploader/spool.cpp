@@ -16,6 +16,7 @@
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
 #include "core/files.hpp"
+#include "core/foreign_file.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::uploader {
@@ -75,7 +76,8 @@ Result<gid_t> find_group(const std::string& name) {
 
 // Brings mode and group about where they differ; a folder that is right needs no privilege.
 Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> group) {
-    TRY(make_directories(folder, mode));
+    // Without the setgid bit: mkdir with it is refused to services that may not set it, even where the folder is there.
+    TRY(make_directories(folder, mode & 0777));
     TRY_ASSIGN(const UniqueFd fd, open_file(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
@@ -95,7 +97,7 @@ std::chrono::system_clock::time_point to_time_point(const timespec& time) {
 
 // The number in a file, 0 where there is none.
 std::uint64_t count_in(const fs::path& path) {
-    const auto text = read_file(path, 32);
+    const auto text = read_regular_file(path, 32);
     std::uint64_t count = 0;
     if (text) std::from_chars(text->data(), text->data() + text->size(), count);
     return count;
@@ -217,7 +219,7 @@ Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
         SpoolEntry entry{
             name, state, parsed->kind, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
         if (state == EntryState::Rejected) {
-            const auto reason = read_file(files->path().string() + reason_suffix, reason_limit_bytes);
+            const auto reason = read_regular_file(files->path().string() + reason_suffix, reason_limit_bytes);
             entry.reason = reason ? printable(reason->substr(0, reason->find('\n'))) : "unknown";
         }
         entries.push_back(std::move(entry));

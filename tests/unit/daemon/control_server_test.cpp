@@ -17,6 +17,13 @@
 namespace lagtrap::daemon {
 namespace {
 
+settings::Control at(const std::string& path, const std::string& group = "") {
+    settings::Control control;
+    control.socket = path;
+    control.group = group;
+    return control;
+}
+
 class ControlServerTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -31,7 +38,7 @@ class ControlServerTest : public ::testing::Test {
         std::filesystem::remove(path_);
     }
     void start() {
-        auto listening = ControlServer::listen(context_, path_, "", [](const boost::json::object& request) {
+        auto listening = ControlServer::listen(context_, at(path_), [](const boost::json::object& request) {
             return boost::json::object{{"ok", true}, {"fields", request.size()}};
         });
         ASSERT_TRUE(listening) << listening.error().message;
@@ -89,16 +96,16 @@ TEST_F(ControlServerTest, IsForRootAlone) {
 TEST_F(ControlServerTest, LeavesASocketThatAnswersAndAFileThatIsNone) {
     boost::asio::io_context other;
     const auto nothing = [](const boost::json::object&) { return boost::json::object{}; };
-    const auto second = ControlServer::listen(other, path_, "", nothing);
+    const auto second = ControlServer::listen(other, at(path_), nothing);
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().message.find("another lagtrapd"), std::string::npos);
 
     const std::string file = path_ + ".file";
     std::ofstream(file) << "precious";
-    EXPECT_FALSE(ControlServer::listen(other, file, "", nothing));
+    EXPECT_FALSE(ControlServer::listen(other, at(file), nothing));
     EXPECT_TRUE(std::filesystem::exists(file));
     std::filesystem::remove(file);
-    EXPECT_FALSE(ControlServer::listen(other, path_ + "2", "no_such_group", nothing));
+    EXPECT_FALSE(ControlServer::listen(other, at(path_ + "2", "no_such_group"), nothing));
 }
 
 }  // namespace

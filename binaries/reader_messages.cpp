@@ -1,0 +1,229 @@
+#include "binaries/reader_messages.hpp"
+
+#include <algorithm>
+
+#include "binaries/elf_image.hpp"
+#include "binaries/unwind_cache.hpp"
+
+namespace lagtrap::binaries {
+namespace {
+
+constexpr std::size_t max_text_bytes = 64 << 10;
+constexpr std::size_t max_symbol_bytes = 1 << 20;
+constexpr std::size_t max_build_id_bytes = 128;
+constexpr std::size_t max_segments = 4096;
+constexpr std::size_t max_probes = 1'000'000;
+constexpr std::size_t max_places = 200'000;
+constexpr std::size_t max_frames_of_place = 4096;
+constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
+
+Error nonsense() { return make_error(ErrorKind::System, "the reader of the file gave an answer that makes no sense"); }
+
+bool is_hexadecimal(const std::string& text) {
+    return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;
+}
+
+}  // namespace
+
+std::string encode_build_id(const std::string& build_id) {
+    WireWriter writer;
+    writer.text(build_id);
+    return writer.take();
+}
+
+Result<std::string> decode_build_id(std::string_view body) {
+    WireReader reader(body);
+    std::string build_id = reader.text(max_build_id_bytes);
+    if (!reader.complete() || !is_hexadecimal(build_id)) return nonsense();
+    return build_id;
+}
+
+std::string encode_table(const UnwindTable& table) {
+    WireWriter writer;
+    writer.items(table.segments);
+    writer.number(table.base_address);
+    writer.number(table.bucket_count);
+    writer.number(table.rule_page);
+    writer.number(table.row_page);
+    writer.number(table.page_count);
+    writer.number(table.row_count);
+    writer.number(table.unsupported_rows);
+    writer.items(table.pages);
+    return writer.take();
+}
+
+Result<UnwindTable> decode_table(std::string_view body) {
+    WireReader reader(body);
+    UnwindTable table;
+    table.segments = reader.items<CodeSegment>(max_segments);
+    table.base_address = reader.number<std::uint64_t>();
+    table.bucket_count = reader.number<std::uint32_t>();
+    table.rule_page = reader.number<std::uint32_t>();
+    table.row_page = reader.number<std::uint32_t>();
+    table.page_count = reader.number<std::uint32_t>();
+    table.row_count = reader.number<std::uint64_t>();
+    table.unsupported_rows = reader.number<std::uint64_t>();
+    table.pages = reader.items<std::uint64_t>(kMaxUnwindTableBytes / sizeof(std::uint64_t));
+    if (!reader.complete() || !holds_together(table)) return nonsense();
+    return table;
+}
+
+std::string encode_program(const ProgramFacts& facts) {
+    WireWriter writer;
+    writer.text(facts.build_id);
+    writer.number(static_cast<std::uint8_t>(facts.exceptions_may_pass));
+    writer.items(facts.segments);
+    return writer.take();
+}
+
+Result<ProgramFacts> decode_program(std::string_view body) {
+    WireReader reader(body);
+    ProgramFacts facts;
+    facts.build_id = reader.text(max_build_id_bytes);
+    facts.exceptions_may_pass = reader.number<std::uint8_t>() != 0;
+    facts.segments = reader.items<ProgramFacts::Segment>(max_segments);
+    if (!reader.complete() || !is_hexadecimal(facts.build_id)) return nonsense();
+    return facts;
+}
+
+std::string encode_probes(const std::vector<UsdtProbe>& probes) {
+    WireWriter writer;
+    writer.number(static_cast<std::uint64_t>(probes.size()));
+    for (const UsdtProbe& probe : probes) {
+        writer.text(probe.provider);
+        writer.text(probe.name);
+        writer.text(probe.arguments);
+        writer.number(probe.address);
+        writer.number(probe.semaphore);
+        writer.number(probe.argument_count);
+    }
+    return writer.take();
+}
+
+Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
+    WireReader reader(body);
+    std::vector<UsdtProbe> probes(reader.count(max_probes, 3 * least_text_bytes + 20));
+    for (UsdtProbe& probe : probes) {
+        probe.provider = reader.text(max_text_bytes);
+        probe.name = reader.text(max_text_bytes);
+        probe.arguments = reader.text(max_text_bytes);
+        probe.address = reader.number<std::uint64_t>();
+        probe.semaphore = reader.number<std::uint64_t>();
+        probe.argument_count = reader.number<std::uint32_t>();
+    }
+    if (!reader.complete()) return nonsense();
+    return probes;
+}
+
+void encode_function(WireWriter& writer, const Function& function) {
+    writer.text(function.name);
+    writer.number(function.address);
+    writer.number(function.size);
+    writer.number(function.file_offset);
+    writer.number(static_cast<std::uint8_t>(function.dynamic));
+}
+
+Function decode_function(WireReader& reader) {
+    Function function;
+    function.name = reader.text(max_symbol_bytes);
+    function.address = reader.number<std::uint64_t>();
+    function.size = reader.number<std::uint64_t>();
+    function.file_offset = reader.number<std::uint64_t>();
+    function.dynamic = reader.number<std::uint8_t>() != 0;
+    return function;
+}
+
+std::string encode_functions(const std::vector<Function>& functions) {
+    WireWriter writer;
+    writer.number(static_cast<std::uint64_t>(functions.size()));
+    for (const Function& function : functions) encode_function(writer, function);
+    return writer.take();
+}
+
+Result<std::vector<Function>> decode_functions(std::string_view body) {
+    WireReader reader(body);
+    std::vector<Function> functions(reader.count(kMaxSymbols, least_text_bytes + 25));
+    for (Function& function : functions) function = decode_function(reader);
+    if (!reader.complete()) return nonsense();
+    return functions;
+}
+
+std::string encode_exits(const FunctionExits& exits) {
+    WireWriter writer;
+    writer.items(exits.file_offsets);
+    writer.number(exits.unclear_jumps);
+    return writer.take();
+}
+
+Result<FunctionExits> decode_exits(std::string_view body) {
+    WireReader reader(body);
+    FunctionExits exits;
+    exits.file_offsets = reader.items<std::uint64_t>(kMaxReturnSites);
+    exits.unclear_jumps = reader.number<std::uint32_t>();
+    const bool ascending = std::is_sorted(exits.file_offsets.begin(), exits.file_offsets.end());
+    if (!reader.complete() || !ascending) return nonsense();
+    return exits;
+}
+
+std::string encode_names_request(const PlaceNamesRequest& request) {
+    WireWriter writer;
+    writer.text(request.path.native());
+    writer.items(request.offsets);
+    writer.number(request.symbol_table_bytes);
+    writer.number(request.read_bytes);
+    writer.number(request.debug_info.file_bytes);
+    writer.number(request.debug_info.memory_bytes);
+    writer.number(static_cast<std::int64_t>(request.cpu_time.count()));
+    return writer.take();
+}
+
+Result<PlaceNamesRequest> decode_names_request(std::string_view body) {
+    WireReader reader(body);
+    PlaceNamesRequest request;
+    request.path = reader.text(max_text_bytes);
+    request.offsets = reader.items<std::uint64_t>(max_places);
+    request.symbol_table_bytes = reader.number<std::uint64_t>();
+    request.read_bytes = reader.number<std::uint64_t>();
+    request.debug_info.file_bytes = reader.number<std::uint64_t>();
+    request.debug_info.memory_bytes = reader.number<std::uint64_t>();
+    request.cpu_time = std::chrono::milliseconds(reader.number<std::int64_t>());
+    if (!reader.complete()) return nonsense();
+    return request;
+}
+
+std::string encode_names(const PlaceNames& names) {
+    WireWriter writer;
+    writer.number(static_cast<std::uint8_t>(names.left_out));
+    writer.number(static_cast<std::uint64_t>(names.places.size()));
+    for (const PlaceName& place : names.places) {
+        writer.text(std::string_view(place.symbol).substr(0, max_text_bytes));
+        const std::size_t count = std::min(place.frames.size(), max_frames_of_place);
+        writer.number(static_cast<std::uint64_t>(count));
+        for (std::size_t i = 0; i < count; ++i) {
+            writer.text(std::string_view(place.frames[i].function).substr(0, max_text_bytes));
+            writer.text(std::string_view(place.frames[i].file).substr(0, max_text_bytes));
+            writer.number(place.frames[i].line);
+        }
+    }
+    return writer.take();
+}
+
+Result<PlaceNames> decode_names(std::string_view body, std::size_t places) {
+    WireReader reader(body);
+    PlaceNames names;
+    names.left_out = reader.number<std::uint8_t>() != 0;
+    names.places.resize(reader.count(max_places, least_text_bytes + sizeof(std::uint64_t)));
+    for (PlaceName& place : names.places) {
+        place.symbol = reader.text(max_text_bytes);
+        place.frames.resize(reader.count(max_frames_of_place, 2 * least_text_bytes + 4));
+        for (SourceFrame& frame : place.frames) {
+            frame.function = reader.text(max_text_bytes);
+            frame.file = reader.text(max_text_bytes);
+            frame.line = reader.number<std::uint32_t>();
+        }
+    }
+    if (!reader.complete() || names.places.size() != places) return nonsense();
+    return names;
+}
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,62 @@
+// One process that reads files (file_reader.hpp). Used by the other files of this folder.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "binaries/reader_wire.hpp"
+#include "core/file_broker.hpp"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::binaries {
+
+class ReaderProcess {
+  public:
+    [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program, int nice);
+    // Kills it.
+    ~ReaderProcess();
+
+    struct Limits {
+        std::chrono::milliseconds cpu_time{};
+        std::chrono::milliseconds wall_time{};
+        std::uint64_t answer_bytes = kMaxAnswerBytes;
+    };
+    struct Answer {
+        std::uint32_t task_or_error = 0;
+        std::string body;
+    };
+    // Of `program`'s folder and below, and of /usr/lib/debug, it may ask for debug files meanwhile; of none where that
+    // is empty. After an error the process is of no use any more.
+    [[nodiscard]] Result<Answer> ask(ReaderTask task, int file, const std::string& body,
+                                     const std::filesystem::path& program, const Limits& limits);
+    // Whether it ended by itself; after an error of ask().
+    [[nodiscard]] bool ended_by_itself() const { return ended_; }
+    // It was not killed while nothing was asked of it.
+    [[nodiscard]] bool alive() const;
+    // From any thread, while it lives.
+    void set_nice(int nice);
+
+  private:
+    ReaderProcess(pid_t pid, UniqueFd socket, UniqueFd files_socket);
+    struct Deadline;
+    [[nodiscard]] Status send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline);
+    [[nodiscard]] Status receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline);
+    // Until the socket is ready; serves requests for files.
+    [[nodiscard]] Status wait_for(short events, FileBroker* broker, const Deadline& deadline);
+    [[nodiscard]] Error why_it_ended();
+    [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
+
+    pid_t pid_;
+    UniqueFd socket_, files_socket_;
+    std::mutex reaping_;  // between set_nice() and the end
+    bool reaped_ = false;
+    bool ended_ = false;
+};
+
+}  // namespace lagtrap::binaries

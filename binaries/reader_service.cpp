@@ -1,0 +1,169 @@
+#include "binaries/reader_service.hpp"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <new>
+#include <optional>
+
+#include "binaries/elf_image.hpp"
+#include "binaries/reader_messages.hpp"
+#include "core/confinement.hpp"
+#include "core/file_broker.hpp"
+#include "core/files.hpp"
+#include "core/foreign_file.hpp"
+
+namespace lagtrap::binaries {
+namespace {
+
+constexpr int not_confined = 4;
+constexpr std::size_t message_limit_bytes = 4096;
+constexpr std::size_t name_limit_bytes = 8192;
+
+struct Request {
+    ReaderHead head;
+    UniqueFd file;
+    std::string body;
+};
+
+bool receive(char* into, std::size_t size, UniqueFd* file) {
+    while (size > 0) {
+        iovec part{into, size};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        const ssize_t got = ::recvmsg(kReaderSocket, &message, MSG_CMSG_CLOEXEC);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+        if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+            UniqueFd given(fd);
+            if (file != nullptr) *file = std::move(given);
+        }
+        into += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+std::optional<Request> next_request() {
+    Request request;
+    if (!receive(reinterpret_cast<char*>(&request.head), sizeof request.head, &request.file)) return std::nullopt;
+    if (request.head.body_bytes > kMaxRequestBytes || !request.file.valid()) return std::nullopt;
+    request.body.resize(request.head.body_bytes);
+    if (!receive(request.body.data(), request.body.size(), nullptr)) return std::nullopt;
+    return request;
+}
+
+Result<ProgramFile> open_program(Request& request, WireReader& body) {
+    const std::string name = body.text(name_limit_bytes);
+    return ProgramFile::from_file(std::move(request.file), name);
+}
+
+Result<std::string> table_answer(Request& request, WireReader& body) {
+    const std::string name = body.text(name_limit_bytes);
+    const std::string wanted = body.text(name_limit_bytes);
+    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(request.file), name));
+    if (!wanted.empty() && image.build_id() != wanted)
+        return make_error(ErrorKind::Vanished, "another file lies there by now");
+    TRY_ASSIGN(const UnwindTable table, make_unwind_table(image));
+    return encode_table(table);
+}
+
+Result<std::string> program_answer(Request& request, WireReader& body) {
+    TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+    return encode_program(file.facts());
+}
+
+Result<std::string> functions_answer(Request& request, WireReader& body) {
+    TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+    const std::string wanted = body.text(name_limit_bytes);
+    TRY_ASSIGN(const auto functions, wanted.empty() ? file.functions() : file.find_functions(wanted));
+    return encode_functions(functions);
+}
+
+Result<std::string> answer_to(Request& request) {
+    WireReader body(request.body);
+    switch (static_cast<ReaderTask>(request.head.task_or_error)) {
+        case ReaderTask::BuildId: return encode_build_id(read_build_id(request.file.get()));
+        case ReaderTask::Table: return table_answer(request, body);
+        case ReaderTask::Program: return program_answer(request, body);
+        case ReaderTask::Functions: return functions_answer(request, body);
+        case ReaderTask::Probes: {
+            TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+            TRY_ASSIGN(const auto probes, file.usdt_probes());
+            return encode_probes(probes);
+        }
+        case ReaderTask::Exits: {
+            TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+            TRY_ASSIGN(const FunctionExits exits, function_exits(file, decode_function(body)));
+            return encode_exits(exits);
+        }
+        case ReaderTask::Names: {
+            TRY_ASSIGN(const PlaceNamesRequest wanted, decode_names_request(request.body));
+            TRY_ASSIGN(const PlaceNames names, name_places(request.file, wanted));
+            return encode_names(names);
+        }
+    }
+    return make_error(ErrorKind::Invalid, "an unknown task");
+}
+
+bool write_answer(const Result<std::string>& answer) {
+    ReaderHead head;
+    std::string_view body;
+    if (answer) {
+        body = *answer;
+    } else {
+        head.task_or_error = 1 + static_cast<std::uint32_t>(answer.error().kind);
+        body = std::string_view(answer.error().message).substr(0, message_limit_bytes);
+    }
+    head.body_bytes = body.size();
+    return write_all(kReaderSocket, &head, sizeof head).ok() && write_all(kReaderSocket, body.data(), body.size()).ok();
+}
+
+Status give_up_everything(int nice) {
+    // Where memory runs out for all, this is the process to end. That it can not be said changes nothing else.
+    if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score.valid())
+        static_cast<void>(write_all(score.get(), "1000", 4));
+    (void)::setpriority(PRIO_PROCESS, 0, nice);
+    TRY(drop_privileges());
+    Confinement confinement;
+    confinement.messages = true;
+    TRY(confine_process(confinement));
+    return success();
+}
+
+}  // namespace
+
+int run_reader(int nice) {
+    if (const Status confined = give_up_everything(nice); !confined) {
+        std::fprintf(stderr, "lagtrap-reader: %s\n", confined.error().message.c_str());
+        return not_confined;
+    }
+    ::close(STDERR_FILENO);
+    BrokeredFiles files{UniqueFd(kReaderFilesSocket)};
+    use_file_access(&files);
+    while (auto request = next_request()) {
+        Result<std::string> answer = make_error(ErrorKind::TooLarge, "reading it takes more memory than is allowed");
+        try {
+            answer = answer_to(*request);
+        } catch (const std::bad_alloc&) {
+        }
+        if (!write_answer(answer)) break;
+        answer = std::string();
+        (void)::malloc_trim(0);
+    }
+    return 0;
+}
+
+}  // namespace lagtrap::binaries

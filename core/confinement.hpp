@@ -1,0 +1,36 @@
+// What a process that reads hostile bytes gives up: for good, before it reads the first of them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "core/result.hpp"
+
+namespace lagtrap {
+
+// The user whose rights such a process has where it is started by root; where there is none, nobody.
+inline constexpr const char* confined_user = "lagtrap-reader";
+
+struct Confinement {
+    // 0 or less: not limited. Sanitizers reserve terabytes of addresses: in their builds the memory is not limited.
+    std::uint64_t address_space_bytes = 2ULL << 30;
+    std::uint64_t cpu_seconds = 0;  // in its whole life
+    std::uint64_t file_bytes = 0;   // so large may a file become by its writing
+    // Besides reading, writing and allocating: messages (with descriptors in them) over sockets that are open already.
+    bool messages = false;
+    // What a merge needs to write its files once they are open: sync, chmod, lists of folders, facts of the machine.
+    bool output_files = false;
+};
+
+// Gives up root: user and groups of `confined_user`, no capability, no way to gain one again. Where the process is not
+// root's, or may not change its user (CAP_SETUID, CAP_SETGID), only the last two. The kernel ends the process when the thread that started it ends.
+[[nodiscard]] Status drop_privileges();
+
+// Gives up all capabilities but those of `capabilities` (CAP_*) that it has. The user stays.
+[[nodiscard]] Status keep_capabilities(std::initializer_list<int> capabilities);
+
+// From now on no file can be opened, nothing started, no socket made, no memory made executable: such calls fail with
+// EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be read.
+[[nodiscard]] Status confine_process(const Confinement& confinement);
+
+}  // namespace lagtrap

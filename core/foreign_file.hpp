@@ -1,0 +1,34 @@
+// Opens files whose names, or whose folders, are somebody else's: links, pipes and devices in their place must neither
+// lead astray nor hold anybody up.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap {
+
+// A regular file, for reading. What lies there is looked at before it is opened, so that a pipe or a device has no
+// effect. Below /proc/PID/root links stay within that root. No link of /proc (a magic link) is followed on the way,
+// except /proc/PID/exe and those of /proc/PID/map_files and /proc/self/fd themselves.
+// ErrorKind::Denied: there is something else.
+[[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path);
+
+// `place` (O_PATH will do) opened for reading, if it is a regular file.
+[[nodiscard]] Result<UniqueFd> reopen_regular_file(int place);
+
+// All of a regular file in a folder where others may put things: a link or a pipe of its name is refused.
+// ErrorKind::NotFound, Denied, TooLarge.
+[[nodiscard]] Result<std::string> read_regular_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
+
+// The name of an open descriptor, by which it can be opened once more.
+[[nodiscard]] std::filesystem::path path_of_descriptor(int fd);
+
+// openat2() below `directory` with RESOLVE_* flags.
+[[nodiscard]] Result<UniqueFd> open_resolved(int directory, const std::filesystem::path& path, int flags, unsigned mode,
+                                             unsigned long long resolve);
+
+}  // namespace lagtrap

@@ -1,0 +1,152 @@
+// The real process, and stand-ins for one that a hostile file has broken.
+#include "binaries/file_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/foreign_file.hpp"
+
+namespace lagtrap::binaries {
+namespace {
+
+const std::string library = LAGTRAP_STORE_FOLDER "/libstore.so";
+
+FileReaderOptions options_for(const std::string& program) {
+    FileReaderOptions options;
+    options.program = program;
+    return options;
+}
+
+// All of this process's reading goes through a reader while it lives.
+class Reading {
+  public:
+    explicit Reading(FileReader& reader) { read_files_by(&reader); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    ~Reading() { read_files_by(nullptr); }
+};
+
+TEST(FileReader, SaysWhatReadingHereSays) {
+    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    const auto file = open_regular_file(library);
+    ASSERT_TRUE(file);
+    const auto here = ProgramFile::open(library);
+    ASSERT_TRUE(here);
+    const std::string build_id = read_build_id(file->get());
+    auto image = ElfImage::from_file(UniqueFd(::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)), library);
+    ASSERT_TRUE(image);
+    const auto table_here = make_unwind_table(*image);
+    ASSERT_TRUE(table_here);
+    const auto functions_here = here->functions();
+    ASSERT_TRUE(functions_here);
+    const auto exits_here = function_exits(*here, functions_here->front());
+
+    const auto table = reader.unwind_table(file->get(), library, build_id);
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->pages, table_here->pages);
+    EXPECT_EQ(*reader.build_id(file->get()), build_id);
+    const Reading through(reader);
+    const auto there = ProgramFile::open(library);
+    ASSERT_TRUE(there) << there.error().message;
+    EXPECT_EQ(there->build_id(), build_id);
+    EXPECT_EQ(there->exceptions_may_pass(), here->exceptions_may_pass());
+    const auto functions = there->functions();
+    ASSERT_TRUE(functions);
+    ASSERT_EQ(functions->size(), functions_here->size());
+    EXPECT_EQ(functions->back().name, functions_here->back().name);
+    const auto exits = function_exits(*there, functions_here->front());
+    ASSERT_EQ(exits.ok(), exits_here.ok());
+    if (exits) {
+        EXPECT_EQ(exits->file_offsets, exits_here->file_offsets);
+    }
+    PlaceNamesRequest request;
+    request.path = library;
+    request.offsets = {functions_here->front().file_offset};
+    const auto names = name_places(*file, request);
+    ASSERT_TRUE(names) << names.error().message;
+    EXPECT_FALSE(names->places.front().symbol.empty());
+    EXPECT_EQ(reader.counts().started, 1U);
+}
+
+TEST(FileReader, TellsAnotherFileByItsBuildId) {
+    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    const auto file = open_regular_file(library);
+    ASSERT_TRUE(file);
+    const auto table = reader.unwind_table(file->get(), library, "00112233");
+    ASSERT_FALSE(table);
+    EXPECT_EQ(table.error().kind, ErrorKind::Vanished);
+}
+
+// The file costs itself; the next one is read by another process.
+class BrokenReader : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        script_ = std::filesystem::path(::testing::TempDir()) / ("reader-" + std::to_string(::getpid()));
+    }
+    void TearDown() override { std::filesystem::remove(script_); }
+    // Two files are read by a reader that does `what`.
+    FileReaderCounts counts_after(const std::string& what, FileReaderOptions options) {
+        std::ofstream(script_) << "#!/bin/sh\n" << what << "\n";
+        ::chmod(script_.c_str(), 0755);
+        options.program = script_;
+        FileReader reader(options);
+        const auto file = open_regular_file(library);
+        for (int i = 0; i < 2; ++i) {
+            const auto table = reader.unwind_table(file->get(), library, "");
+            EXPECT_FALSE(table);
+            if (!table) {
+                EXPECT_TRUE(table.error().kind == ErrorKind::System || table.error().kind == ErrorKind::Timeout);
+            }
+        }
+        return reader.counts();
+    }
+    std::filesystem::path script_;
+};
+
+TEST_F(BrokenReader, ThatDies) {
+    const auto counts = counts_after("kill -SEGV $$", {});
+    EXPECT_EQ(counts.started, 2U);
+    EXPECT_EQ(counts.ended, 2U);
+    EXPECT_NE(counts.last_problem.find("Segmentation fault"), std::string::npos) << counts.last_problem;
+}
+
+TEST_F(BrokenReader, ThatTakesTooMuchCpuTime) {
+    FileReaderOptions options;
+    options.cpu_time = std::chrono::milliseconds(300);
+    const auto counts = counts_after("while :; do :; done", options);
+    EXPECT_EQ(counts.stopped, 2U);
+    EXPECT_NE(counts.last_problem.find("CPU time"), std::string::npos) << counts.last_problem;
+}
+
+TEST_F(BrokenReader, ThatHangs) {
+    FileReaderOptions options;
+    options.wall_time = std::chrono::milliseconds(300);
+    const auto counts = counts_after("read line <&4", options);
+    EXPECT_EQ(counts.stopped, 2U);
+    EXPECT_NE(counts.last_problem.find("took longer"), std::string::npos) << counts.last_problem;
+}
+
+TEST_F(BrokenReader, ThatSaysNonsense) {
+    // An answer without error, of 24 bytes that are no table; then one that announces more than is ever taken.
+    const std::string zeros = "\\000\\000\\000\\000\\000\\000\\000\\000";
+    const auto counts = counts_after("printf '" + zeros + "\\030\\000\\000\\000\\000\\000\\000\\000" + zeros + zeros +
+                                         zeros + zeros + "\\377\\377\\377\\377\\377\\377\\377\\377' >&3; read line <&4",
+                                     {});
+    EXPECT_EQ(counts.stopped, 2U);
+}
+
+TEST_F(BrokenReader, ThatIsNotThere) {
+    FileReader reader(options_for("/nonexistent/lagtrap-reader"));
+    const auto file = open_regular_file(library);
+    EXPECT_FALSE(reader.unwind_table(file->get(), library, ""));
+    EXPECT_NE(reader.counts().last_problem.find("lagtrap-reader"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lagtrap::binaries
