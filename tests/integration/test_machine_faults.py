@@ -1,0 +1,237 @@
+"""What happens to machines: the clock is set, a CPU goes, process numbers come again, thousands of processes, a storm of
+forks, little memory. The daemon goes on, and what it says stays true.
+"""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+
+from lagtrap_test import BUILD_DIR, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
+
+PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs" / "faults"
+WATCHED = PROGRAMS / "watched"
+PROCESSES = PROGRAMS / "processes"
+CPU = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+
+
+def runs_of(daemon, event):
+    return sum(bucket["count"] for bucket in daemon.event(event)["histogram"])
+
+
+def one_capture(daemon, *options, prefix=(), during=None):
+    """A slow run and the bundle that it makes: what the program says and the report, its times checked against each other."""
+    count = daemon.status()["captures"]["done"]
+    wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait", 120)
+    with Watched(*prefix, PLANTED, "--kind", "sleep", "--fast", 10, "--slow-ms", 400, "--wait", *options) as program:
+        program.go()
+        if during:
+            during()
+        told = program.result()
+    before = set(daemon.bundles())
+    bundles = daemon.wait_for_bundles(count + 1, 300)
+    bundle = max(bundles, key=lambda path: path.stat().st_mtime)
+    check(len(bundles) == count + 1, f"{len(bundles)} bundles after {count + 1} captures, {len(before)} before")
+    check_trace(bundle)
+    found = report(bundle)
+    first = next(delay for delay in found["delays"] if delay["first"])
+    check(told["slow_inner_ns"] <= first["duration_ns"] <= told["slow_outer_ns"],
+          f"{first['duration_ns']} ns, the program says {told['slow_inner_ns']} to {told['slow_outer_ns']}")
+    return told, found
+
+
+def work_event(trace_length="1s"):
+    return library_event("work", PLANTED, "100ms", trace_length)
+
+
+@contextlib.contextmanager
+def clock_set_by(nanoseconds):
+    """The wall clock stepped, and set back as far as it went on meanwhile."""
+    moved = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    try:
+        time.clock_settime_ns(time.CLOCK_REALTIME, time.clock_gettime_ns(time.CLOCK_MONOTONIC) + moved + nanoseconds)
+        yield
+    finally:
+        time.clock_settime_ns(time.CLOCK_REALTIME, time.clock_gettime_ns(time.CLOCK_MONOTONIC) + moved)
+
+
+def clock_is_set():
+    """Two seconds forward in the middle of a slow run, and back: its duration is what it was."""
+    try:
+        with clock_set_by(0):
+            pass
+    except PermissionError as refused:
+        print(f"        the clock can not be set here ({refused}); the unit tests of clock jumps have to do")
+        return
+    def step():
+        with clock_set_by(2_000_000_000):
+            wait_for(lambda: daemon.status()["state"] != "waiting", "the capture to begin")
+    with Daemon(work_event()) as daemon:
+        one_capture(daemon, during=step)
+        one_capture(daemon)
+
+
+def cpu_goes_and_comes():
+    """Recorded while a CPU is away, and whole again once it is back."""
+    if not CPU.exists():
+        print("        the second CPU can not be switched off here; a recording without it is not covered")
+        return
+    with Daemon(work_event("500ms")) as daemon:
+        try:
+            CPU.write_text("0")
+        except OSError as refused:
+            print(f"        the second CPU can not be switched off here: {refused}")
+            one_capture(daemon)
+            return
+        try:
+            one_capture(daemon)
+        finally:
+            CPU.write_text("1")
+        wait_for(lambda: "CPUs came or went" in daemon.log(), "the daemon to notice")
+        wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
+        count = daemon.status()["captures"]["done"]
+        with Watched("taskset", "-c", "1", PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 600, "--wait") as program:
+            told = program.go().result()
+        bundles = daemon.wait_for_bundles(count + 1)
+        found = report(max(bundles, key=lambda path: path.stat().st_mtime))
+        names = {function["name"] for function in found["delays"][0]["functions"]}
+        check(told["function"] in names, f"no sample on the CPU that came back: {sorted(names)}")
+
+
+class CloneArguments(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in (
+        "flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls", "set_tid",
+        "set_tid_size", "cgroup")]
+
+
+def start_as(pid, *command):
+    """A process with this very number; None if another has it."""
+    number = ctypes.c_int32(pid)
+    arguments = CloneArguments(exit_signal=signal.SIGCHLD, set_tid=ctypes.addressof(number), set_tid_size=1)
+    words = [os.fsencode(word) for word in command]
+    output, theirs = os.pipe()
+    child = ctypes.CDLL(None, use_errno=True).syscall(435, ctypes.byref(arguments), ctypes.sizeof(arguments))
+    if child == 0:
+        os.dup2(theirs, 1)
+        os.execv(words[0], words)
+    os.close(theirs)
+    if child < 0:
+        os.close(output)
+        return None
+    with open(output) as text:
+        printed = text.read()
+    _, status = os.waitpid(child, 0)
+    check(child == pid, f"number {child} instead of {pid}")
+    return printed, os.waitstatus_to_exitcode(status)
+
+
+def process_number_comes_again():
+    """What a dead process began is neither ended by another of its number nor in the way of that one's runs."""
+    with Daemon(library_event("step", WATCHED, "10s")) as daemon:
+        for what, begun, unmatched in (("end", 0, 1), ("again", 3, 0)):
+            before, event = runs_of(daemon, "step"), daemon.event("step")
+            with subprocess.Popen([WATCHED, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+                first.stdin.write(b"go\n")
+                first.stdin.flush()
+                while b"in a run" not in first.stdout.readline():
+                    pass
+                first.kill()
+            second = start_as(first.pid, WATCHED, what)
+            check(second is not None, f"process {first.pid} could not be started again: {os.strerror(ctypes.get_errno())}")
+            now = daemon.event("step")
+            check(runs_of(daemon, "step") - before == begun, f"{what}: {runs_of(daemon, 'step') - before} runs instead of {begun}")
+            check(now["unmatched_ends"] - event["unmatched_ends"] == unmatched, f"{what}: {now}")
+            wait_for(lambda: daemon.event("step")["open"] == 0, "the dead one's run to be given up")
+            check(daemon.event("step")["abandoned"] == event["abandoned"] + 1, f"{daemon.event('step')}")
+
+
+@contextlib.contextmanager
+def many_processes(what, count, **options):
+    """The program "processes" in a group of its own; it and all that it started are gone afterwards."""
+    program = subprocess.Popen([PROCESSES, what, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               start_new_session=True, **options)
+    try:
+        yield program.stdout.readline().strip()
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        program.stdin.close()
+        program.stdout.close()
+
+
+def ten_thousand_processes():
+    with many_processes("sleep", 10_000) as started:
+        check(int(started) > 1000, f"only {started} processes could be started")
+        began = time.monotonic()
+        with Daemon(work_event("500ms")) as daemon:
+            ready = time.monotonic()
+            _, found = one_capture(daemon)
+            resident = int(pathlib.Path(f"/proc/{daemon.process.pid}/statm").read_text().split()[1]) * 4096
+            print(f"        {started} processes: ready after {ready - began:.1f} s, bundle after "
+                  f"{time.monotonic() - ready:.1f} s, {resident >> 20} MiB resident")
+
+
+def storm_of_forks():
+    """Another user's processes, started and ended as fast as may be, as many at once as its limit lets it."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NPROC, (200, 200))
+    programs = dict(user=54323, group=54323, extra_groups=[], preexec_fn=limit, cwd="/")
+    PROCESSES.chmod(0o755)
+    with Daemon(work_event()) as daemon, many_processes("storm", 256, **programs) as said:
+        check(said == "ready", f"the storm did not begin: {said!r}")
+        _, found = one_capture(daemon)
+        print(f"        recorded in the storm: {found.get('quality')}")
+        one_capture(daemon)
+
+
+def cgroup_with_memory(bytes_allowed):
+    """A new group with this much memory; (folder, file of its processes) or the reason why there is none."""
+    name = f"lagtrap-test-{os.getpid()}"
+    for root, limit, swap in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+                              ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
+        folder = pathlib.Path(root) / name
+        try:
+            folder.mkdir()
+        except OSError as refused:
+            reason = refused
+            continue
+        try:
+            (folder / limit).write_text(str(bytes_allowed))
+            return folder
+        except OSError as refused:
+            reason = refused
+            folder.rmdir()
+    return str(reason)
+
+
+def little_memory():
+    """In a group with 256 MiB: the capture is made, and the kernel ends nobody."""
+    group = cgroup_with_memory(256 << 20)
+    if isinstance(group, str):
+        print(f"        no group with limited memory can be made here: {group}")
+        return
+    try:
+        with Daemon(work_event()) as daemon, many_processes("sleep", 1000):
+            (group / "cgroup.procs").write_text(str(daemon.process.pid))
+            daemon.stop()
+            # Started by this process while it is in the group itself, so that all of its memory counts.
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            try:
+                daemon.start()
+            finally:
+                (group.parent / "cgroup.procs").write_text(str(os.getpid()))
+            one_capture(daemon)
+            check(daemon.process.poll() is None, "the daemon ended")
+            peak = next(iter(group.glob("memory.max_usage_in_bytes")), group / "memory.peak")
+            print(f"        most memory used: {int(peak.read_text()) >> 20} MiB of 256")
+    finally:
+        wait_for(lambda: not (group / "cgroup.procs").read_text(), "the group to be empty")
+        group.rmdir()
+
+
+if __name__ == "__main__":
+    run(process_number_comes_again, clock_is_set, cpu_goes_and_comes, ten_thousand_processes, storm_of_forks, little_memory)
