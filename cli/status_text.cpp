@@ -116,6 +116,8 @@ std::string captures_line(const object& answer) {
             line += ", " + with_commas(count) + " " + what;
     };
     add("failed", "failed");
+    add("waiting", "waiting for their merge");
+    add("removed", "removed while they waited");
     add("declined", "declined");
     add("skipped_cool_down", "left out (cool-down)");
     add("skipped_hourly_limit", "left out (hourly limit)");

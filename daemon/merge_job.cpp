@@ -22,6 +22,10 @@ namespace {
 constexpr std::size_t text_limit_bytes = 64 * 1024;
 
 Result<MergedBundle> parse_answer(int wait_status, const std::string& text) {
+    if (WIFSIGNALED(wait_status))
+        return make_error(ErrorKind::System, "lagtrap-merge was ended by signal " +
+                                                 std::to_string(WTERMSIG(wait_status)) + ": " +
+                                                 printable(text.substr(0, 1000)));
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
         return make_error(ErrorKind::System, "lagtrap-merge failed: " + printable(text.substr(0, 1000)));
     boost::json::error_code failure;

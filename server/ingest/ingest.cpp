@@ -162,7 +162,6 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
             const std::lock_guard lock(commit_mutex_);
             // The row first: a row without a blob would promise what is not there.
             TRY(store_.remove(row.digest));
-            FAULT_POINT("server.removing");
             // Another server that shares the blobs may have taken it in again since.
             TRY_ASSIGN(const auto again, store_.find(row.digest));
             if (!again) TRY(blobs_.remove(row.digest));

@@ -105,9 +105,12 @@ class Server:
         return False
 
     def get(self, path):
+        return self.ask("GET", path)
+
+    def ask(self, method, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
-            connection.request("GET", path, headers={"Host": "localhost"})
+            connection.request(method, path, headers={"Host": "localhost"})
             response = connection.getresponse()
             return response.status, response.read()
 
@@ -184,6 +187,10 @@ def temporary_folder():
     os.chmod(folder, 0o755)
     try:
         yield folder
+    except Exception:
+        for log in folder.glob("*.log"):
+            print(f"--- the end of {log.name}\n{log.read_text(errors='replace')[-4000:]}---")
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -279,7 +286,7 @@ class RecordingDaemon(Daemon):
 
     def settle(self):
         """Waits until no capture is left to be recorded or merged."""
-        wait_for(lambda: self.status()["state"] != "recording" and not self.captures_left(), "all captures to be bundles", 180)
+        wait_for(lambda: self.status()["state"] != "recording" and not self.captures_left(), "all captures to be bundles", 300)
 
 
 def check_all_arrived_once(daemon, server):
@@ -287,7 +294,7 @@ def check_all_arrived_once(daemon, server):
     daemon.note_begun()
     code, said = upload(daemon.spool, server.url)
     check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")
-    rows = wait_for(server.looked_into, "the bundles to be looked into")
+    rows = wait_for(server.looked_into, "the bundles to be looked into", 180)
     sessions = collections.Counter(row["session"] for row in rows)
     twice = [session for session, count in sessions.items() if count != 1]
     check(not twice, f"arrived more than once: {twice}")

@@ -26,7 +26,7 @@ def lives(daemon, log, count):
         check(daemon.start_with(log=log), "the daemon did not start")
         armed = sum(passes_in(log)[daemon.process.pid].values()) if log.exists() else 0
         daemon.slow_run()
-        wait_for(lambda: daemon.status()["captures"]["done"] == 1, "the bundle")
+        wait_for(lambda: daemon.status()["captures"]["done"] == 1, "the bundle", 300)
         daemon.settle()
         passes = passes_in(log)
         of_daemon = passes.pop(daemon.process.pid)
@@ -78,7 +78,7 @@ def die_in_the_merge(daemon, steps):
         done = daemon.status()["captures"]["done"]
         daemon.fail_next_merge(f"{name}@{nth}:kill")
         daemon.slow_run()
-        wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of the death at {name}")
+        wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of the death at {name}", 300)
         check(not daemon.merge_fault_waits(), f"no merge had the fault {name}")
         daemon.note_begun()
         figures["merge killed"] += 1
@@ -132,7 +132,7 @@ def errors():
             done = daemon.status()["captures"]["done"]
             daemon.fail_next_merge(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
             daemon.slow_run()
-            wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of an error at {name}")
+            wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of an error at {name}", 300)
             daemon.note_begun()
             injected += 1
         daemon.settle()

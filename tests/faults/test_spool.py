@@ -42,7 +42,7 @@ def record(daemon):
     wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches")
     done = daemon.status()["captures"]["done"]
     daemon.slow_run()
-    wait_for(lambda: daemon.status()["captures"]["done"] > done, "the bundle")
+    wait_for(lambda: daemon.status()["captures"]["done"] > done, "the bundle", 300)
     daemon.settle()
 
 

@@ -4,7 +4,11 @@ The steps come from the programs, as in test_captures.py; here the bundles are m
 """
 
 import collections
+import hashlib
 import itertools
+import json
+import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -12,8 +16,6 @@ import uuid
 from fault_world import (ERRORS, MAKE_RUNS, SERVER, UPLOADER, Server, add_bundle, can_fail, check, in_spool, make_spool,
                          passes_in, points_of, temporary_folder, upload, wait_for)
 from lagtrap_test import run
-import hashlib
-import signal
 
 RUNS = 20
 
@@ -25,7 +27,7 @@ class Cargo:
         self.folder = folder
         self.spool = make_spool(folder)
         self.sessions = set()
-        self.batches = 0
+        self.batches = []  # digests
         self.damaged = 0
         self.seed = itertools.count()
 
@@ -36,7 +38,7 @@ class Cargo:
         subprocess.run([MAKE_RUNS, "host", "query", str(RUNS), str(next(self.seed)), path], check=True)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         path.rename(self.spool / "ready" / f"{uuid.uuid4()}-{digest[:16]}.runs.zst")
-        self.batches += 1
+        self.batches.append(digest)
         (self.spool / "ready" / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst").write_bytes(b"damaged")
         self.damaged += 1
 
@@ -46,15 +48,21 @@ class Cargo:
         check(sorted(row["session"] for row in rows) == sorted(self.sessions),
               f"{len(rows)} bundles of {len(self.sessions)} are at the server")
         check(not any(row["bad_reason"] for row in rows), f"{rows}")
-        check(server.runs_of("query") == self.batches * RUNS, f"{server.runs_of('query')} runs of {self.batches * RUNS}")
+        missing = [digest for digest in self.batches if not server.has_batch(digest)]
+        check(not missing, f"batches that are not at the server: {missing}")
+        # Dirty runs are counted apart, so there may be fewer; more would be a batch that was taken twice.
+        runs = server.runs_of("query")
+        check(runs <= len(self.batches) * RUNS, f"{runs} runs of {len(self.batches)} batches of {RUNS}")
         check(len(in_spool(self.spool, "rejected")) == self.damaged, f"rejected: {in_spool(self.spool, 'rejected')}")
         reasons = list((self.spool / "rejected").glob("*.zst.reason"))
         check(len(reasons) == self.damaged, f"{len(reasons)} reasons of {self.damaged} rejected bundles")
 
 
 class TransferServer(Server):
+    def has_batch(self, digest):
+        return self.ask("HEAD", f"/api/v1/batches/{digest}")[0] == 200
+
     def runs_of(self, event):
-        import json
         status, body = self.get("/api/v1/events")
         check(status == 200, f"{status} {body}")
         return sum(row["runs"] for row in json.loads(body)["events"] if row["event"] == event)
@@ -105,7 +113,7 @@ def uploader_killed():
         check(kills >= len({name for name, _ in steps}), f"{kills} of {len(steps)} kills came about")
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{len(steps)} steps of the uploader: {kills} kills, {len(cargo.sessions)} bundles and {cargo.batches} batches "
+    print(f"{len(steps)} steps of the uploader: {kills} kills, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches "
           "sent, at the server once each")
 
 
@@ -123,7 +131,7 @@ def uploader_errors():
             error = ERRORS[injected % len(ERRORS)]
             with open(folder / "uploader.log", "ab") as log:
                 process = subprocess.Popen([UPLOADER, "--spool", cargo.spool, "--url", server.url], stderr=log,
-                                           env={**__import__("os").environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}"})
+                                           env={**os.environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}"})
             try:
                 wait_for(lambda: process.poll() is not None or not in_spool(cargo.spool, "ready", "sending"),
                          f"all to be sent in spite of {error} at {name}", 120)
@@ -134,7 +142,7 @@ def uploader_errors():
             injected += 1
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {cargo.batches} batches at the server")
+    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server")
 
 
 def server_steps(folder):
@@ -150,7 +158,7 @@ def server_steps(folder):
     wait_for(server.looked_into, "the bundle to be looked into")
     server.stop()
     steps = steps_of(passes_in(log), 1)
-    check_none_forgotten(SERVER, {name for name, _ in steps}, ("server.re", "server.st", "server.k", "server.b", "server.a"))
+    check_none_forgotten(SERVER, {name for name, _ in steps}, ("server.",))
     return server, cargo, steps
 
 
@@ -172,7 +180,7 @@ def server_killed():
                 server.stop()
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{len(steps)} steps of the server: {kills} kills, {len(cargo.sessions)} bundles and {cargo.batches} batches, "
+    print(f"{len(steps)} steps of the server: {kills} kills, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches, "
           "once each")
 
 
@@ -195,7 +203,7 @@ def server_errors():
         server.start()
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {cargo.batches} batches, once each")
+    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches, once each")
 
 
 if __name__ == "__main__":
