@@ -196,6 +196,7 @@ QualityReport report_quality(const Recording& recording) {
     quality.samples = counts.samples_taken;
     quality.partial = recording.system.partial;
     quality.truncated_by_size = counts.truncated_by_size;
+    quality.shed = counts.shed;
     const auto add_loss = [&](const char* what, std::uint64_t count) {
         if (count > 0) quality.lost.push_back({what, count});
     };

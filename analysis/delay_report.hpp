@@ -92,6 +92,7 @@ struct QualityReport {
     std::vector<LossCount> lost;  // only what was
     bool partial = false;
     bool truncated_by_size = false;
+    std::vector<std::string> shed;  // what was given up because it cost too much, a sentence each
     // Shares, 0 to 1, of user stacks that are known to reach the thread's first frame. Each use of a stack counts.
     double stacks_complete = 0;
     std::optional<double> on_cpu_complete;   // of samples; nothing where there were none, or where it is not known

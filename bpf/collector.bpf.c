@@ -157,7 +157,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     record.next_tid = next->pid;
     record.next_priority = next->prio;
     /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing. */
-    if (record.prev_tid != 0 && record.prev_state != 0) {
+    if (record.prev_tid != 0 && record.prev_state != 0 && !recording.without_switch_stacks) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
         if (!(prev->flags & TASK_IS_KERNEL_THREAD))
             record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false);

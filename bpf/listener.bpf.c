@@ -412,13 +412,16 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
     if (!config || !counters) return 0;
+    counters->hits++; /* what it costs is reckoned from this: a count lost to preemption does not matter */
     __u64 pid_tid = bpf_get_current_pid_tgid();
     hit->pid = pid_tid >> 32;
     hit->tid = (__u32)pid_tid;
     if (!in_scope(config, hit)) return 0;
     if (!(config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) hit->key = hit->tid;
-    if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS))
+    if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS)) {
         hit->stack = take_marker_stack(event, hit->now_ns);
+        counters->stack_ns += bpf_ktime_get_ns() - hit->now_ns;
+    }
     if (marker->role == LAGTRAP_ROLE_BEGIN) {
         /* A begin that claims to lie in the future, or an hour back, is not believed. */
         __u64 claimed_ns = hit->begin_ns;

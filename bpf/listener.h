@@ -132,6 +132,8 @@ struct lagtrap_event_counters {
     __u64 lost;      /* table of open runs full */
     __u64 too_deep;
     __u64 records_lost; /* runs that found the ring of a recording full */
+    __u64 hits;         /* of all its markers, whoever was in scope; a few short: they are not added atomically */
+    __u64 stack_ns;     /* that taking stacks at its markers took */
     __u64 max_ns;
     __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
 };

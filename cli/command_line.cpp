@@ -19,6 +19,7 @@ constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 struct Choice {
     ControlOptions control;
     CheckOptions check;
+    DoctorOptions doctor;
     MarkerOptions markers;
     ReportOptions report;
     ExportOptions exports;
@@ -64,6 +65,21 @@ void add_settings(CLI::App& app, Choice& choice) {
     markers->add_flag("--json", choice.markers.json, "Print JSON");
     markers->callback(
         [&choice] { choice.run = [&choice](Console& console) { return list_markers(choice.markers, console); }; });
+}
+
+void add_doctor(CLI::App& app, Choice& choice) {
+    CLI::App* doctor = app.add_subcommand("doctor", "Say what works on this machine, what lacks, and what to do");
+    DoctorOptions& options = choice.doctor;
+    options.settings = default_settings;
+    options.socket = default_socket;
+    doctor->add_option("--settings", options.settings, "Settings file")->capture_default_str();
+    doctor->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    doctor->add_flag("--server", options.server, "Look whether the server of the settings takes connections");
+    doctor->add_flag("--json", options.json, "Print JSON");
+    doctor->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return examine_machine(choice.doctor, console); }; });
 }
 
 void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool, std::optional<std::size_t>& delay) {
@@ -137,6 +153,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     Choice choice;
     add_control(app, choice);
     add_settings(app, choice);
+    add_doctor(app, choice);
     add_recordings(app, choice);
     add_symbolize(app, choice);
     try {

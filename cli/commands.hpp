@@ -22,6 +22,15 @@ int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
 int decline_recording(const ControlOptions& options, Console& console);
 
+struct DoctorOptions {
+    std::string settings;
+    std::string socket;
+    bool server = false;  // whether the server is asked too
+    bool json = false;
+};
+// What works on this machine, what lacks, and what works instead. exit_failed: something that is needed is missing.
+int examine_machine(const DoctorOptions& options, Console& console);
+
 struct CheckOptions {
     std::string file;
     bool json = false;

@@ -97,6 +97,10 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     }
     writer.metric("event_armed", "gauge", "1 while the event is watched");
     for (const object* event : events) writer.value(label_of(*event), truth(*event, "armed") ? "1" : "0");
+    writer.metric("event_shed", "gauge", "1 while the event is given up because it costs more than the budget");
+    for (const object* event : events) writer.value(label_of(*event), truth(*event, "shed") ? "1" : "0");
+    writer.metric("event_hits_total", "counter", "Hits of the event's markers, in scope or not");
+    for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "hits")));
     writer.metric("event_open_runs", "gauge", "Runs begun and not ended");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "open")));
     writer.metric("event_threshold_seconds", "gauge", "Longest duration that is no delay");
@@ -123,6 +127,11 @@ void put_daemon(Writer& writer, const object& answer) {
     writer.value("", seconds(static_cast<double>(number(cost, "daemon_cpu_ns"))));
     writer.metric("memory_bytes", "gauge", "Memory of the daemon");
     writer.value("", std::to_string(number(cost, "memory_bytes")));
+    const object& budget = part(answer, "budget");
+    writer.metric("watching_cpu_share", "gauge", "What watching took of one processor at the last look at the budget");
+    writer.value("", seconds(static_cast<double>(number(budget, "used_ppm")) * 1000));
+    writer.metric("times_shed_total", "counter", "Events and stacks given up, since the settings came into force");
+    writer.value("", std::to_string(number(budget, "times_shed")));
     writer.metric("settings_error", "gauge", "1 while the settings file could not be read anew");
     writer.value("", text(part(answer, "settings"), "reload_error").empty() ? "0" : "1");
 }

@@ -1,6 +1,7 @@
 #include "cli/status_text.hpp"
 
 #include <chrono>
+#include <cstdio>
 
 #include <boost/json.hpp>
 
@@ -58,10 +59,19 @@ std::string state_line(const object& answer, const Paint& paint) {
     return state;
 }
 
+std::string again_in(const object& event) {
+    return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(event, "again_in_seconds"), 1e9)) * 1e9));
+}
+
 // What went wrong with an event, for the lines below the table.
 std::vector<std::string> problems_of(const object& event) {
     std::vector<std::string> problems;
-    if (!text(event, "problem").empty()) problems.push_back(text(event, "problem"));
+    if (!text(event, "problem").empty()) {
+        const bool shed = truth(event, "shed");
+        problems.push_back(text(event, "problem") + (shed ? "; tried again in " + again_in(event) : ""));
+    }
+    if (truth(event, "stacks_shed"))
+        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " + again_in(event));
     const auto add = [&](const char* key, const char* what) {
         if (const std::uint64_t count = number(event, key); count > 0)
             problems.push_back(with_commas(count) + " " + what);
@@ -85,7 +95,7 @@ std::string event_row(const object& event, const Paint& paint) {
     row += pad_left(with_commas(runs), 14);
     row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
     row += cell(percentile_ns(histogram, 0.5)) + cell(percentile_ns(histogram, 0.99)) + cell(number(event, "max_ns"));
-    if (!truth(event, "armed")) row += paint(Colour::Red, " off");
+    if (!truth(event, "armed")) row += paint(Colour::Red, truth(event, "shed") ? " shed" : " off");
     return row + "\n";
 }
 
@@ -162,6 +172,22 @@ std::string cost_line(const object& answer) {
            " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
 }
 
+// Of a daemon that keeps a budget: what watching took at its last look, and what it may.
+std::string budget_lines(const object& answer, const Paint& paint) {
+    const object& budget = part(answer, "budget");
+    if (budget.empty()) return {};
+    const auto share = [&](const char* key) {
+        char digits[32];
+        std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(budget, key)) / 10'000);
+        return std::string(digits);
+    };
+    std::string lines = "  watching    " + share("used_ppm") + " of a CPU; it may take " + share("share_ppm") + "\n";
+    if (truth(budget, "exhausted"))
+        lines +=
+            "              " + paint(Colour::Yellow, "more than it may: what the settings let go does not help") + "\n";
+    return lines;
+}
+
 // Shown where there is something to say: the tables of a daemon that unwinds by them.
 std::string unwinding_lines(const object& answer, const Paint& paint) {
     const object& unwinder = part(answer, "unwinder");
@@ -231,6 +257,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     }
     shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
+    shown += budget_lines(answer, paint);
     shown += unwinding_lines(answer, paint) + "\n";
     return shown + event_table(answer, paint);
 }

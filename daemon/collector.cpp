@@ -168,6 +168,7 @@ Status Collector::begin_recording(const Breach* breach) {
     TRY(make_directories(capture_directory_, 0750));
     FAULT_POINT("capture.made");
     TRY(recorder_->start(capture_directory_, session_, *listener_));
+    budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
     TRY(write_file_durably(capture_directory_ / "settings.xml", settings_.source_text, 0640));
     FAULT_POINT("capture.recording");
@@ -179,6 +180,7 @@ void Collector::keep_draining() {
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+        keep_budget();
         if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
             session_.quality.truncated_by_size = true;
             options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
@@ -189,12 +191,24 @@ void Collector::keep_draining() {
     });
 }
 
+// Takes from the recording what would cost more than the settings allow.
+void Collector::keep_budget() {
+    if (!budget_.due(monotonic_ns())) return;
+    const auto step = budget_.look(recorder_->use());
+    if (!step) return;
+    if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
+    if (step->kind == settings::Shed::Switches) recorder_->drop_switch_stacks();
+    session_.quality.shed.push_back(step->sentence);
+    options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
+}
+
 void Collector::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
     KILL_POINT("capture.ending");
     Status ended = recorder_->stop(session_);
     KILL_POINT("capture.stopped");
+    for (std::string& sentence : options_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
     options_.on_session({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);

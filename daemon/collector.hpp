@@ -57,6 +57,7 @@ class Collector {
         Say inform;
         Say warn;
         std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
+        std::function<std::vector<std::string>()> shed_now;          // what watching has given up, a sentence each
         std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
     };
 
@@ -105,6 +106,7 @@ class Collector {
                                               const Breach* breach) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void keep_draining();
+    void keep_budget();
     void end_capture(const Status& status);
     void cool_down();
     void await_cool_down();
@@ -130,6 +132,7 @@ class Collector {
     settings::Settings settings_;
     std::unique_ptr<Listener> listener_;
     std::unique_ptr<Recorder> recorder_;
+    RecordingBudget budget_;
     std::function<void()> when_idle_;
 
     CollectorState state_ = CollectorState::Waiting;

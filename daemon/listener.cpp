@@ -173,7 +173,11 @@ void Listener::Loop::await_sweep() {
 }
 
 Listener::Listener(const std::vector<settings::Event>& events, Options options)
-    : events_(events), problems_(events.size()), options_(std::move(options)) {}
+    : events_(events),
+      problems_(events.size()),
+      shed_(events.size()),
+      stacks_shed_(events.size()),
+      options_(std::move(options)) {}
 
 Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
                                                    Options options) {
@@ -197,6 +201,7 @@ Listener::~Listener() { detach(); }
 
 void Listener::detach() {
     stop();
+    detaching_.clear();  // waits for them
     programs_->detach_all();
 }
 
@@ -245,7 +250,12 @@ std::vector<EventStatus> Listener::status() const {
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         EventStatus status;
         status.name = events_[index].name;
-        status.problem = problems_[index];
+        {
+            const std::lock_guard lock(shed_mutex_);
+            status.problem = problems_[index];
+            status.shed = shed_[index];
+            status.stacks_shed = stacks_shed_[index];
+        }
         status.armed = status.problem.empty();
         status.open = open[index];
         auto counters = programs_->counters(index);
@@ -275,6 +285,44 @@ std::map<std::string, EventTotals> Listener::all_totals() const {
         totals[status.name].counters.abandoned += status.open;  // open runs do not survive a reload
     }
     return totals;
+}
+
+std::vector<Listener::EventHits> Listener::hits() const {
+    std::vector<EventHits> result(events_.size());
+    for (std::uint32_t index = 0; index < events_.size(); ++index) {
+        if (const auto counters = programs_->counters(index); counters)
+            result[index] = {counters->hits, counters->stack_ns, programs_->probe_kinds(index)};
+    }
+    return result;
+}
+
+void Listener::shed(std::uint32_t event, std::string reason) {
+    {
+        const std::lock_guard lock(shed_mutex_);
+        problems_[event] = std::move(reason);
+        shed_[event] = true;
+    }
+    detaching_.push_back(std::async(std::launch::async, [this, event, links = programs_->take_links(event)]() mutable {
+        while (!links.empty()) links.pop_back();
+        const std::lock_guard lock(loop_->mutex);
+        loop_->runs.drop(event, events_);
+    }));
+}
+
+Status Listener::arm_again(std::uint32_t event) {
+    detaching_.clear();
+    TRY(programs_->attach(event));
+    const std::lock_guard lock(shed_mutex_);
+    problems_[event].clear();
+    shed_[event] = false;
+    return success();
+}
+
+Status Listener::take_stacks(std::uint32_t event, bool wanted) {
+    TRY(programs_->take_stacks(event, wanted));
+    const std::lock_guard lock(shed_mutex_);
+    stacks_shed_[event] = !wanted;
+    return success();
 }
 
 bool Listener::binaries_changed() const {

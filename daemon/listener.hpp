@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,8 @@ struct EventStatus {
     std::string name;
     bool armed = false;
     std::string problem;  // why it is not armed
+    bool shed = false;    // it was taken out because it cost too much; `problem` says what
+    bool stacks_shed = false;
     std::uint64_t open = 0;
     EventCounters counters;
     bool records_runs = false;
@@ -85,6 +88,24 @@ class Listener {
     [[nodiscard]] std::map<std::string, EventTotals> all_totals() const;
     [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
     [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
+    // Hits of the markers of each event since this listener was made, and the time that stacks at them took.
+    struct EventHits {
+        std::uint64_t hits = 0;
+        std::uint64_t stack_ns = 0;
+        std::vector<ProbeKind> kinds;  // of its markers; empty: never armed
+    };
+    [[nodiscard]] std::vector<EventHits> hits() const;
+
+    // The following may be called from one thread at a time.
+
+    // Takes the markers of an event out, for this reason, and forgets its open runs. The programs leave the kernel
+    // after the call: by the older interface that takes 0.1 s a marker.
+    void shed(std::uint32_t event, std::string reason);
+    // Arms a shed event again; waits for markers that are still being taken out.
+    [[nodiscard]] Status arm_again(std::uint32_t event);
+    // Stacks at the markers of an event, off and on again.
+    [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
+
     // Whether a program or library with markers was replaced on disk since it was attached to.
     [[nodiscard]] bool binaries_changed() const;
 
@@ -93,7 +114,12 @@ class Listener {
     Listener(const std::vector<settings::Event>& events, Options options);
 
     std::vector<settings::Event> events_;
+    // Guards what shed() changes against status() of other threads.
+    mutable std::mutex shed_mutex_;
     std::vector<std::string> problems_;
+    std::vector<bool> shed_;
+    std::vector<bool> stacks_shed_;
+    std::vector<std::future<void>> detaching_;
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> binary_identities_;  // device, inode
     Options options_;
     std::unique_ptr<ListenerPrograms> programs_;

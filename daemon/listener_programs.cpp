@@ -191,6 +191,12 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
 Status ListenerPrograms::attach(std::uint32_t index) {
     const settings::Event& event = events_[index];
     std::vector<Link> links;
+    // Attached anew, an event has the numbers that it had: there are only so many.
+    const auto before = attached_.find(index);
+    const std::uint32_t first_marker = before == attached_.end() ? next_marker_ : before->second.first_marker;
+    const std::uint32_t next_of_others = next_marker_;
+    next_marker_ = first_marker;
+    kinds_.clear();
     const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
                                 std::uint16_t stage) -> Status {
         TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
@@ -201,7 +207,27 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     for (std::uint16_t stage = 0; stage < event.stages.size(); ++stage)
         TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, stage));
     TRY(attach_one(event.begin, LAGTRAP_ROLE_BEGIN, 0));
-    for (Link& link : links) links_.push_back(std::move(link));
+    next_marker_ = std::max(next_marker_, next_of_others);
+    attached_[index] = {first_marker, kinds_, std::move(links)};
+    return success();
+}
+
+std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+    const auto found = attached_.find(index);
+    return found == attached_.end() ? std::vector<Link>{} : std::exchange(found->second.links, {});
+}
+
+std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
+    const auto found = attached_.find(index);
+    return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
+}
+
+Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
+    lagtrap_event_config config{};
+    const int map = bpf_map__fd(programs_->maps.event_configs);
+    if (bpf_map_lookup_elem(map, &index, &config) != 0) return system_error("read the configuration of an event");
+    config.flags = wanted ? config.flags | LAGTRAP_EVENT_STACKS : config.flags & ~__u32{LAGTRAP_EVENT_STACKS};
+    if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
     return success();
 }
 
@@ -269,6 +295,7 @@ Result<ListenerPrograms::ProbePlaces> ListenerPrograms::usdt_places(const settin
 Status ListenerPrograms::attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
                                        std::uint32_t marker_id, std::vector<Link>& links) {
     const bool semaphores = !places.semaphores.empty();
+    kinds_.push_back(places.return_probe ? ProbeKind::Return : probe_kind_at(binary, places.offsets.front()));
     if (has_uprobe_multi()) {
         const std::vector<__u64> cookies(places.offsets.size(), marker_id);
         LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.offsets.data(),
@@ -302,6 +329,7 @@ Status ListenerPrograms::attach_usdt(const settings::Marker& marker, MarkerNumbe
                                        marker.name.c_str(), &options));
     if (!link) return libbpf_error(doing, -errno);
     links.push_back(std::move(link));
+    kinds_.push_back(ProbeKind::Simple);  // sites of USDT probes are nops
     return success();
 }
 
@@ -339,10 +367,13 @@ Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::
     if (!link) return libbpf_error(doing, -errno);
     (void)event.release();  // the link closes it
     links.push_back(std::move(link));
+    kinds_.push_back(ProbeKind::Tracepoint);
     return success();
 }
 
-void ListenerPrograms::detach_all() { links_.clear(); }
+void ListenerPrograms::detach_all() {
+    for (auto& [event, attached] : attached_) attached.links.clear();
+}
 
 lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "bpf/listener.h"
 #include "core/result.hpp"
 #include "daemon/libbpf_support.hpp"
+#include "daemon/overhead_probes.hpp"
 #include "daemon/tracefs.hpp"
 #include "settings/settings.hpp"
 
@@ -23,6 +25,7 @@ struct EventCounters {
     std::uint64_t delays = 0;
     std::uint64_t unmatched_begins = 0, unmatched_ends = 0, unmatched_stages = 0;
     std::uint64_t abandoned = 0, lost = 0, too_deep = 0, records_lost = 0;
+    std::uint64_t hits = 0, stack_ns = 0;
     std::uint64_t max_ns = 0;
     std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS> histogram{};
 
@@ -53,7 +56,15 @@ class ListenerPrograms {
     ~ListenerPrograms();
 
     // Attaches every marker of one event, or none of them: an event with a marker missing would pair nonsense.
+    // May be called again after take_links().
     [[nodiscard]] Status attach(std::uint32_t event);
+    // The attachments of one event, to be destroyed from the last to the first: its begin is then met no more while its
+    // ends still are.
+    [[nodiscard]] std::vector<Link> take_links(std::uint32_t event);
+    // What the kernel does at each marker of the event, as attached.
+    [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
+    // Whether stacks are taken at the markers of an event that has stacks="markers".
+    [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
     void detach_all();
 
     // Shared with the running programs; fields are to be read and written with __atomic operations.
@@ -86,9 +97,8 @@ class ListenerPrograms {
                                          std::vector<Link>& links);
     [[nodiscard]] static Result<ProbePlaces> function_places(const settings::Marker& marker);
     [[nodiscard]] static Result<ProbePlaces> usdt_places(const settings::Marker& marker);
-    [[nodiscard]] static Status attach_places(bpf_program* program, const std::string& binary,
-                                              const ProbePlaces& places, std::uint32_t marker_id,
-                                              std::vector<Link>& links);
+    [[nodiscard]] Status attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
+                                       std::uint32_t marker_id, std::vector<Link>& links);
     [[nodiscard]] Status attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
                                            std::vector<Link>& links);
     [[nodiscard]] Status point_at_field(const settings::Marker& marker, const settings::ArgumentRef& field,
@@ -98,7 +108,13 @@ class ListenerPrograms {
     std::vector<settings::Event> events_;
     listener_bpf* programs_ = nullptr;
     std::uint32_t next_marker_ = 0;
-    std::vector<Link> links_;
+    struct Attached {
+        std::uint32_t first_marker = 0;
+        std::vector<ProbeKind> kinds;
+        std::vector<Link> links;
+    };
+    std::map<std::uint32_t, Attached> attached_;  // by event
+    std::vector<ProbeKind> kinds_;                // of the event that is being attached
     std::unique_ptr<TraceFs> tracefs_;
 };
 

@@ -227,6 +227,14 @@ void OpenRuns::sweep(const std::vector<settings::Event>& events) {
     }
 }
 
+void OpenRuns::drop(std::uint32_t event, const std::vector<settings::Event>& events) {
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
+        const std::uint64_t tag = load(tags_[index]);
+        if (tag == 0 || is_spill_count(index) || slots_[index].run.event != event) continue;
+        if (const auto run = read_slot(index, tag)) free_slot(index, tag, *run, events);
+    }
+}
+
 std::map<std::uint32_t, std::uint64_t> OpenRuns::count_open() const {
     std::map<std::uint32_t, std::uint64_t> counts;
     for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index)

@@ -63,6 +63,9 @@ class OpenRuns {
     // Frees the slots of runs whose thread or process is gone.
     void sweep(const std::vector<settings::Event>& events);
 
+    // Frees the slots of all runs of an event whose markers are met no more; they count as abandoned.
+    void drop(std::uint32_t event, const std::vector<settings::Event>& events);
+
     // Open runs by event.
     [[nodiscard]] std::map<std::uint32_t, std::uint64_t> count_open() const;
     // Freed by look() and sweep(), by event.

@@ -73,6 +73,7 @@ struct Recorder::State {
     std::vector<int> sampler_fds;  // owned by their links
     std::vector<Link> sampler_links;
     std::uint32_t captures = 0;
+    bool thinned = false;  // the samplers' interval is not the settings' one
 
     ~State() {
         sampler_links.clear();
@@ -84,6 +85,10 @@ struct Recorder::State {
     }
     void enable_samplers(bool on) const {
         for (const int fd : sampler_fds) ::ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    }
+    void set_sample_interval(std::chrono::nanoseconds interval) const {
+        std::uint64_t period_ns = static_cast<std::uint64_t>(interval.count());
+        for (const int fd : sampler_fds) ::ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns);
     }
     [[nodiscard]] Status load(long cpus);
     [[nodiscard]] lagtrap_capture_counters counters() const;
@@ -245,6 +250,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     capture->listener = &listener;
     lagtrap_recording* const recording = state_->recording_switch();
     __atomic_store_n(&recording->capture, ++state_->captures, __ATOMIC_RELEASE);
+    __atomic_store_n(&recording->without_switch_stacks, 0, __ATOMIC_RELEASE);
+    if (std::exchange(state_->thinned, false)) state_->set_sample_interval(state_->settings.sample_interval);
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
     state_->enable_samplers(true);
     listener.record_runs(true);
@@ -299,6 +306,22 @@ Status Recorder::drain() {
         TRY(capture_->flush());
     }
     return capture_->first_failure;
+}
+
+RecordingUse Recorder::use() const {
+    const auto run_time = [](const bpf_program* program) { return run_time_ns_of({bpf_program__fd(program)}); };
+    const auto& programs = state_->programs->progs;
+    return {monotonic_ns(), run_time(programs.on_sample), run_time(programs.on_switch),
+            run_time(programs.on_waking) + run_time(programs.on_thread) + own_cpu_ns()};
+}
+
+void Recorder::sample_every(std::chrono::nanoseconds interval) {
+    state_->thinned = true;
+    state_->set_sample_interval(interval);
+}
+
+void Recorder::drop_switch_stacks() {
+    __atomic_store_n(&state_->recording_switch()->without_switch_stacks, 1, __ATOMIC_RELEASE);
 }
 
 std::uint64_t Recorder::written_bytes() const {

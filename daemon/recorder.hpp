@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "daemon/listener.hpp"
+#include "daemon/overhead_recording.hpp"
 #include "daemon/unwinder.hpp"
 #include "settings/settings.hpp"
 #include "trace/session.hpp"
@@ -33,6 +34,12 @@ class Recorder {
     static constexpr std::chrono::milliseconds drain_interval{20};
     // So much of a recording a daemon that is killed may lose.
     static constexpr std::chrono::seconds flush_interval{1};
+
+    // Processor time of this recording until now.
+    [[nodiscard]] RecordingUse use() const;
+    // What the budget takes from this recording alone; the next has all again.
+    void sample_every(std::chrono::nanoseconds interval);
+    void drop_switch_stacks();
 
     [[nodiscard]] std::uint64_t written_bytes() const;
 

@@ -59,10 +59,16 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     };
     self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
     const auto on_spool_change = [keeper = self->keeper_.get()] { keeper->look(); };
+    const auto shed_now = [service = self.get()] { return service->overhead_->shed_now(); };
     self->collector_ =
         std::make_unique<Collector>(self->context_, std::move(spool),
                                     Collector::Options{self->options_.merge_program, self->options_.inform,
-                                                       self->options_.warn, on_spool_change, on_session});
+                                                       self->options_.warn, on_spool_change, shed_now, on_session});
+    const auto recording = [collector = self->collector_.get()] {
+        return collector->state() == CollectorState::Recording;
+    };
+    self->overhead_ = std::make_unique<OverheadWatch>(
+        self->context_, OverheadWatch::Options{self->options_.inform, self->options_.warn, recording});
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
@@ -104,7 +110,9 @@ Status Service::arm(const settings::Settings& settings) {
     settings_ = settings;
     keeper_->set_limits(retention_of(settings));
     facts_.settings_loaded_realtime_ns = realtime_ns();
+    Listener& watched = *listener;
     collector_->use(settings, std::move(listener), std::move(recorder));
+    overhead_->use(settings.budget, watched);
     if (!first) source.ended_after_ns = monotonic_ns();
     reporter_->use(std::move(source), settings.spool);
     return success();
@@ -185,6 +193,7 @@ void Service::run() {
     sd_notify(0, fmt::format("READY=1\nSTATUS=watching {} events", settings_.events.size()).c_str());
     keep_watch();
     context_.run();
+    overhead_->stop();
     // What has ended by now is told.
     collector_->detach();
     reporter_->stop();
@@ -195,7 +204,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
     if (command == "status") {
-        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, facts_, settings_);
+        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
         add_outsiders(report, *unwinder_, control_->counts());
         return report;
     }

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "daemon/collector.hpp"
 #include "daemon/control_server.hpp"
+#include "daemon/overhead_watch.hpp"
 #include "daemon/run_reporter.hpp"
 #include "daemon/spool_keeper.hpp"
 #include "daemon/status_report.hpp"
@@ -58,6 +59,7 @@ class Service {
     std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
+    std::unique_ptr<OverheadWatch> overhead_;  // looks at the collector's listener
     std::unique_ptr<ControlServer> control_;
 };
 

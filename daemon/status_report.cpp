@@ -25,7 +25,13 @@ boost::json::array histogram(const EventCounters& counters) {
     return buckets;
 }
 
-boost::json::object event_report(const EventStatus& status, std::uint64_t threshold_ns) {
+// What the budget has to do with one event.
+struct Shedding {
+    std::chrono::nanoseconds again_in{};
+    OverheadBudget::ShedAt at;
+};
+
+boost::json::object event_report(const EventStatus& status, std::uint64_t threshold_ns, const Shedding& shedding) {
     const EventCounters& counters = status.counters;
     const RunCounters& runs = status.runs;
     boost::json::value recorded;
@@ -38,6 +44,12 @@ boost::json::object event_report(const EventStatus& status, std::uint64_t thresh
             {"threshold_ns", threshold_ns},
             {"armed", status.armed},
             {"problem", status.problem},
+            {"shed", status.shed},
+            {"stacks_shed", status.stacks_shed},
+            {"again_in_seconds", std::chrono::duration<double>(shedding.again_in).count()},
+            {"shed_at_look", shedding.at.look},
+            {"over_since_look", shedding.at.over_since},
+            {"hits", counters.hits},
             {"runs", counters.runs()},
             {"delays", counters.delays},
             {"unmatched_begins", counters.unmatched_begins},
@@ -91,6 +103,21 @@ boost::json::object cost_report(const Collector& collector) {
             {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
 }
 
+boost::json::object budget_report(const OverheadStatus& status) {
+    return {{"used_ppm", status.used_ppm},
+            {"share_ppm", status.share_ppm},
+            {"recording_share_ppm", status.recording_share_ppm},
+            {"looks", status.looks},
+            {"exhausted", status.exhausted},
+            {"times_shed", status.times_shed},
+            {"program_ns", status.program_ns},
+            {"program_measured", status.program_measured},
+            {"probe_ns", status.probes.simple_ns},
+            {"probe_stepped_ns", status.probes.stepped_ns},
+            {"probe_return_ns", status.probes.return_ns},
+            {"probes_measured", status.probes.measured}};
+}
+
 boost::json::object unwinder_report(const UnwinderStatus& status) {
     boost::json::array largest;
     for (const auto& [path, bytes] : status.largest) largest.push_back({{"path", printable(path)}, {"bytes", bytes}});
@@ -134,7 +161,7 @@ boost::json::object spool_report(const SpoolKept& kept) {
 }  // namespace
 
 boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
-                                  const SpoolKeeper& keeper, const ServiceFacts& facts,
+                                  const SpoolKeeper& keeper, const OverheadWatch& overhead, const ServiceFacts& facts,
                                   const settings::Settings& settings) {
     const double seconds_left =
         std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
@@ -153,7 +180,9 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     boost::json::array events;
     const auto statuses = collector.listener().status();
     for (std::size_t i = 0; i < statuses.size(); ++i)
-        events.push_back(event_report(statuses[i], static_cast<std::uint64_t>(settings.events[i].threshold.count())));
+        events.push_back(event_report(
+            statuses[i], static_cast<std::uint64_t>(settings.events[i].threshold.count()),
+            {overhead.again_in(static_cast<std::uint32_t>(i)), overhead.shed_at(static_cast<std::uint32_t>(i))}));
     const CaptureCounts counts = collector.counts();
     return {{"ok", true},
             {"version", LAGTRAP_VERSION},
@@ -179,6 +208,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
             {"events", std::move(events)},
             {"batches", batches_report(reporter)},
             {"spool", spool_report(keeper.kept())},
+            {"budget", budget_report(overhead.status())},
             {"unwinder", unwinder_report(unwinder.status())},
             {"cost", cost_report(collector)}};
 }

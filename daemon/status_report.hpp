@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "daemon/collector.hpp"
+#include "daemon/overhead_watch.hpp"
 #include "daemon/run_reporter.hpp"
 #include "daemon/spool_keeper.hpp"
 
@@ -22,6 +23,7 @@ struct ServiceFacts {
 
 [[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
                                                 const RunReporter& reporter, const SpoolKeeper& keeper,
-                                                const ServiceFacts& facts, const settings::Settings& settings);
+                                                const OverheadWatch& overhead, const ServiceFacts& facts,
+                                                const settings::Settings& settings);
 
 }  // namespace lagtrap::daemon

@@ -63,6 +63,9 @@ json::object to_json(const SessionTrigger& trigger) {
 }
 
 json::object to_json(const SessionQuality& quality) {
+    json::array shed;
+    for (std::size_t i = 0; i < std::min(quality.shed.size(), shed_limit); ++i)
+        shed.emplace_back(text(quality.shed[i]));
     return {{"samples_taken", quality.samples_taken},
             {"samples_lost", quality.samples_lost},
             {"switches_lost", quality.switches_lost},
@@ -73,7 +76,8 @@ json::object to_json(const SessionQuality& quality) {
             {"code_files_lost", quality.code_files_lost},
             {"bpf_run_time_ns", quality.bpf_run_time_ns},
             {"daemon_cpu_ns", quality.daemon_cpu_ns},
-            {"truncated_by_size", quality.truncated_by_size}};
+            {"truncated_by_size", quality.truncated_by_size},
+            {"shed", std::move(shed)}};
 }
 
 // Takes the fields of one JSON object; the first thing wrong is kept and everything after it is skipped.
@@ -196,7 +200,7 @@ void read_trigger(Fields fields, SessionTrigger& trigger) {
     fields.number("reported_ns", trigger.reported_ns);
 }
 
-void read_quality(Fields fields, SessionQuality& quality) {
+void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& error) {
     fields.number("samples_taken", quality.samples_taken);
     fields.number("samples_lost", quality.samples_lost);
     fields.number("switches_lost", quality.switches_lost);
@@ -209,6 +213,13 @@ void read_quality(Fields fields, SessionQuality& quality) {
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);
+    if (!fields.has("shed")) return;  // older captures lack it
+    fields.list("shed", shed_limit, [&](const json::value& value, const std::string& where) {
+        if (!value.is_string() || value.get_string().size() > text_limit_bytes)
+            error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
+        else
+            quality.shed.emplace_back(value.get_string().data(), value.get_string().size());
+    });
 }
 
 void read_all_fields(Fields fields, Session& session, std::optional<Error>& error) {
@@ -237,7 +248,7 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     fields.object("trigger", [&](const Fields& inner) { read_trigger(inner, session.trigger); });
     if (session.trigger.event >= session.events.size() && !session.events.empty())
         fields.fail("trigger.event", "is no index into \"events\"");
-    fields.object("quality", [&](const Fields& inner) { read_quality(inner, session.quality); });
+    fields.object("quality", [&](const Fields& inner) { read_quality(inner, session.quality, error); });
     fields.flag("finished", session.finished);
 }
 

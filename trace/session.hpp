@@ -36,6 +36,8 @@ struct SessionTrigger {
     std::uint64_t reported_ns = 0;  // when the listener told the collector
 };
 
+inline constexpr std::size_t shed_limit = 64;
+
 // Losses and costs, by name; all monotonic counts over the capture.
 struct SessionQuality {
     std::uint64_t samples_taken = 0;
@@ -49,6 +51,7 @@ struct SessionQuality {
     std::uint64_t bpf_run_time_ns = 0;    // 0 where the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;
+    std::vector<std::string> shed;  // what was given up because it cost too much, a sentence each; at most shed_limit
 };
 
 struct Session {

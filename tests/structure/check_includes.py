@@ -16,12 +16,13 @@ ALLOWED = {
     "uploader": {"core", "settings"},
     "daemon": {"core", "binaries", "settings", "bpf", "trace", "uploader"},
     "server": {"core", "trace", "analysis"},
-    "cli": {"core", "binaries", "settings", "trace", "analysis", "uploader"},
+    "cli": {"core", "binaries", "settings", "bpf", "trace", "analysis", "uploader"},
     "examples": {"markers"},
 }
 # Of these folders others may include this header alone.
 ONLY_HEADER = {("trace", "bpf"): "bpf/records.h", ("binaries", "bpf"): "bpf/unwind.h",
                ("daemon", "uploader"): "uploader/spool.hpp",
+               ("cli", "bpf"): "bpf/kernel_features.hpp",
                ("cli", "uploader"): "uploader/spool.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LINK = re.compile(r"\blagtrap_([a-z]+)\b")

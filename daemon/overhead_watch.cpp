@@ -1,0 +1,155 @@
+#include "daemon/overhead_watch.hpp"
+
+#include <bpf/bpf.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
+
+}  // namespace
+
+std::uint64_t daemon_cpu_ns() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto ns = [](const timeval& t) {
+        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
+               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
+    };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+OverheadWatch::OverheadWatch(boost::asio::io_context& context, Options options)
+    : timer_(context), options_(std::move(options)), probes_(measure_probe_costs()) {}
+
+void OverheadWatch::use(const settings::Budget& budget, Listener& listener) {
+    listener_ = &listener;
+    budget_ = OverheadBudget(budget, listener.events().size());
+    run_time_statistics_.reset();
+    before_ = count();
+    await_look();
+}
+
+void OverheadWatch::stop() {
+    timer_.cancel();
+    listener_ = nullptr;
+    run_time_statistics_.reset();
+}
+
+void OverheadWatch::await_look() {
+    timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget_.budget().interval));
+    timer_.async_wait([this](const auto& failure) {
+        if (failure || listener_ == nullptr) return;
+        look();
+        await_look();
+    });
+}
+
+OverheadWatch::Counted OverheadWatch::count() const {
+    Counted counted{monotonic_ns(), daemon_cpu_ns(), {}, listener_->hits()};
+    for (const int fd : listener_->program_fds()) {
+        bpf_prog_info info{};
+        __u32 size = sizeof(info);
+        if (bpf_prog_get_info_by_fd(fd, &info, &size) != 0) continue;
+        counted.programs.run_time_ns += info.run_time_ns;
+        counted.programs.runs += info.run_cnt;
+    }
+    return counted;
+}
+
+WatchUse OverheadWatch::use_between(const Counted& before, const Counted& now) {
+    WatchUse use;
+    use.elapsed_ns = since(now.at_ns, before.at_ns);
+    use.own_cpu_ns = options_.recording() ? 0 : since(now.own_cpu_ns, before.own_cpu_ns);
+    use.events.resize(now.hits.size());
+    std::uint64_t hits = 0, stack_ns = 0;
+    for (std::size_t event = 0; event < now.hits.size(); ++event) {
+        const Listener::EventHits last = event < before.hits.size() ? before.hits[event] : Listener::EventHits{};
+        use.events[event].hits = since(now.hits[event].hits, last.hits);
+        use.events[event].stack_ns = since(now.hits[event].stack_ns, last.stack_ns);
+        use.events[event].armed = !now.hits[event].kinds.empty();
+        hits += use.events[event].hits;
+        stack_ns += use.events[event].stack_ns;
+    }
+    // Of all marker programs together: they do the same work, and stacks are counted by event.
+    const std::uint64_t runs = since(now.programs.runs, before.programs.runs);
+    use.exact = runs > 0 && runs >= hits - hits / 10;
+    if (use.exact) {
+        program_ns_ = since(since(now.programs.run_time_ns, before.programs.run_time_ns), stack_ns) / runs;
+        program_measured_ = true;
+    }
+    for (std::size_t event = 0; event < now.hits.size(); ++event)
+        use.events[event].probe_ns = use.events[event].hits * (probes_.mean(now.hits[event].kinds) + program_ns_);
+    return use;
+}
+
+void OverheadWatch::look() {
+    Counted now = count();
+    const WatchUse use = use_between(before_, now);
+    before_ = std::move(now);
+    for (const BudgetStep& step : budget_.look(use, before_.at_ns)) take(step);
+    if (!budget_.wants_exact()) return run_time_statistics_.reset();
+    if (!run_time_statistics_.valid()) run_time_statistics_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
+}
+
+void OverheadWatch::take(const BudgetStep& step) {
+    const std::string& name = listener_->events()[step.event].name;
+    const std::string again = format_duration(again_in(step.event));
+    switch (step.action) {
+        case BudgetStep::Action::Detach:
+            listener_->shed(step.event, "shed: " + step.reason);
+            return options_.warn(
+                fmt::format("event {} is shed: {}; it is tried again in {}", name, step.reason, again));
+        case BudgetStep::Action::DropStacks:
+            if (const auto done = listener_->take_stacks(step.event, false); !done)
+                return options_.warn(done.error().message);
+            return options_.warn(fmt::format("event {} has no stacks at its markers: {}; they are tried again in {}",
+                                             name, step.reason, again));
+        case BudgetStep::Action::Attach:
+            if (const auto armed = listener_->arm_again(step.event); !armed)
+                return options_.warn("event " + name + " stays shed: " + armed.error().message);
+            return options_.inform("event " + name + " is armed again");
+        case BudgetStep::Action::TakeStacks:
+            if (const auto done = listener_->take_stacks(step.event, true); !done)
+                return options_.warn(done.error().message);
+            return options_.inform("event " + name + " has stacks at its markers again");
+    }
+}
+
+OverheadStatus OverheadWatch::status() const {
+    OverheadStatus status;
+    status.used_ppm = budget_.used_ppm();
+    status.share_ppm = budget_.budget().share_ppm;
+    status.recording_share_ppm = budget_.budget().recording_share_ppm;
+    status.looks = budget_.looks();
+    status.exhausted = budget_.exhausted();
+    status.times_shed = budget_.times_shed();
+    status.program_ns = program_ns_;
+    status.program_measured = program_measured_;
+    status.probes = probes_;
+    return status;
+}
+
+std::chrono::nanoseconds OverheadWatch::again_in(std::uint32_t event) const {
+    return std::chrono::nanoseconds(since(budget_.again_ns(event), monotonic_ns()));
+}
+
+std::vector<std::string> OverheadWatch::shed_now() const {
+    std::vector<std::string> sentences;
+    if (listener_ == nullptr) return sentences;
+    for (const EventStatus& event : listener_->status()) {
+        if (event.shed) sentences.push_back("event " + event.name + " is not watched: " + event.problem);
+        if (event.stacks_shed) sentences.push_back("event " + event.name + " has no stacks at its markers");
+    }
+    return sentences;
+}
+
+}  // namespace lagtrap::daemon

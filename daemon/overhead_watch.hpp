@@ -1,0 +1,89 @@
+// Looks at what watching costs and gives up what the budget says: takes stacks and events out of the listener, and puts
+// them back after a pause. Runs on the io_context it is given, on one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/unique_fd.hpp"
+#include "daemon/listener.hpp"
+#include "daemon/overhead_budget.hpp"
+#include "daemon/overhead_probes.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::daemon {
+
+struct OverheadStatus {
+    std::uint64_t used_ppm = 0;  // of one CPU, at the last look
+    std::uint64_t share_ppm = 0;
+    std::uint64_t recording_share_ppm = 0;
+    std::uint64_t looks = 0;
+    bool exhausted = false;        // over the share, with nothing left to give up
+    std::uint64_t times_shed = 0;  // events and stacks, since the settings came into force
+    std::uint64_t program_ns = 0;  // one run of a marker program
+    bool program_measured = false;
+    ProbeCosts probes;
+};
+
+class OverheadWatch {
+  public:
+    using Say = std::function<void(const std::string&)>;
+    struct Options {
+        Say inform;
+        Say warn;
+        std::function<bool()> recording;  // whether the daemon's own use belongs to a recording now
+    };
+
+    // Measures the cost of a probe (measure_probe_costs()).
+    OverheadWatch(boost::asio::io_context& context, Options options);
+
+    // Begins to look, everything armed. `listener` must stay until the next use() or stop().
+    void use(const settings::Budget& budget, Listener& listener);
+    void stop();
+
+    [[nodiscard]] OverheadStatus status() const;
+    // When a shed event, or its stacks, are tried again, from now; 0: nothing of it is shed.
+    [[nodiscard]] std::chrono::nanoseconds again_in(std::uint32_t event) const;
+    [[nodiscard]] OverheadBudget::ShedAt shed_at(std::uint32_t event) const { return budget_.shed_at(event); }
+    // What is given up now, a sentence each.
+    [[nodiscard]] std::vector<std::string> shed_now() const;
+
+  private:
+    struct ProgramTotals {
+        std::uint64_t run_time_ns = 0, runs = 0;
+    };
+    // What had been counted at a look.
+    struct Counted {
+        std::uint64_t at_ns = 0, own_cpu_ns = 0;
+        ProgramTotals programs;
+        std::vector<Listener::EventHits> hits;
+    };
+
+    void await_look();
+    void look();
+    [[nodiscard]] Counted count() const;
+    [[nodiscard]] WatchUse use_between(const Counted& before, const Counted& now);
+    void take(const BudgetStep& step);
+
+    boost::asio::steady_timer timer_;
+    Options options_;
+    ProbeCosts probes_;
+    std::uint64_t program_ns_ = 100;  // until the kernel has counted
+    bool program_measured_ = false;
+    OverheadBudget budget_;
+    Listener* listener_ = nullptr;
+    UniqueFd run_time_statistics_;
+    Counted before_;
+};
+
+// Processor time of this process.
+[[nodiscard]] std::uint64_t daemon_cpu_ns();
+
+}  // namespace lagtrap::daemon

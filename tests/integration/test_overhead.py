@@ -1,0 +1,140 @@
+"""What lagtrap gives up when it costs more than the settings allow, what it says of that, and what comes back."""
+
+import json
+import signal
+import subprocess
+
+from lagtrap_test import (BUILD_DIR, BURST, LAGTRAP, PLANTED, Daemon, Watched, check, library_event, report, run,
+                          wait_for)
+
+HOT = BUILD_DIR / "tests" / "integration" / "programs" / "hot"
+
+
+def function_event(name, function):
+    return (f'<event name="{name}" threshold="1h" trace-length="200ms">'
+            f'<function name="{function}" binary="{HOT.resolve()}"/></event>')
+
+
+EVENTS = function_event("hot", "hot_function") + function_event("calm", "calm_function")
+
+
+class Hot(Watched):
+    def __init__(self):
+        super().__init__(HOT)
+        self.go()
+
+    def calls(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def lagtrap(daemon, command):
+    done = subprocess.run([LAGTRAP, command, "--socket", daemon.socket_path], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0, done.stderr)
+    return done.stdout
+
+
+def wait_until_shed(daemon):
+    wait_for(lambda: daemon.event("hot")["shed"], "the event to be shed")
+
+
+def wait_until_untouched(daemon, program):
+    """The program makes a million calls of the function, none of which comes to us."""
+
+    def untouched():
+        hits, calls = daemon.event("hot")["hits"], program.calls()["hot"]
+        wait_for(lambda: program.calls()["hot"] > calls + 1_000_000, "a million calls")
+        return daemon.event("hot")["hits"] == hits
+
+    wait_for(untouched, "the function to be called without our probe")
+
+
+def a_hot_event_is_shed():
+    with Daemon(EVENTS, budget='share="1%" interval="500ms" pause="1h"') as daemon, Hot() as program:
+        wait_until_shed(daemon)
+        looks = daemon.status()["budget"]["looks"]
+        wait_until_untouched(daemon, program)
+        event = daemon.event("hot")
+        check(not event["armed"] and "of a CPU with" in event["problem"], f"the reason is not told: {event['problem']}")
+        check(event["open"] == 0, "runs of the shed event stay open")
+        check(0 < event["shed_at_look"] <= looks, f"{event['shed_at_look']} of {looks}")
+        # Documented: the second look that finds it over the share at the latest. The program began after the first looks.
+        check(event["shed_at_look"] - event["over_since_look"] <= 1, f"shed at look {event['shed_at_look']}, over "
+              f"since {event['over_since_look']}")
+
+        calm = daemon.event("calm")
+        check(calm["armed"] and not calm["shed"], f"the other event went too: {calm['problem']}")
+        wait_for(lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on")
+        check("is shed" in daemon.log(), "the log says nothing")
+        text = lagtrap(daemon, "status")
+        check("shed" in text and "tried again" in text, f"the status says nothing: {text}")
+        metrics = lagtrap(daemon, "metrics")
+        check('lagtrap_event_shed{event="hot"} 1' in metrics and 'lagtrap_event_shed{event="calm"} 0' in metrics, metrics)
+        check(daemon.ask("trigger", event="calm")["ok"], "no recording can be made")
+        bundle = daemon.wait_for_bundles(1)[0]
+        shed = report(bundle)["quality"]["shed"]
+        check(any("event hot is not watched" in sentence for sentence in shed), f"the report says nothing: {shed}")
+        text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=60).stdout
+        check("Shed: event hot is not watched" in text, f"the report's text says nothing: {text}")
+
+        loaded = daemon.status()["settings"]["loaded_realtime_ns"]
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the reload")
+        wait_until_shed(daemon)  # a reload tries it again, and it is as hot as before
+        wait_until_untouched(daemon, program)
+
+
+def it_comes_back_when_it_is_calm():
+    with Daemon(EVENTS, budget='share="1%" interval="300ms" pause="1s"') as daemon:
+        with Hot() as program:
+            wait_until_shed(daemon)
+            program.process.kill()
+            program.process.wait()
+        wait_for(lambda: daemon.event("hot")["armed"], "the event to be armed again")
+        check(not daemon.event("hot")["shed"] and daemon.event("hot")["problem"] == "", "it is armed and called shed")
+        runs = daemon.event("hot")["runs"]
+        with Hot() as program:
+            wait_for(lambda: daemon.event("hot")["runs"] > runs, "the armed event to count")
+
+
+def nothing_is_shed_that_is_not_named():
+    with Daemon(EVENTS, budget='share="0.2%" interval="200ms" shed="stacks"') as daemon, Hot():
+        wait_for(lambda: daemon.status()["budget"]["exhausted"], "the status to say that the share is passed")
+        check(daemon.event("hot")["armed"], "an event was shed that the settings keep")
+        check("more than" in lagtrap(daemon, "status"), "the status text does not say so")
+
+
+def stacks_at_markers_are_shed():
+    event = library_event("tick", BURST, "1h", attributes='record="runs" stacks="markers"')
+    with Daemon(event, more='<runs limit-per-second="100000"/>',
+                budget='share="0.5%" interval="300ms" pause="1h" shed="stacks"') as daemon:
+        with subprocess.Popen([BURST, "--seconds", "120"], stdout=subprocess.DEVNULL) as burst:
+            try:
+                wait_for(lambda: daemon.event("tick")["stacks_shed"], "the stacks to be shed")
+                check(daemon.event("tick")["armed"], "the event went with its stacks")
+                runs = daemon.event("tick")["runs"]
+                wait_for(lambda: daemon.event("tick")["runs"] > runs, "its runs to be counted on")
+            finally:
+                burst.kill()
+
+
+def a_recording_gives_up_what_costs_most():
+    """With a tiny share any recording passes it, so all there is to give up goes, and the bundle says so."""
+    event = library_event("work", PLANTED, "1h", "4s")
+    with Daemon(event, budget='recording-share="0.1%"') as kept, \
+         Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 6000, "--wait") as load:
+        load.go()
+        check(kept.ask("trigger", event="work")["ok"], "no recording")
+        quality = report(kept.wait_for_bundles(1)[0])["quality"]
+        check(any("call stacks every" in sentence for sentence in quality["shed"]), f"{quality['shed']}")
+        check("gives something up" in kept.log(), "the log says nothing")
+    with Daemon(event.replace("4s", "1s"), budget='recording-share="0.1%" shed="none"') as kept:
+        check(kept.ask("trigger", event="work")["ok"], "no recording")
+        quality = report(kept.wait_for_bundles(1)[0])["quality"]
+        check(quality["shed"] == [], f"given up what the settings keep: {quality['shed']}")
+
+
+if __name__ == "__main__":
+    run(a_hot_event_is_shed, it_comes_back_when_it_is_calm, nothing_is_shed_that_is_not_named,
+        stacks_at_markers_are_shed, a_recording_gives_up_what_costs_most)
