@@ -64,6 +64,13 @@ struct {
     __uint(max_entries, 4 * 1024 * 1024);
 } recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
 
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 8192);
+    __type(key, __u32);   /* the process */
+    __type(value, __u64); /* when it became another program */
+} program_starts SEC(".maps");
+
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
 /* What a marker hit carries, whatever kind of probe it came from. */
@@ -136,6 +143,28 @@ static __always_inline int claim_slot(__u64 tag) {
     return index;
 }
 
+struct task_struct___started {
+    struct task_struct___started* group_leader;
+    __u64 start_time;
+} KERNEL_TYPE;
+
+/* Whether what has the number of a run's thread or process now is another one, or runs another program, than when the run
+ * began at `begun_ns`. */
+static __noinline bool began_before(__u64 begun_ns, __u32 pid, bool of_process) {
+    struct task_struct___started* task = (struct task_struct___started*)bpf_get_current_task();
+    __u64 started_ns = of_process ? BPF_CORE_READ(task, group_leader, start_time) : BPF_CORE_READ(task, start_time);
+    __u64* program_ns = bpf_map_lookup_elem(&program_starts, &pid);
+    return started_ns > begun_ns || (program_ns && *program_ns > begun_ns);
+}
+
+SEC("raw_tp/sched_process_exec")
+int on_exec(void* ctx) {
+    __u32 pid = bpf_get_current_pid_tgid() >> 32;
+    __u64 now_ns = bpf_ktime_get_ns();
+    bpf_map_update_elem(&program_starts, &pid, &now_ns, BPF_ANY);
+    return 0;
+}
+
 static __always_inline struct lagtrap_slot* slot_at(int index) {
     __u32 key = index;
     return bpf_map_lookup_elem(&open_slots, &key);
@@ -151,6 +180,25 @@ static __always_inline void release_slot(int index) {
     if (first_bucket(tag) == bucket_index) return;
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (first) __sync_fetch_and_add(&first->spilled, -1);
+}
+
+/* Numbers do not come again, nor do programs, within this time: short runs are spared the look. */
+#define LAGTRAP_SAME_OWNER_NS 100000
+
+/* The outermost open run of the hit's key, or -1. One that another thread or program of the same number left is given up
+ * here; runs inside it go when user space sweeps. */
+static __always_inline int find_own_run(const struct lagtrap_event_config* config,
+                                        struct lagtrap_event_counters* counters, __u32 event, const struct hit* hit) {
+    int index = find_run(tag_of(config, event, hit, 0));
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
+    if (!slot) return -1;
+    __u64 begun_ns = slot->run.begin_hit_ns;
+    if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return index;
+    if (!began_before(begun_ns, hit->pid, config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) return index;
+    __sync_fetch_and_add(&counters->abandoned, 1);
+    *(volatile __u64*)&slot->deadline_ns = 0;
+    release_slot(index);
+    return -1;
 }
 
 static __always_inline bool in_scope(const struct lagtrap_event_config* config, const struct hit* hit) {
@@ -339,7 +387,7 @@ static __always_inline int depth_inside(struct lagtrap_event_config* config, str
 static __always_inline int on_begin(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                     __u32 event, const struct hit* hit) {
     int depth = 0;
-    int index = find_run(tag_of(config, event, hit, 0));
+    int index = find_own_run(config, counters, event, hit);
     if (index >= 0) {
         struct lagtrap_slot* outer = slot_at(index);
         if (!outer) return 0;
@@ -358,7 +406,7 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
 
 static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                   __u32 event, const struct hit* hit) {
-    int index = find_run(tag_of(config, event, hit, 0));
+    int index = find_own_run(config, counters, event, hit);
     struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (!slot) {
         __sync_fetch_and_add(&counters->unmatched_ends, 1);
@@ -386,7 +434,7 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
 
 static __always_inline int on_stage(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                     __u32 event, __u16 stage, const struct hit* hit) {
-    int index = find_run(tag_of(config, event, hit, 0));
+    int index = find_own_run(config, counters, event, hit);
     struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
     if (slot && config->nesting == LAGTRAP_NESTING_EACH && slot->open_depth > 0) {
         index = find_run(tag_of(config, event, hit, slot->open_depth));

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/clock.hpp"
+#include "core/files.hpp"
 #include "daemon/open_runs.hpp"
 
 namespace lagtrap::daemon {
@@ -36,10 +37,10 @@ std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>&
     return smallest;
 }
 
-std::optional<std::pair<std::uint64_t, std::uint64_t>> identity_of(const std::string& path) {
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
-    return std::pair{static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+std::string cpus_online() {
+    constexpr std::uint64_t longest = 4096;
+    const auto list = read_file("/sys/devices/system/cpu/online", longest);
+    return list ? *list : std::string();
 }
 
 }  // namespace
@@ -185,16 +186,64 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
     std::unique_ptr<Listener> self(new Listener(events, std::move(options)));
     TRY_ASSIGN(self->programs_, ListenerPrograms::load(events, settings.runs, store));
     TRY_ASSIGN(OpenRuns runs, OpenRuns::map(self->programs_->tags_fd(), self->programs_->slots_fd()));
+    runs.follow_programs(self->programs_->program_starts_fd());
     self->loop_ = std::make_unique<Loop>(*self, std::move(runs));
     TRY(self->loop_->open_notices());
-    for (std::uint32_t index = 0; index < events.size(); ++index) {
-        if (const auto attached = self->programs_->attach(index); !attached)
-            self->problems_[index] = attached.error().message;
-        for (const auto& binary : {events[index].begin.binary, events[index].end.binary})
-            if (const auto identity = identity_of(binary); !binary.empty() && identity)
-                self->binary_identities_[binary] = *identity;
-    }
+    self->cpus_online_ = cpus_online();
+    for (std::uint32_t index = 0; index < events.size(); ++index)
+        for (const std::string& binary : self->binaries_of(index))
+            if (const auto identity = identity_of(binary); identity) self->binary_identities_[binary] = *identity;
+    std::vector<std::string> guarded;
+    for (const auto& [binary, identity] : self->binary_identities_) guarded.push_back(binary);
+    self->guard_ = std::make_unique<WriteGuard>(
+        std::move(guarded), [listener = self.get()](const std::string& binary) { listener->leave(binary); });
+    for (std::uint32_t index = 0; index < events.size(); ++index) self->arm(index);
     return self;
+}
+
+std::optional<Listener::FileIdentity> Listener::identity_of(const std::string& path) {
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
+    return FileIdentity{facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
+                        static_cast<std::uint64_t>(facts.st_mtim.tv_sec),
+                        static_cast<std::uint64_t>(facts.st_mtim.tv_nsec)};
+}
+
+std::vector<std::string> Listener::binaries_of(std::uint32_t event) const {
+    std::vector<std::string> binaries;
+    const auto add = [&](const settings::Marker& marker) {
+        if (!marker.binary.empty()) binaries.push_back(marker.binary);
+    };
+    add(events_[event].begin);
+    add(events_[event].end);
+    for (const auto& stage : events_[event].stages) add(stage.marker);
+    return binaries;
+}
+
+void Listener::arm(std::uint32_t event) {
+    const std::lock_guard attaching(attach_mutex_);
+    for (const std::string& binary : binaries_of(event)) {
+        if (!guard_->written(binary)) continue;
+        const std::lock_guard lock(shed_mutex_);
+        problems_[event] = binary + " is being written to; it is watched when that has ended";
+        return;
+    }
+    if (const auto attached = programs_->attach(event); !attached) {
+        const std::lock_guard lock(shed_mutex_);
+        problems_[event] = attached.error().message;
+    }
+}
+
+void Listener::leave(const std::string& binary) {
+    const std::lock_guard attaching(attach_mutex_);
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+        const auto binaries = binaries_of(event);
+        if (std::find(binaries.begin(), binaries.end(), binary) == binaries.end()) continue;
+        auto links = programs_->take_links(event);
+        while (!links.empty()) links.pop_back();
+        const std::lock_guard lock(shed_mutex_);
+        problems_[event] = binary + " is being written to; it is watched when that has ended";
+    }
 }
 
 Listener::~Listener() { detach(); }
@@ -202,7 +251,11 @@ Listener::~Listener() { detach(); }
 void Listener::detach() {
     stop();
     detaching_.clear();  // waits for them
-    programs_->detach_all();
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        if (programs_) programs_->detach_all();
+    }
+    guard_.reset();
 }
 
 void Listener::start() {
@@ -302,6 +355,7 @@ void Listener::shed(std::uint32_t event, std::string reason) {
         problems_[event] = std::move(reason);
         shed_[event] = true;
     }
+    const std::lock_guard attaching(attach_mutex_);
     detaching_.push_back(std::async(std::launch::async, [this, event, links = programs_->take_links(event)]() mutable {
         while (!links.empty()) links.pop_back();
         const std::lock_guard lock(loop_->mutex);
@@ -311,6 +365,9 @@ void Listener::shed(std::uint32_t event, std::string reason) {
 
 Status Listener::arm_again(std::uint32_t event) {
     detaching_.clear();
+    const std::lock_guard attaching(attach_mutex_);
+    for (const std::string& binary : binaries_of(event))
+        if (guard_->written(binary)) return make_error(ErrorKind::Busy, binary + " is being written to");
     TRY(programs_->attach(event));
     const std::lock_guard lock(shed_mutex_);
     problems_[event].clear();
@@ -326,9 +383,13 @@ Status Listener::take_stacks(std::uint32_t event, bool wanted) {
 }
 
 bool Listener::binaries_changed() const {
-    for (const auto& [path, attached] : binary_identities_)
-        if (const auto now = identity_of(path); now && *now != attached) return true;
+    for (const auto& [path, attached] : binary_identities_) {
+        const auto now = identity_of(path);
+        if (now && (*now != attached || (guard_ && guard_->written(path)))) return true;
+    }
     return false;
 }
+
+bool Listener::cpus_changed() const { return cpus_online() != cpus_online_; }
 
 }  // namespace lagtrap::daemon

@@ -1,6 +1,7 @@
 // The listener: owns the marker programs, notices breaches and hands them on. One thread of its own.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "core/result.hpp"
 #include "daemon/listener_programs.hpp"
 #include "daemon/open_runs.hpp"
+#include "daemon/write_guard.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -106,26 +109,40 @@ class Listener {
     // Stacks at the markers of an event, off and on again.
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
 
-    // Whether a program or library with markers was replaced on disk since it was attached to.
+    // Whether a program or library with markers was replaced or written to since it was attached to.
     [[nodiscard]] bool binaries_changed() const;
+    // Whether other CPUs are online than when this listener was made.
+    [[nodiscard]] bool cpus_changed() const;
 
   private:
     struct Loop;
     Listener(const std::vector<settings::Event>& events, Options options);
 
     std::vector<settings::Event> events_;
+    // Held while markers are attached or taken out.
+    std::mutex attach_mutex_;
     // Guards what shed() changes against status() of other threads.
     mutable std::mutex shed_mutex_;
     std::vector<std::string> problems_;
     std::vector<bool> shed_;
     std::vector<bool> stacks_shed_;
     std::vector<std::future<void>> detaching_;
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> binary_identities_;  // device, inode
+    // What tells a file from another: device, inode, size, time of the last change.
+    using FileIdentity = std::array<std::uint64_t, 5>;
+    [[nodiscard]] static std::optional<FileIdentity> identity_of(const std::string& path);
+    [[nodiscard]] std::vector<std::string> binaries_of(std::uint32_t event) const;
+    void arm(std::uint32_t event);
+    // Takes out the markers of all events in a file that is about to be written to.
+    void leave(const std::string& binary);
+
+    std::map<std::string, FileIdentity> binary_identities_;
+    std::string cpus_online_;
     Options options_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<Loop> loop_;
     std::atomic<bool> breach_wanted_{false};
     std::thread thread_;
+    std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the others
 };
 
 }  // namespace lagtrap::daemon

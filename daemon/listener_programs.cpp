@@ -109,6 +109,8 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
     if (const int failed = listener_bpf__load(self->programs_); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();
+    self->exec_link_.reset(bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
+    if (!self->exec_link_) return libbpf_error("learn when a process becomes another program", -errno);
     for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, runs));
     return self;
 }
@@ -373,11 +375,13 @@ Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::
 
 void ListenerPrograms::detach_all() {
     for (auto& [event, attached] : attached_) attached.links.clear();
+    exec_link_.reset();
 }
 
 lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }
 
 int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
+int ListenerPrograms::program_starts_fd() const { return bpf_map__fd(programs_->maps.program_starts); }
 int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
 int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
 int ListenerPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }

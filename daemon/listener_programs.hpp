@@ -70,6 +70,8 @@ class ListenerPrograms {
     // Shared with the running programs; fields are to be read and written with __atomic operations.
     [[nodiscard]] lagtrap_watch* watch() const;
     [[nodiscard]] int tags_fd() const;
+    // When each process last became another program (CLOCK_MONOTONIC), by its number.
+    [[nodiscard]] int program_starts_fd() const;
     [[nodiscard]] int slots_fd() const;
     [[nodiscard]] int notices_fd() const;
     [[nodiscard]] int recorded_runs_fd() const;
@@ -107,6 +109,7 @@ class ListenerPrograms {
 
     std::vector<settings::Event> events_;
     listener_bpf* programs_ = nullptr;
+    Link exec_link_;
     std::uint32_t next_marker_ = 0;
     struct Attached {
         std::uint32_t first_marker = 0;

@@ -1,5 +1,6 @@
 #include "daemon/open_runs.hpp"
 
+#include <bpf/bpf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,14 +68,6 @@ bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
     return now_at == 0 || now_at <= stack_pointer;
 }
 
-// Whether a run can still end: its thread lives, or (where a value is the key) its process; a key of the whole
-// machine may outlive both.
-bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) {
-    if (!keyed_by_argument(events, run.event)) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
-    if (events[run.event].key_scope == settings::KeyScope::Machine) return true;
-    return thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
-}
-
 }  // namespace
 
 bool pairs_calls(const settings::Event& event) {
@@ -129,6 +122,20 @@ Result<OpenRuns> OpenRuns::map(int tags_fd, int slots_fd) {
     runs.tags_ = static_cast<std::uint64_t*>(runs.tags_memory_.data());
     runs.slots_ = static_cast<lagtrap_slot*>(runs.slots_memory_.data());
     return runs;
+}
+
+// Whether a run can still end: its thread lives in the program that began it, or (where a value is the key) its process; a key of the whole
+// machine may outlive both.
+bool OpenRuns::can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const {
+    const bool of_machine =
+        keyed_by_argument(events, run.event) && events[run.event].key_scope == settings::KeyScope::Machine;
+    if (of_machine) return true;
+    std::uint64_t program_ns = 0;
+    if (program_starts_fd_ >= 0 && bpf_map_lookup_elem(program_starts_fd_, &run.begin_pid, &program_ns) == 0 &&
+        program_ns > run.begin_hit_ns)
+        return false;
+    if (!keyed_by_argument(events, run.event)) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
+    return thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
 }
 
 std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t tag) const {

@@ -47,6 +47,9 @@ class OpenRuns {
 
     [[nodiscard]] static Result<OpenRuns> map(int tags_fd, int slots_fd);
 
+    // The map of when each process last became another program; without it exec ends no run. Not owned.
+    void follow_programs(int program_starts_fd) { program_starts_fd_ = program_starts_fd; }
+
     struct Look {
         std::vector<lagtrap_run> overdue;  // not told of before; end_ns is now
         std::uint32_t open = 0;
@@ -74,10 +77,12 @@ class OpenRuns {
     [[nodiscard]] std::vector<Aborted> take_aborted() { return std::exchange(aborted_, {}); }
 
   private:
+    [[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const;
     [[nodiscard]] std::optional<lagtrap_run> read_slot(std::size_t index, std::uint64_t tag) const;
     void free_slot(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                    const std::vector<settings::Event>& events);
 
+    int program_starts_fd_ = -1;
     MappedMemory tags_memory_;
     MappedMemory slots_memory_;
     std::uint64_t* tags_ = nullptr;

@@ -179,10 +179,12 @@ void Service::keep_watch() {
     watch_timer_.expires_after(watch_interval);
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
-        if (!collector_->busy() && collector_->listener().binaries_changed()) {
-            options_.inform("a watched program was replaced on disk: attaching to the new one");
-            apply(settings_);
-        }
+        const Listener& listener = collector_->listener();
+        const bool replaced = !collector_->busy() && listener.binaries_changed();
+        if (replaced) options_.inform("a watched program was replaced on disk: attaching to the new one");
+        const bool other_cpus = !collector_->busy() && listener.cpus_changed();
+        if (other_cpus) options_.inform("CPUs came or went: those that are there are recorded");
+        if (replaced || other_cpus) apply(settings_);
         keep_watch();
     });
 }

@@ -1,4 +1,4 @@
-"""What happens to machines: the clock is set, a CPU goes, process numbers come again, thousands of processes, a storm of
+"""What happens to machines: the clock is set, process numbers come again, thousands of processes, a storm of
 forks, little memory. The daemon goes on, and what it says stays true.
 """
 
@@ -16,7 +16,6 @@ from lagtrap_test import BUILD_DIR, PLANTED, Daemon, Watched, check, check_trace
 PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs" / "faults"
 WATCHED = PROGRAMS / "watched"
 PROCESSES = PROGRAMS / "processes"
-CPU = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
 
 
 def runs_of(daemon, event):
@@ -72,25 +71,6 @@ def clock_is_set():
             wait_for(lambda: daemon.status()["state"] != "waiting", "the capture to begin")
     with Daemon(work_event()) as daemon:
         one_capture(daemon, during=step)
-        one_capture(daemon)
-
-
-def cpu_goes_and_comes():
-    """Recorded while a CPU is away, and once it is back."""
-    if not CPU.exists():
-        print("        the second CPU can not be switched off here; a recording without it is not covered")
-        return
-    with Daemon(work_event("500ms")) as daemon:
-        try:
-            CPU.write_text("0")
-        except OSError as refused:
-            print(f"        the second CPU can not be switched off here: {refused}")
-            one_capture(daemon)
-            return
-        try:
-            one_capture(daemon)
-        finally:
-            CPU.write_text("1")
         one_capture(daemon)
 
 
@@ -226,4 +206,4 @@ def little_memory():
 
 
 if __name__ == "__main__":
-    run(process_number_comes_again, clock_is_set, cpu_goes_and_comes, ten_thousand_processes, storm_of_forks, little_memory)
+    run(process_number_comes_again, clock_is_set, ten_thousand_processes, storm_of_forks, little_memory)
