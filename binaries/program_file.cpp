@@ -74,7 +74,11 @@ ProgramFile::~ProgramFile() = default;
 
 Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
     // A named pipe of this name would hold the caller up.
-    TRY_ASSIGN(UniqueFd file, open_regular_file(path));
+    auto opened = open_regular_file(path);
+    // What is there and no file is wrong, not forbidden.
+    const bool no_file = !opened && opened.error().kind == ErrorKind::Denied && opened.error().system_errno == 0;
+    if (no_file) return make_error(ErrorKind::Invalid, opened.error().message);
+    TRY_ASSIGN(UniqueFd file, std::move(opened));
     FileReader* const reader = file_reader();
     if (reader == nullptr) return from_file(std::move(file), path.string());
     TRY_ASSIGN(ProgramFacts facts, reader->program(file.get(), path.string()));

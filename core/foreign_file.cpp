@@ -80,6 +80,7 @@ std::filesystem::path path_of_descriptor(int fd) { return "/proc/self/fd/" + std
 Result<UniqueFd> reopen_regular_file(int place) {
     struct stat facts {};
     if (::fstat(place, &facts) != 0) return system_error("stat");
+    if (S_ISDIR(facts.st_mode)) return make_error(ErrorKind::Denied, "is a folder");
     if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a regular file");
     UniqueFd file(::open(path_of_descriptor(place).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file.valid()) return system_error("open");
