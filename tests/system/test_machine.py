@@ -1,4 +1,5 @@
-"""test_machine.py debian12|debian13: our packages in a booted machine, from installing to purging.
+"""test_machine.py debian12|debian13 [--to-the-end]: our packages in a booted machine, from installing to reloading and, to
+the end, to purging.
 
 The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
 puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
@@ -120,6 +121,10 @@ def live(machine, server, version, watch):
     bundles = wait_for_bundles(server, 1)
     say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
     watch.lap("a delay found on the server in the network, over TLS")
+
+
+def leave(machine, version, watch):
+    """How our packages are upgraded, and leave."""
     machine.run("before_upgrade")
     machine.run("upgrade", "/mnt/new", version, "4")
     watch.lap(f"upgraded from {OLD_VERSION} to {version} with a bundle in the spool")
@@ -145,6 +150,10 @@ def main():
         watch.lap("packages gathered")
         with Machine(name, folder, materials) as machine:
             live(machine, server, version, watch)
+            if "--to-the-end" in sys.argv:
+                leave(machine, version, watch)
+            else:
+                say("upgrade, exposure, removal and purge are not tested without --to-the-end")
     say(f"== {time.monotonic() - watch.begin:6.1f} s in all: our packages live in {name}")
     return 0
 
