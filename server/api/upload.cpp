@@ -25,7 +25,8 @@ Reply finish_reply(const UploadContext& context, const char* what, const std::va
     const std::string name = std::string(what) + " " + context.digest.substr(0, 16);
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         ++counters.uploads_refused;
-        context.parts.log(fmt::format("refused {}: {}", name, refusal->message));
+        context.parts.log(fmt::format("refused {}: {}{}", name, refusal->message,
+                                      refusal->cause.empty() ? "" : " (" + refusal->cause + ")"));
         return reply_of(*refusal);
     }
     const auto& stored = std::get<Stored>(outcome);

@@ -58,10 +58,12 @@ std::optional<Refusal> Ingest::check_batch(std::uint64_t length_bytes) const {
 
 Refusal Ingest::refusal_of(const Error& error) {
     if (error.system_errno == ENOSPC || error.system_errno == EDQUOT)
-        return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause};
+        return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause,
+                error.message};
     if (error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout)
-        return {503, "the server's store is not to be reached now", "the same request may succeed later", store_pause};
-    return {500, "the server could not store it", "its log says why", store_pause};
+        return {503, "the server's store is not to be reached now", "the same request may succeed later", store_pause,
+                error.message};
+    return {500, "the server could not store it", "its log says why", store_pause, error.message};
 }
 
 std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std::string& digest, const Sender& sender,
@@ -106,6 +108,8 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
     KILL_POINT("server.batch_received");
     const auto added = store_.add_batch(receipt, *batch);
+    // Sent again, it would be refused again: a 500 would make the sender try for ever.
+    if (!added && added.error().kind == ErrorKind::Invalid) return Refusal{422, added.error().message};
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.batch_stored");
     if (*added == AddOutcome::New) {

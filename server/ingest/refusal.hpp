@@ -11,6 +11,7 @@ struct Refusal {
     std::string message;
     std::string hint{};                   // what to do about it; may be empty
     std::chrono::seconds retry_after{0};  // 0: not said
+    std::string cause{};                  // for the server's own log; never sent
 };
 
 }  // namespace lagtrap::server

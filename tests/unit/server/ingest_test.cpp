@@ -107,6 +107,9 @@ TEST_F(IngestTest, KeepsABatchOnceAndRefusesOtherHosts) {
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, sha256_of("other"), sender, day_ns)).status, 422U);
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch("junk", sha256_of("junk"), sender, day_ns)).status, 422U);
     EXPECT_EQ(ingest_->check_batch(trace::run_batch_limit_bytes + 1)->status, 413U);
+    // A clock that is wrong stays wrong however often the batch is sent.
+    const auto late = std::get<Refusal>(ingest_->finish_batch(*bytes, digest, sender, 500 * day_ns));
+    EXPECT_EQ(late.status, 422U);
 }
 
 TEST_F(IngestTest, RefusesAnotherDigestAndKeepsNothing) {
