@@ -32,6 +32,7 @@ CHURN = "while :; do for i in 1 2 3 4 5; do /bin/true; /bin/ls / >/dev/null; don
 WRONG = "<lagtrap version='1'><event name='work' threshold='-1ms'/></lagtrap>"
 LONG_MINUTES = 60
 MOST_GROWTH = 0.02
+EVENT = "work"
 
 
 def process_facts(pid):
@@ -74,7 +75,7 @@ class Server:
 
 
 def events(threshold):
-    return parts.library_event("work", parts.PLANTED, threshold, "2s", ("prepare", "execute", "finish"),
+    return parts.library_event(EVENT, parts.PLANTED, threshold, "2s", ("prepare", "execute", "finish"),
                                attributes='record="runs" stacks="markers"')
 
 
@@ -171,11 +172,11 @@ class Soak:
         batches = self.daemon.status()["batches"]
         parts.check(batches["lost_runs"] == 0 and batches["failed"] == 0, f"runs were lost: {batches}")
         def stored():
-            return self.server.get("/api/v1/events/work/runs?limit=1&dirty=1")["total"]
+            return self.server.get(f"/api/v1/events/{EVENT}/runs?limit=1&dirty=1")["total"]
         with contextlib.suppress(parts.TestFailure):
             parts.wait_for(lambda: stored() >= self.runs, "all recorded runs to be on the server", 120)
         parts.check(stored() == self.runs, f"{self.runs} runs were made, {stored()} are on the server; {self.daemon.status()['batches']}, "
-                    f"{self.daemon.event('work')}")
+                    f"{self.daemon.event(EVENT)}")
         return self.runs
 
 
