@@ -30,7 +30,7 @@ int run_with(const std::string& fault, const std::string& name) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::setenv("LAGTRAP_FAULT", fault.c_str(), 1);
-        ::freopen("/dev/null", "w", stdout);
+        if (::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(98);
         ::execl("/proc/self/exe", "core_tests", ("--gtest_filter=FaultPoint." + name).c_str(),
                 "--gtest_also_run_disabled_tests", nullptr);
         ::_exit(99);
