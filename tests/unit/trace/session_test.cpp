@@ -26,7 +26,7 @@ Session full_session() {
                       {"fsync", 1, 2, {}, ""}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
     session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
-    session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true};
+    session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
     session.finished = true;
     return session;
 }
