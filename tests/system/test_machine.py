@@ -21,7 +21,7 @@ from machine import STEPS, Machine, MachineFailure, say
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
 OLD_VERSION = "0.0.9"
 # Exposure as systemd-analyze counts it; a service may have no more.
-MOST_EXPOSED = {"lagtrapd": 3.2, "lagtrap-uploader": 1.5, "lagtrap-server": 1.5}
+MOST_EXPOSED = {"lagtrapd": 3.4, "lagtrap-uploader": 1.5, "lagtrap-server": 1.5}
 TOOLS = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "dpkg-scanpackages", "openssl")
 
 
