@@ -12,6 +12,8 @@
 namespace lagtrap::binaries {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 FileReader* reader_of_process = nullptr;
 
 constexpr std::uint32_t last_error_kind = static_cast<std::uint32_t>(ErrorKind::System);
@@ -44,9 +46,9 @@ FileReader::FileReader(FileReaderOptions options) : options_(std::move(options))
 
 FileReader::~FileReader() = default;
 
-std::unique_ptr<ReaderProcess> FileReader::acquire(Error& error) {
+Result<std::unique_ptr<ReaderProcess>> FileReader::acquire() {
     std::unique_lock lock(mutex_);
-    freed_.wait(lock, [this] { return busy_.size() < options_.most_processes; });
+    freed_.wait(lock, [this] { return busy_.size() + starting_ < options_.most_processes; });
     std::unique_ptr<ReaderProcess> process;
     while (!process && !idle_.empty()) {
         process = std::move(idle_.back());
@@ -54,16 +56,46 @@ std::unique_ptr<ReaderProcess> FileReader::acquire(Error& error) {
         if (!process->alive()) process.reset();
     }
     if (!process) {
-        auto started = ReaderProcess::start(options_.program, options_.nice);
-        if (!started) {
-            error = started.error();
-            return nullptr;
-        }
-        ++counts_.started;
-        process = std::move(started).value();
+        TRY_ASSIGN(process, start(lock));
     }
     busy_.push_back(process.get());
     return process;
+}
+
+// The lock is let go meanwhile.
+Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::mutex>& lock) {
+    if (Clock::now() < next_start_) return make_error(ErrorKind::Busy, counts_.start_problem);
+    ++starting_;
+    const int nice = options_.nice;
+    lock.unlock();
+    auto started = ReaderProcess::start(options_.program, nice);
+    lock.lock();
+    --starting_;
+    if (started) {
+        ++counts_.started;
+        counts_.start_problem.clear();
+        counts_.user = (*started)->user();
+        start_pause_ = {};
+        if (options_.nice != nice) (*started)->set_nice(options_.nice);
+        return started;
+    }
+    ++counts_.not_started;
+    counts_.start_problem = "files can not be read: " + started.error().message;
+    start_pause_ = std::min(std::max(2 * start_pause_, options_.start_pause), options_.longest_start_pause);
+    next_start_ = Clock::now() + start_pause_;
+    freed_.notify_one();
+    return Error{ErrorKind::Busy, started.error().system_errno, counts_.start_problem};
+}
+
+Status FileReader::try_start() {
+    TRY_ASSIGN(auto process, acquire());
+    release(std::move(process));
+    return success();
+}
+
+bool FileReader::may_start() const {
+    const std::scoped_lock lock(mutex_);
+    return Clock::now() >= next_start_;
 }
 
 void FileReader::release(std::unique_ptr<ReaderProcess> process) {
@@ -99,15 +131,10 @@ void FileReader::set_nice(int nice) {
 
 Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string& body,
                                     const std::filesystem::path& program) {
-    Error failure;
-    std::unique_ptr<ReaderProcess> process = acquire(failure);
-    if (!process) {
-        const std::scoped_lock lock(mutex_);
-        counts_.last_problem = failure.message;
-        return failure;
-    }
+    TRY_ASSIGN(std::unique_ptr<ReaderProcess> process, acquire());
     ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, kMaxAnswerBytes};
-    if (task == ReaderTask::BuildId || task == ReaderTask::Program) limits.answer_bytes = small_answer_bytes;
+    const bool small = task == ReaderTask::BuildId || task == ReaderTask::Program || task == ReaderTask::Code;
+    if (small) limits.answer_bytes = small_answer_bytes;
     auto answer = process->ask(task, file, body, program, limits);
     if (answer && answer->task_or_error > 1 + last_error_kind)
         answer = make_error(ErrorKind::System, "the reader of the file gave an error that there is not");
@@ -155,6 +182,14 @@ Result<std::vector<Function>> FileReader::functions(int file, const std::string&
     request.text(wanted);
     TRY_ASSIGN(const std::string body, ask(ReaderTask::Functions, file, request.take(), {}));
     return checked(decode_functions(body));
+}
+
+Result<std::string> FileReader::code(int file, const std::string& name, std::uint64_t file_offset) {
+    WireWriter request;
+    request.text(name);
+    request.number(file_offset);
+    TRY_ASSIGN(const std::string body, ask(ReaderTask::Code, file, request.take(), {}));
+    return checked(decode_code(body));
 }
 
 Result<FunctionExits> FileReader::exits(int file, const std::string& name, const Function& function) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,19 @@ struct FileReaderOptions {
     // For one file. CPU time is what hostile files are held to; the clock's is for file systems that do not answer.
     std::chrono::milliseconds cpu_time{10'000};
     std::chrono::milliseconds wall_time{60'000};
+    // A program that can not be started is tried again after this, then after twice that, up to the longest.
+    std::chrono::milliseconds start_pause{1'000};
+    std::chrono::milliseconds longest_start_pause{60'000};
     int nice = 0;
 };
 
 struct FileReaderCounts {
-    std::uint64_t started = 0;  // processes
-    std::uint64_t ended = 0;    // of them: by themselves or by a signal, while they read a file
-    std::uint64_t stopped = 0;  // of them: by us, because they took too long or said nonsense
+    std::uint64_t started = 0;          // processes
+    std::uint64_t not_started = 0;      // attempts in vain
+    std::string start_problem;          // why there is none now; empty: the last attempt went well
+    std::optional<std::uint32_t> user;  // whose rights the last one has
+    std::uint64_t ended = 0;            // of them: by themselves or by a signal, while they read a file
+    std::uint64_t stopped = 0;          // of them: by us, because they took too long or said nonsense
     std::string last_problem;
 };
 
@@ -58,7 +65,13 @@ class FileReader {
     explicit FileReader(FileReaderOptions options);
     ~FileReader();
 
-    // Errors of the functions that do the same in this process; and System or Timeout where the reader failed.
+    // Starts a process. Errors: as FileReaderCounts::start_problem, with the errno where the program could not be executed.
+    [[nodiscard]] Status try_start();
+    // Whether a process would be started now, if one is needed.
+    [[nodiscard]] bool may_start() const;
+
+    // Errors of the functions that do the same in this process; and System or Timeout where the reader failed, Busy
+    // where there is none: later there may be.
     [[nodiscard]] Result<std::string> build_id(int file);  // empty: none
     // ErrorKind::Vanished: the file has another build id than `wanted_build_id` (if that is not empty).
     [[nodiscard]] Result<UnwindTable> unwind_table(int file, const std::string& name,
@@ -67,6 +80,7 @@ class FileReader {
     [[nodiscard]] Result<std::vector<UsdtProbe>> probes(int file, const std::string& name);
     // All of them where `wanted` is empty.
     [[nodiscard]] Result<std::vector<Function>> functions(int file, const std::string& name, const std::string& wanted);
+    [[nodiscard]] Result<std::string> code(int file, const std::string& name, std::uint64_t file_offset);
     [[nodiscard]] Result<FunctionExits> exits(int file, const std::string& name, const Function& function);
     [[nodiscard]] Result<PlaceNames> names(int file, const PlaceNamesRequest& request);
 
@@ -77,7 +91,8 @@ class FileReader {
   private:
     [[nodiscard]] Result<std::string> ask(ReaderTask task, int file, const std::string& body,
                                           const std::filesystem::path& program);
-    [[nodiscard]] std::unique_ptr<ReaderProcess> acquire(Error& error);
+    [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire();
+    [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);
     void release(std::unique_ptr<ReaderProcess> process);
     // Counts an answer that makes no sense.
     template <typename Value>
@@ -89,6 +104,9 @@ class FileReader {
     std::condition_variable freed_;
     std::vector<std::unique_ptr<ReaderProcess>> idle_;
     std::vector<ReaderProcess*> busy_;
+    std::size_t starting_ = 0;
+    std::chrono::steady_clock::time_point next_start_{};
+    std::chrono::milliseconds start_pause_{0};  // 0: the last attempt went well
     FileReaderCounts counts_;
 };
 

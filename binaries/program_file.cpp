@@ -173,6 +173,14 @@ std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) 
     return std::nullopt;
 }
 
+Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
+    if (state_->reader) return state_->reader->code(state_->file.get(), state_->name, file_offset);
+    const std::uint64_t size = state_->image->size_bytes();
+    const std::uint64_t rest = file_offset < size ? size - file_offset : 0;
+    if (rest == 0) return std::string();
+    return state_->image->read(file_offset, std::min<std::uint64_t>(rest, kCodeBytes), kCodeBytes);
+}
+
 bool ProgramFile::exceptions_may_pass() const {
     if (state_->reader) return state_->facts.exceptions_may_pass;
     const auto& sections = state_->image->sections();

@@ -12,7 +12,7 @@ constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_symbol_bytes = 1 << 20;
 constexpr std::size_t max_build_id_bytes = 128;
 constexpr std::size_t max_segments = 4096;
-constexpr std::size_t max_probes = 1'000'000;
+constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
@@ -96,13 +96,15 @@ std::string encode_probes(const std::vector<UsdtProbe>& probes) {
         writer.number(probe.address);
         writer.number(probe.semaphore);
         writer.number(probe.argument_count);
+        writer.items(probe.places);
     }
     return writer.take();
 }
 
 Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
     WireReader reader(body);
-    std::vector<UsdtProbe> probes(reader.count(max_probes, 3 * least_text_bytes + 20));
+    std::vector<UsdtProbe> probes(reader.count(max_probes, 3 * least_text_bytes + 28));
+    bool sound = true;
     for (UsdtProbe& probe : probes) {
         probe.provider = reader.text(max_text_bytes);
         probe.name = reader.text(max_text_bytes);
@@ -110,8 +112,11 @@ Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
         probe.address = reader.number<std::uint64_t>();
         probe.semaphore = reader.number<std::uint64_t>();
         probe.argument_count = reader.number<std::uint32_t>();
+        probe.places = reader.items<UsdtArgument>(kMaxUsdtArguments);
+        sound = sound && probe.places.size() == std::min<std::size_t>(probe.argument_count, kMaxUsdtArguments) &&
+                std::all_of(probe.places.begin(), probe.places.end(), is_sound);
     }
-    if (!reader.complete()) return nonsense();
+    if (!reader.complete() || !sound) return nonsense();
     return probes;
 }
 
@@ -146,6 +151,19 @@ Result<std::vector<Function>> decode_functions(std::string_view body) {
     for (Function& function : functions) function = decode_function(reader);
     if (!reader.complete()) return nonsense();
     return functions;
+}
+
+std::string encode_code(const std::string& code) {
+    WireWriter writer;
+    writer.text(code);
+    return writer.take();
+}
+
+Result<std::string> decode_code(std::string_view body) {
+    WireReader reader(body);
+    std::string code = reader.text(kCodeBytes);
+    if (!reader.complete()) return nonsense();
+    return code;
 }
 
 std::string encode_exits(const FunctionExits& exits) {

@@ -24,6 +24,8 @@ namespace lagtrap::binaries {
 [[nodiscard]] Result<std::vector<Function>> decode_functions(std::string_view body);
 void encode_function(WireWriter& writer, const Function& function);
 [[nodiscard]] Function decode_function(WireReader& reader);
+[[nodiscard]] std::string encode_code(const std::string& code);
+[[nodiscard]] Result<std::string> decode_code(std::string_view body);
 [[nodiscard]] std::string encode_exits(const FunctionExits& exits);
 [[nodiscard]] Result<FunctionExits> decode_exits(std::string_view body);
 [[nodiscard]] std::string encode_names_request(const PlaceNamesRequest& request);

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;  // at the CPU time that it took
 // A killed process that is in the middle of a read of a dead file system goes when that lets it go.
 constexpr auto reaping_patience = 2s;
+constexpr ReaderProcess::Limits limits_of_start{10s, 60s, 0};
 
 std::array<UniqueFd, 2> socket_pair(int type) {
     std::array<int, 2> ends{-1, -1};
@@ -99,7 +100,30 @@ Result<std::unique_ptr<ReaderProcess>> ReaderProcess::start(const std::string& p
     auto [own_files, its_files] = socket_pair(SOCK_SEQPACKET);
     if (!own.valid() || !own_files.valid()) return system_error("start " + program);
     TRY_ASSIGN(const pid_t pid, spawn(program, nice, its.get(), its_files.get()));
-    return std::unique_ptr<ReaderProcess>(new ReaderProcess(pid, std::move(own), std::move(own_files)));
+    its.reset();
+    its_files.reset();
+    std::unique_ptr<ReaderProcess> process(new ReaderProcess(pid, std::move(own), std::move(own_files)));
+    if (const Status ready = process->await_greeting(); !ready) return ready.error().within("start " + program);
+    return process;
+}
+
+Status ReaderProcess::await_greeting() {
+    const Deadline deadline{Clock::now() + limits_of_start.wall_time, limits_of_start.cpu_time, limits_of_start};
+    ReaderHead greeting;
+    const Status received = receive(reinterpret_cast<char*>(&greeting), sizeof greeting, nullptr, deadline);
+    if (!received && !ended_) return make_error(ErrorKind::System, "it does not say that it is ready");
+    if (!received) {
+        const int status = ending_.value_or(0);
+        if (WIFSIGNALED(status))
+            return make_error(ErrorKind::System, std::string("it was ended (") + ::strsignal(WTERMSIG(status)) + ")");
+        if (WEXITSTATUS(status) == reader_not_confined)
+            return make_error(ErrorKind::System, "it could not be confined");
+        return make_error(ErrorKind::System, "it ended with status " + std::to_string(WEXITSTATUS(status)));
+    }
+    if (greeting.task_or_error != kReaderGreeting || greeting.body_bytes != 0)
+        return make_error(ErrorKind::System, "it is another program");
+    user_ = greeting.user;
+    return success();
 }
 
 ReaderProcess::~ReaderProcess() {
@@ -127,21 +151,26 @@ std::chrono::nanoseconds ReaderProcess::cpu_time() const {
     return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-Error ReaderProcess::why_it_ended() {
-    ended_ = true;
+std::optional<int> ReaderProcess::reap() {
     const std::scoped_lock lock(reaping_);
     int status = 0;
     const auto patience_end = Clock::now() + reaping_patience;
     pid_t got = 0;
     while ((got = ::waitpid(pid_, &status, WNOHANG)) == 0 && Clock::now() < patience_end)
         std::this_thread::sleep_for(1ms);
-    if (got != pid_) return make_error(ErrorKind::System, "the reader of the file hung up");
+    if (got != pid_) return std::nullopt;
     reaped_ = true;
-    if (WIFSIGNALED(status))
+    return status;
+}
+
+Error ReaderProcess::why_it_ended() {
+    ended_ = true;
+    ending_ = reap();
+    if (!ending_) return make_error(ErrorKind::System, "the reader of the file hung up");
+    if (WIFSIGNALED(*ending_))
         return make_error(ErrorKind::System,
-                          std::string("the file broke its reader (") + ::strsignal(WTERMSIG(status)) + ")");
-    return make_error(ErrorKind::System, WEXITSTATUS(status) == 4 ? "the reader of the file could not be confined"
-                                                                  : "the reader of the file ended early");
+                          std::string("the file broke its reader (") + ::strsignal(WTERMSIG(*ending_)) + ")");
+    return make_error(ErrorKind::System, "the reader of the file ended early");
 }
 
 Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline& deadline) {

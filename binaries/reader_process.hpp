@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "binaries/reader_wire.hpp"
@@ -18,6 +19,7 @@ namespace lagtrap::binaries {
 
 class ReaderProcess {
   public:
+    // Once it has said that it is confined. Errors have the errno where the program could not be executed.
     [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program, int nice);
     // Kills it.
     ~ReaderProcess();
@@ -41,6 +43,8 @@ class ReaderProcess {
     [[nodiscard]] bool alive() const;
     // From any thread, while it lives.
     void set_nice(int nice);
+    // Whose rights it has.
+    [[nodiscard]] std::uint32_t user() const { return user_; }
 
   private:
     ReaderProcess(pid_t pid, UniqueFd socket, UniqueFd files_socket);
@@ -50,6 +54,9 @@ class ReaderProcess {
     // Until the socket is ready; serves requests for files.
     [[nodiscard]] Status wait_for(short events, FileBroker* broker, const Deadline& deadline);
     [[nodiscard]] Error why_it_ended();
+    // How waitpid() tells it; nullopt: it has not ended yet.
+    [[nodiscard]] std::optional<int> reap();
+    [[nodiscard]] Status await_greeting();
     [[nodiscard]] std::chrono::nanoseconds cpu_time() const;
 
     pid_t pid_;
@@ -57,6 +64,8 @@ class ReaderProcess {
     std::mutex reaping_;  // between set_nice() and the end
     bool reaped_ = false;
     bool ended_ = false;
+    std::optional<int> ending_;  // as waitpid() has it
+    std::uint32_t user_ = 0;
 };
 
 }  // namespace lagtrap::binaries

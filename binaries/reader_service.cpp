@@ -1,7 +1,6 @@
 #include "binaries/reader_service.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,11 +16,11 @@
 #include "core/file_broker.hpp"
 #include "core/files.hpp"
 #include "core/foreign_file.hpp"
+#include "core/heap.hpp"
 
 namespace lagtrap::binaries {
 namespace {
 
-constexpr int not_confined = 4;
 constexpr std::size_t message_limit_bytes = 4096;
 constexpr std::size_t name_limit_bytes = 8192;
 
@@ -109,6 +108,11 @@ Result<std::string> answer_to(Request& request) {
             TRY_ASSIGN(const FunctionExits exits, function_exits(file, decode_function(body)));
             return encode_exits(exits);
         }
+        case ReaderTask::Code: {
+            TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+            TRY_ASSIGN(const std::string code, file.code_at(body.number<std::uint64_t>()));
+            return encode_code(code);
+        }
         case ReaderTask::Names: {
             TRY_ASSIGN(const PlaceNamesRequest wanted, decode_names_request(request.body));
             TRY_ASSIGN(const PlaceNames names, name_places(request.file, wanted));
@@ -131,26 +135,28 @@ bool write_answer(const Result<std::string>& answer) {
     return write_all(kReaderSocket, &head, sizeof head).ok() && write_all(kReaderSocket, body.data(), body.size()).ok();
 }
 
-Status give_up_everything(int nice) {
-    // Where memory runs out for all, this is the process to end. That it can not be said changes nothing else.
-    if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score.valid())
-        static_cast<void>(write_all(score.get(), "1000", 4));
+// Whose rights are left: asking for that is given up too.
+Result<std::uint32_t> give_up_everything(int nice) {
     (void)::setpriority(PRIO_PROCESS, 0, nice);
     TRY(drop_privileges());
+    const std::uint32_t user = ::geteuid();
     Confinement confinement;
     confinement.messages = true;
     TRY(confine_process(confinement));
-    return success();
+    return user;
 }
 
 }  // namespace
 
 int run_reader(int nice) {
-    if (const Status confined = give_up_everything(nice); !confined) {
-        std::fprintf(stderr, "lagtrap-reader: %s\n", confined.error().message.c_str());
-        return not_confined;
+    const auto user = give_up_everything(nice);
+    if (!user) {
+        std::fprintf(stderr, "lagtrap-reader: %s\n", user.error().message.c_str());
+        return reader_not_confined;
     }
     ::close(STDERR_FILENO);
+    const ReaderHead greeting{kReaderGreeting, *user, 0};
+    if (!write_all(kReaderSocket, &greeting, sizeof greeting)) return 0;
     BrokeredFiles files{UniqueFd(kReaderFilesSocket)};
     use_file_access(&files);
     while (auto request = next_request()) {
@@ -161,7 +167,7 @@ int run_reader(int nice) {
         }
         if (!write_answer(answer)) break;
         answer = std::string();
-        (void)::malloc_trim(0);
+        return_free_memory();
     }
     return 0;
 }

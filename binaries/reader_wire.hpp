@@ -15,15 +15,18 @@ namespace lagtrap::binaries {
 inline constexpr int kReaderSocket = 3;
 inline constexpr int kReaderFilesSocket = 4;  // for the debug files that it asks for (core/file_broker.hpp)
 
-enum class ReaderTask : std::uint32_t { BuildId = 1, Table, Program, Probes, Functions, Exits, Names };
+enum class ReaderTask : std::uint32_t { BuildId = 1, Table, Program, Probes, Functions, Exits, Names, Code };
 
 // A request: this, the file's descriptor with it, then the body. An answer: this, then the body: what the task asks for,
-// or an error's text.
+// or an error's text. Before all of them the reader sends one as greeting, when it is confined.
 struct ReaderHead {
     std::uint32_t task_or_error = 0;  // of an answer: 0, or 1 + ErrorKind
-    std::uint32_t reserved = 0;
+    std::uint32_t user = 0;           // of a greeting: whose rights the reader has
     std::uint64_t body_bytes = 0;
 };
+
+inline constexpr std::uint32_t kReaderGreeting = 0x74676c72;  // "rlgt"
+inline constexpr int reader_not_confined = 4;                 // exit status
 
 inline constexpr std::uint64_t kMaxRequestBytes = 4 << 20;
 inline constexpr std::uint64_t kMaxAnswerBytes = 96 << 20;

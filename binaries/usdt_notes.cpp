@@ -21,19 +21,6 @@ std::optional<std::string> take_text(std::string_view& rest) {
     return text;
 }
 
-// Arguments are parted by spaces and written SIZE@OPERAND; an operand may hold spaces itself (arm64: "8@[x0, 16]").
-std::uint32_t count_arguments(std::string_view arguments) {
-    std::uint32_t marked = 0;
-    std::uint32_t words = 0;
-    bool in_word = false;
-    for (const char c : arguments) {
-        if (c == '@') ++marked;
-        if (c != ' ' && !in_word) ++words;
-        in_word = c != ' ';
-    }
-    return marked > 0 ? marked : words;
-}
-
 // nullopt: damaged. `base` is where .stapsdt.base lies now: prelinking moves it together with the code, but
 // leaves the addresses in the notes alone.
 std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional<std::uint64_t> base) {
@@ -52,7 +39,8 @@ std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional
     probe.name = std::move(*name);
     probe.address = address + moved;
     probe.semaphore = semaphore == 0 ? 0 : semaphore + moved;
-    probe.argument_count = count_arguments(*arguments);
+    probe.argument_count = static_cast<std::uint32_t>(split_usdt_arguments(*arguments).size());
+    probe.places = parse_usdt_arguments(*arguments);
     probe.arguments = std::move(*arguments);
     return probe;
 }

@@ -10,10 +10,7 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/run_report.bpf.h"
-
-/* Every USDT site of every armed marker takes one; the library's default of 256 is for a single program. */
-#define BPF_USDT_MAX_SPEC_CNT 8192
-#include <bpf/usdt.bpf.h>
+#include "bpf/usdt_argument.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -30,6 +27,13 @@ struct {
     __type(key, __u32);
     __type(value, struct lagtrap_marker_config);
 } marker_configs SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LAGTRAP_MAX_SITES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_site);
+} argument_sites SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -481,13 +485,6 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     return on_stage(config, counters, event, marker->stage, hit);
 }
 
-/* Reads a USDT argument, if the site has it. */
-static __always_inline __u64 argument(struct pt_regs* ctx, const struct __bpf_usdt_spec* spec, __u16 index) {
-    long value = 0;
-    if (index >= spec->arg_cnt) return 0;
-    return bpf_usdt_arg(ctx, index, &value) == 0 ? value : 0;
-}
-
 /* A USDT marker of which no argument is wanted; the hottest path. Where returns are mitigated (SRSO, retpolines) each
  * helper costs 6 ns and the clock 31 ns, so there are three of them: clock, cookie, thread. */
 SEC("uprobe")
@@ -498,18 +495,17 @@ int on_site(struct pt_regs* ctx) {
     return marker ? on_hit(marker, &hit) : 0;
 }
 
-/* The cookie of the marker is read from libbpf's specification of the site: bpf_usdt_cookie() would cost a helper. */
-SEC("usdt")
+SEC("uprobe")
 int on_usdt(struct pt_regs* ctx) {
     struct hit hit = {.now_ns = bpf_ktime_get_ns()};
-    __u32 spec_id = bpf_get_attach_cookie(ctx);
-    struct __bpf_usdt_spec* spec = bpf_map_lookup_elem(&__bpf_usdt_specs, &spec_id);
-    if (!spec) return 0;
-    __u32 marker_id = spec->usdt_cookie;
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    __u32 marker_id = cookie;
+    __u32 site_id = cookie >> LAGTRAP_COOKIE_SITE_SHIFT;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
-    if (!marker) return 0;
-    hit.key = argument(ctx, spec, marker->key_argument);
-    hit.begin_ns = argument(ctx, spec, marker->begin_time_argument);
+    struct lagtrap_site* site = bpf_map_lookup_elem(&argument_sites, &site_id);
+    if (!marker || !site) return 0;
+    if (site->key.place) hit.key = usdt_argument(ctx, &site->key);
+    if (site->begin_time.place) hit.begin_ns = usdt_argument(ctx, &site->begin_time);
     return on_hit(marker, &hit);
 }
 

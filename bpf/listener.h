@@ -60,6 +60,41 @@ struct lagtrap_marker_config {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 16, "layout of marker configuration");
 
+/* Where a site of a USDT probe has an argument. Registers are numbered as machine code does: rax, rcx, rdx, rbx, rsp,
+ * rbp, rsi, rdi, r8 to r15. */
+#define LAGTRAP_NO_REGISTER 0xff
+
+enum lagtrap_argument_place {
+    LAGTRAP_ARGUMENT_NONE = 0, /* its value is 0 */
+    LAGTRAP_ARGUMENT_CONSTANT = 1,
+    LAGTRAP_ARGUMENT_REGISTER = 2,
+    LAGTRAP_ARGUMENT_MEMORY = 3, /* at number + base + (index << scale_shift) */
+};
+
+struct lagtrap_argument {
+    __s64 number;
+    __u8 place; /* enum lagtrap_argument_place */
+    __u8 bytes; /* 1, 2, 4 or 8 */
+    __u8 is_signed;
+    __u8 first_bit;   /* of the register that counts */
+    __u8 base;        /* register, or LAGTRAP_NO_REGISTER */
+    __u8 index;       /* the same */
+    __u8 scale_shift; /* 0 to 3 */
+    __u8 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_argument) == 16, "layout of arguments");
+
+/* The arguments that are wanted at a site. A probe's cookie has the marker's number in its lower half and, where
+ * arguments are wanted, the number of its struct lagtrap_site in the upper one. */
+#define LAGTRAP_MAX_SITES 8192
+#define LAGTRAP_COOKIE_SITE_SHIFT 32
+
+struct lagtrap_site {
+    struct lagtrap_argument key;
+    struct lagtrap_argument begin_time;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_site) == 32, "layout of sites");
+
 struct lagtrap_bucket {
     __u64 tags[LAGTRAP_BUCKET_TAGS];
     __u64 spilled; /* runs that found this bucket full and lie in their second one */

@@ -69,6 +69,33 @@ static __always_inline struct walk_scratch* take_walk_scratch(void) {
     return NULL;
 }
 
+struct task_struct___leader {
+    struct task_struct___leader* group_leader;
+    __u64 start_boottime;
+    char comm[16];
+} KERNEL_TYPE;
+
+/* What stands for the process and its program in reports; at its first run user space is told of it, while it is
+ * there to be looked at. */
+static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
+    struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+    struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
+    struct lagtrap_process_report report = {.header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
+    report.started_ns = BPF_CORE_READ(leader, start_boottime);
+    __u64 program = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
+    report.process = ((report.started_ns ^ program << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
+    __u64* told = bpf_map_lookup_elem(&told_processes, &pid);
+    if (told && *told == report.process) return report.process;
+    report.header.cpu = bpf_get_smp_processor_id();
+    report.header.at_ns = now_ns;
+    report.pid = pid;
+    report.uid = bpf_get_current_uid_gid();
+    BPF_CORE_READ_STR_INTO(&report.comm, leader, comm);
+    if (bpf_ringbuf_output(&reported_runs, &report, sizeof(report), 0) == 0)
+        bpf_map_update_elem(&told_processes, &pid, &report.process, BPF_ANY);
+    return report.process;
+}
+
 /* Tells user space the stack in `scratch` unless it knows it; the stack's id, or 0 where it is empty or was lost. */
 static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lagtrap_run_quota* quota, __u64 now_ns) {
     __u32 frame_count = scratch->walk.frame_count;
@@ -96,6 +123,7 @@ static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lag
     scratch->record.frame_count = frame_count;
     scratch->record.kind = LAGTRAP_STACK_USER;
     scratch->record.end = scratch->walk.end;
+    tell_process(pid, now_ns); /* before its stack, whose modules take long to look at */
     if (bpf_ringbuf_output(&reported_runs, &scratch->record, size, 0)) return 0;
     bpf_map_update_elem(&told_stacks, &hash, &generation, BPF_ANY);
     return hash;
@@ -115,33 +143,6 @@ static __noinline __u64 take_marker_stack(__u32 event, __u64 now_ns) {
     }
     if (id == 0) __sync_fetch_and_add(&quota->stacks_lost, 1);
     return id;
-}
-
-struct task_struct___leader {
-    struct task_struct___leader* group_leader;
-    __u64 start_boottime;
-    char comm[16];
-} KERNEL_TYPE;
-
-/* What stands for the process and its program in reports; at its first run user space is told of it, while it is
- * there to be looked at. */
-static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
-    struct task_struct* task = (struct task_struct*)bpf_get_current_task();
-    struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
-    struct lagtrap_process_report report = {.header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
-    report.started_ns = BPF_CORE_READ(leader, start_boottime);
-    __u64 program = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
-    report.process = ((report.started_ns ^ program << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
-    __u64* told = bpf_map_lookup_elem(&told_processes, &pid);
-    if (told && *told == report.process) return report.process;
-    report.header.cpu = bpf_get_smp_processor_id();
-    report.header.at_ns = now_ns;
-    report.pid = pid;
-    report.uid = bpf_get_current_uid_gid();
-    BPF_CORE_READ_STR_INTO(&report.comm, leader, comm);
-    if (bpf_ringbuf_output(&reported_runs, &report, sizeof(report), 0) == 0)
-        bpf_map_update_elem(&told_processes, &pid, &report.process, BPF_ANY);
-    return report.process;
 }
 
 static __noinline int begin_report(struct lagtrap_slot* slot, __u32 pid, __u64 now_ns, __u64 stack) {

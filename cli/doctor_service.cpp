@@ -16,6 +16,7 @@
 #include <boost/json.hpp>
 #include <fmt/core.h>
 
+#include "binaries/file_reader.hpp"
 #include "cli/control_client.hpp"
 #include "cli/doctor_findings.hpp"
 #include "cli/status_fields.hpp"
@@ -136,8 +137,34 @@ Finding uploader_finding(const fs::path& root, const settings::Settings& setting
     return {"uploader", Health::Missing, "does not run", "systemctl enable --now lagtrap-uploader", false};
 }
 
-Finding daemon_finding(const std::string& socket) {
-    const auto answer = ask_daemon(socket, {{"command", "status"}});
+Finding reader_of_disk() {
+    const std::string program = binaries::find_reader_program("");
+    if (program.empty())
+        return {"reader of files", Health::Missing, "lagtrap-reader is not installed", "it comes with lagtrapd", false};
+    if (::access(program.c_str(), X_OK) != 0)
+        return {"reader of files", Health::Missing, program + ": " + std::strerror(errno), "install lagtrapd anew",
+                false};
+    return {"reader of files", Health::Unknown, program + " is there; the daemon starts it", {}, false};
+}
+
+// The processes without privileges that read others' files for the daemon.
+Finding reader_finding(const Result<boost::json::object>& answer) {
+    if (!answer) return reader_of_disk();
+    const auto& reader = part(*answer, "file_reader");
+    if (const std::string problem = text(reader, "problem"); !problem.empty())
+        return {"reader of files", Health::Missing, problem, "install lagtrapd anew; it is tried again by itself",
+                true};
+    if (truth(reader, "as_root"))
+        return {"reader of files", Health::Otherwise, "is root without capabilities, behind its system call filter",
+                "let the daemon have CAP_SETUID and CAP_SETGID, then it becomes a user of its own", true};
+    return {"reader of files",
+            Health::Works,
+            fmt::format("runs as user {}, without capabilities", number(reader, "user")),
+            {},
+            true};
+}
+
+Finding daemon_finding(const Result<boost::json::object>& answer) {
     if (!answer && answer.error().kind == ErrorKind::Denied)
         return {"daemon", Health::Unknown, answer.error().message, {}, false};
     if (!answer) return {"daemon", Health::Missing, answer.error().message, {}, false};
@@ -221,8 +248,12 @@ Finding server_finding(const settings::Settings& settings) {
 
 std::vector<Finding> service_findings(const DoctorPlaces& places) {
     const auto outcome = settings::load_settings(places.settings, settings::BinaryCheck::Look);
-    std::vector<Finding> findings{settings_finding(places.settings, outcome), room_finding(outcome.settings),
-                                  daemon_finding(places.socket), uploader_finding(places.root, outcome.settings),
+    const auto daemon = ask_daemon(places.socket, {{"command", "status"}});
+    std::vector<Finding> findings{settings_finding(places.settings, outcome),
+                                  room_finding(outcome.settings),
+                                  daemon_finding(daemon),
+                                  reader_finding(daemon),
+                                  uploader_finding(places.root, outcome.settings),
                                   upload_finding(outcome.settings)};
     if (places.ask_server) findings.push_back(server_finding(outcome.settings));
     findings.push_back(debug_files(places.root));

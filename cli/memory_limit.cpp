@@ -5,21 +5,10 @@
 
 #include <algorithm>
 
+#include "core/sanitized.hpp"
+
 namespace lagtrap::cli {
-
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool limits_memory = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool limits_memory = false;
-#else
-constexpr bool limits_memory = true;
-#endif
-#else
-constexpr bool limits_memory = true;
-#endif
 
 constexpr std::uint64_t most_bytes = 8ULL << 30;
 
@@ -31,7 +20,7 @@ void limit_memory() {
     const long pages = ::sysconf(_SC_PHYS_PAGES);
     const long page_bytes = ::sysconf(_SC_PAGESIZE);
     rlimit limit{};
-    if (!limits_memory || pages <= 0 || page_bytes <= 0 || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+    if (is_sanitized || pages <= 0 || page_bytes <= 0 || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
     const std::uint64_t machine_bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
     limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, memory_limit_bytes(machine_bytes));
     // Where the limit can not be set, reading goes on without.

@@ -188,6 +188,22 @@ std::string budget_lines(const object& answer, const Paint& paint) {
     return lines;
 }
 
+// Of a daemon whose unit has a limit: what the unit uses of it, and what is given up for want of more.
+std::string memory_lines(const object& answer, const Paint& paint) {
+    const object& memory = part(answer, "memory");
+    if (memory.empty()) return {};
+    std::string lines = "  memory      " + format_byte_size(number(memory, "used_bytes")) + " of " +
+                        format_byte_size(number(memory, "limit_bytes")) + " that the unit may use\n";
+    const auto warn = [&](bool is, const std::string& what) {
+        if (is) lines += "              " + paint(Colour::Yellow, what) + "\n";
+    };
+    warn(truth(memory, "tables_held"), "short: programs that start now get no unwind tables");
+    warn(truth(memory, "merges_held"), "short: recordings wait on the disk for their merge");
+    const std::uint64_t killed = number(memory, "killed");
+    warn(killed > 0, counted(killed, "process", "processes") + " of the unit ended by the kernel at the limit");
+    return lines;
+}
+
 // Shown where there is something to say: the tables of a daemon that unwinds by them.
 std::string unwinding_lines(const object& answer, const Paint& paint) {
     const object& unwinder = part(answer, "unwinder");
@@ -215,6 +231,50 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
         if (!entry.is_object() || ++shown > 3) break;
         lines += "              " + pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
                  text(entry.as_object(), "path") + "\n";
+    }
+    return lines;
+}
+
+// "root", "root and the group lagtrap", "anyone"
+std::string who_may(const object& control, const char* key) {
+    const std::string callers = text(control, key), group = text(control, "group");
+    if (callers == "group" && !group.empty()) return "root and the group " + group;
+    return callers == "anyone" ? callers : "root";
+}
+
+// Who may ask the daemon what, and who was sent away.
+std::string control_lines(const object& answer) {
+    const object& control = part(answer, "control");
+    if (text(control, "read").empty()) return {};
+    std::string lines = "  control     " + who_may(control, "read") + " may read, " + who_may(control, "change") +
+                        " may start and decide\n";
+    const std::uint64_t denied = number(control, "denied"), turned_away = number(control, "turned_away");
+    if (denied + turned_away > 0)
+        lines += "              " + counted(denied, "request", "requests") + " denied, " +
+                 counted(turned_away, "connection", "connections") + " turned away\n";
+    return lines;
+}
+
+// The processes that read others' files for the daemon.
+std::string reader_lines(const object& answer, const Paint& paint) {
+    const object& reader = part(answer, "file_reader");
+    if (reader.empty()) return {};
+    std::string lines = "  files       read by " + counted(number(reader, "started"), "process", "processes");
+    if (number(reader, "user") > 0) lines += " of user " + std::to_string(number(reader, "user"));
+    lines += "; " + with_commas(number(reader, "ended")) + " ended by a file, " +
+             with_commas(number(reader, "stopped")) + " stopped\n";
+    const auto add = [&](Colour colour, const std::string& line) {
+        lines += "              " + paint(colour, line) + "\n";
+    };
+    if (truth(reader, "as_root")) add(Colour::Yellow, "they are root without capabilities: no CAP_SETUID, CAP_SETGID");
+    if (const std::string problem = text(reader, "problem"); !problem.empty()) {
+        add(Colour::Red, problem);
+        add(Colour::Red, counted(number(reader, "not_started"), "attempt", "attempts") + " in vain");
+    }
+    std::size_t shown = 0;
+    for (const auto& file : list(reader, "unreadable")) {
+        if (!file.is_object() || ++shown > 3) break;
+        add(Colour::Yellow, text(file.as_object(), "path") + ": " + text(file.as_object(), "problem"));
     }
     return lines;
 }
@@ -257,8 +317,11 @@ std::string status_text(const object& answer, const Paint& paint) {
     }
     shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
+    shown += memory_lines(answer, paint);
     shown += budget_lines(answer, paint);
-    shown += unwinding_lines(answer, paint) + "\n";
+    shown += unwinding_lines(answer, paint);
+    shown += reader_lines(answer, paint);
+    shown += control_lines(answer) + "\n";
     return shown + event_table(answer, paint);
 }
 

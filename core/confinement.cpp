@@ -15,17 +15,16 @@
 #include <csignal>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
+
+#include "core/files.hpp"
+#include "core/sanitized.hpp"
+#include "core/unique_fd.hpp"
 
 namespace lagtrap {
 namespace {
 
 constexpr uid_t nobody = 65534;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool limits_memory = false;
-#else
-constexpr bool limits_memory = true;
-#endif
 
 // What the language's run-time library needs once everything is open. mmap and mprotect have rules of their own.
 constexpr std::initializer_list<int> always_allowed = {
@@ -51,6 +50,11 @@ constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS
 constexpr std::initializer_list<int> for_output_files = {
     SCMP_SYS(pwrite64), SCMP_SYS(ftruncate),  SCMP_SYS(fsync), SCMP_SYS(fdatasync),    SCMP_SYS(fchmod),
     SCMP_SYS(writev),   SCMP_SYS(getdents64), SCMP_SYS(uname), SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
+};
+
+constexpr std::initializer_list<int> for_opening_files = {
+    SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
+    SCMP_SYS(fchmod), SCMP_SYS(getcwd),  SCMP_SYS(wait4),
 };
 
 Status limit(__rlimit_resource resource, std::uint64_t value, const char* what) {
@@ -103,7 +107,14 @@ Status drop_capabilities() {
 
 }  // namespace
 
+void be_first_to_go() {
+    constexpr std::string_view first = "1000";
+    const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    if (score.valid()) (void)write_all(score.get(), first.data(), first.size());
+}
+
 Status drop_privileges() {
+    be_first_to_go();
     if (::geteuid() == 0 && may_change_user()) {
         const passwd* const user = ::getpwnam(confined_user);
         const uid_t uid = user != nullptr && user->pw_uid != 0 ? user->pw_uid : nobody;
@@ -139,7 +150,7 @@ Status keep_capabilities(std::initializer_list<int> capabilities) {
 Status confine_process(const Confinement& confinement) {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("giving up core dumps");
-    if (limits_memory && confinement.address_space_bytes > 0)
+    if (!is_sanitized && confinement.address_space_bytes > 0)
         TRY(limit(RLIMIT_AS, confinement.address_space_bytes, "limiting memory"));
     if (confinement.cpu_seconds > 0) TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
     TRY(limit(RLIMIT_FSIZE, confinement.file_bytes, "limiting files"));
@@ -150,6 +161,7 @@ Status confine_process(const Confinement& confinement) {
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));
+    if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));
     if (confinement.output_files) TRY(allow_all(filter.get(), for_output_files));
     if (const int code = seccomp_load(filter.get()); code != 0)
         return system_error("setting the system call filter", -code);

@@ -20,17 +20,25 @@ struct Confinement {
     bool messages = false;
     // What a merge needs to write its files once they are open: sync, chmod, lists of folders, facts of the machine.
     bool output_files = false;
+    // What a process needs that opens files for another one and waits for its end: opening by openat2() or for reading,
+    // making and renaming and removing by name.
+    bool opens_files = false;
 };
 
-// Gives up root: user and groups of `confined_user`, no capability, no way to gain one again. Where the process is not
-// root's, or may not change its user (CAP_SETUID, CAP_SETGID), only the last two. The kernel ends the process when the thread that started it ends.
+// Where memory runs out, the kernel ends this process rather than the one that asked it to read. That it can not be said
+// changes nothing else. To be called before files can no longer be opened.
+void be_first_to_go();
+
+// Calls be_first_to_go(), then gives up root: user and groups of `confined_user`, no capability, no way to gain one again.
+// Where the process is not root's, or may not change its user (CAP_SETUID, CAP_SETGID), only the last two. The kernel
+// ends the process when the thread that started it ends.
 [[nodiscard]] Status drop_privileges();
 
 // Gives up all capabilities but those of `capabilities` (CAP_*) that it has. The user stays.
 [[nodiscard]] Status keep_capabilities(std::initializer_list<int> capabilities);
 
-// From now on no file can be opened, nothing started, no socket made, no memory made executable: such calls fail with
-// EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be read.
+// From now on no file can be opened (but with `opens_files`), nothing started, no socket made, no memory made executable:
+// such calls fail with EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be read.
 [[nodiscard]] Status confine_process(const Confinement& confinement);
 
 }  // namespace lagtrap

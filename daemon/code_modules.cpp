@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/core.h>
 
@@ -104,6 +105,11 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     } else {
         made.state = state_for(table.error().kind);
         made.problem = table.error().message;
+        if (table.error().kind == ErrorKind::Busy) {
+            made.state = ModuleState::Waiting;
+            job.file.reset();
+            made.again = std::move(job);
+        }
     }
     made.cpu_ns = thread_cpu_ns() - before_ns;
     return made;
@@ -163,6 +169,10 @@ std::optional<TableJob> CodeModules::next_job() {
 
 void CodeModules::take(MadeTable made) {
     CodeModule& module = *made.module;
+    if (made.again) {
+        postponed_.push_back(std::move(*made.again));
+        return;
+    }
     module.queued = false;
     (made.from_cache ? totals_.from_cache : totals_.made) += 1;
     (made.from_cache ? totals_.from_cache_cpu_ns : totals_.make_cpu_ns) += made.cpu_ns;
@@ -209,6 +219,10 @@ void CodeModules::sweep(std::chrono::steady_clock::time_point now) {
     for (const auto& [key, module] : by_key_)
         if (module.use_count() > 1) module->last_used = now;
     while (give_up_one(now - unused_limit)) {
+    }
+    if (const auto* const reader = binaries::file_reader(); reader == nullptr || reader->may_start()) {
+        std::move(postponed_.begin(), postponed_.end(), std::back_inserter(jobs_));
+        postponed_.clear();
     }
     // Room may have been made for those that found none; their tables are in the cache.
     for (const auto& [key, module] : by_key_) {

@@ -59,7 +59,8 @@ struct MadeTable {
     ModuleState state = ModuleState::Failed;  // where there is no table
     std::string problem;
     bool from_cache = false;
-    std::uint64_t cpu_ns = 0;  // of this thread
+    std::uint64_t cpu_ns = 0;       // of this thread
+    std::optional<TableJob> again;  // nobody could read the file now: to be tried later
 };
 
 // From the cache: takes microseconds to milliseconds. nullopt: the cache does not have it.
@@ -88,7 +89,7 @@ class CodeModules {
     [[nodiscard]] std::size_t waiting() const { return jobs_.size(); }
     // Takes a table in. If there is no room, those of files that nobody maps give way.
     void take(MadeTable made);
-    // Gives up what nobody has mapped for a while.
+    // Gives up what nobody has mapped for a while; queues what could not be read, if files can be read again.
     void sweep(std::chrono::steady_clock::time_point now);
 
     // Changes whenever a module becomes ready.
@@ -108,6 +109,7 @@ class CodeModules {
     std::string proc_root_;
     std::map<std::string, std::shared_ptr<CodeModule>> by_key_;
     std::deque<TableJob> jobs_;
+    std::deque<TableJob> postponed_;
     ModuleTotals totals_;
     std::uint64_t generation_ = 0;
 };

@@ -57,7 +57,7 @@ class Collector {
         Say inform;
         Say warn;
         std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
-        std::function<std::vector<std::string>()> shed_now;          // what watching has given up, a sentence each
+        std::function<std::vector<std::string>()> shed_now;          // what the daemon has given up, a sentence each
         std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
     };
 
@@ -85,14 +85,18 @@ class Collector {
     [[nodiscard]] Status decline();
     // Ends a capture that runs and leaves it to be merged by the next start.
     void shut_down();
+    // While they are held, no merge begins; captures wait on the disk.
+    void hold_merges(bool held);
     // Takes the listener's programs out of the watched programs.
     void detach() { listener_->detach(); }
 
     [[nodiscard]] CollectorState state() const { return state_; }
-    [[nodiscard]] bool merging() const { return !merges_.empty(); }
+    [[nodiscard]] bool merging() const { return merge_runs_; }
     [[nodiscard]] CaptureCounts counts() const;
     [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
     [[nodiscard]] const Listener& listener() const { return *listener_; }
+    // As Recorder::look_at_cpus().
+    [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
     // Of the state now: when the question, the capture or the cool-down ends; and which event it is about.
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
@@ -150,6 +154,8 @@ class Collector {
     CaptureCounts counts_;
     std::optional<LastBundle> last_bundle_;
     std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows
+    bool merge_runs_ = false;
+    bool merges_held_ = false;
     std::uint64_t merges_failed_in_row_ = 0;
     boost::asio::steady_timer merge_timer_;
     std::set<std::filesystem::path> unreadable_;  // told of already

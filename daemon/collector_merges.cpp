@@ -41,12 +41,14 @@ fs::file_time_type made(const fs::path& folder) {
 
 void Collector::merge(Merge wanted) {
     merges_.push_back(std::move(wanted));
-    if (merges_.size() == 1) merge_next();
+    merge_next();
 }
 
 void Collector::merge_next() {
-    if (merges_.empty()) return;
+    if (merges_.empty() || merge_runs_ || merges_held_) return;
+    merge_runs_ = true;
     const auto done = [this](const Result<MergedBundle>& merged) {
+        merge_runs_ = false;
         const Merge merge = std::move(merges_.front());
         merges_.pop_front();
         take_merged(merge, merged);
@@ -56,6 +58,11 @@ void Collector::merge_next() {
     const auto started = MergeJob::start(context_, options_.merge_program, merges_.front().capture, ready, done);
     KILL_POINT("merge.started");
     if (!started) done(started.error());
+}
+
+void Collector::hold_merges(bool held) {
+    merges_held_ = held;
+    merge_next();
 }
 
 void Collector::take_merged(const Merge& merge, const Result<MergedBundle>& merged) {

@@ -31,6 +31,8 @@ class ControlAccess {
     // right to read, everything else the right to change.
     [[nodiscard]] std::string denial(const Caller& caller, const boost::json::object& request) const;
 
+    // The settings that it was made of.
+    [[nodiscard]] const settings::Control& control() const { return control_; }
     [[nodiscard]] std::optional<gid_t> group() const { return group_; }
     // That the socket file has, so that who may not even read does not come in.
     [[nodiscard]] mode_t socket_mode() const;

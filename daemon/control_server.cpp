@@ -29,7 +29,7 @@ constexpr std::size_t most_of_one_user = 8;
 constexpr std::size_t kept_for_root = 8;
 
 Status set_rights(const std::string& path, const ControlAccess& access) {
-    if (access.group() && ::chown(path.c_str(), 0, *access.group()) != 0)
+    if (::chown(path.c_str(), ::geteuid(), access.group().value_or(::getegid())) != 0)
         return system_error("give " + path + " to its group");
     if (::chmod(path.c_str(), access.socket_mode()) != 0) return system_error(path);
     return success();
@@ -143,6 +143,15 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
     TRY(set_rights(path, server->access_));
     server->accept();
     return server;
+}
+
+Status ControlServer::change_access(ControlAccess access) {
+    if (const Status set = set_rights(path_, access); !set) {
+        (void)set_rights(path_, access_);
+        return set;
+    }
+    access_ = std::move(access);
+    return success();
 }
 
 bool ControlServer::has_room_for(uid_t uid) const {

@@ -30,13 +30,18 @@ class ControlServer {
     };
 
     // Listens at the settings' path (replacing a socket that nobody listens on any more). The folder of it is made if it
-    // is missing. The settings' group is looked up here, once.
+    // is missing.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(boost::asio::io_context& context,
                                                                        const settings::Control& control,
                                                                        Handler handler);
     ~ControlServer();
 
-    // On the io_context's thread.
+    // The following on the io_context's thread.
+
+    // From now on callers have these rights; requests that are answered already stay so. Errors: the socket's file does
+    // not take them, and the rights are as they were.
+    [[nodiscard]] Status change_access(ControlAccess access);
+    [[nodiscard]] const ControlAccess& access() const { return access_; }
     [[nodiscard]] const Counts& counts() const { return counts_; }
 
   private:

@@ -16,7 +16,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/clock.hpp"
-#include "core/files.hpp"
 #include "daemon/open_runs.hpp"
 
 namespace lagtrap::daemon {
@@ -35,12 +34,6 @@ std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>&
         if (event.breach == settings::BreachMode::Deadline)
             smallest = std::min(smallest, static_cast<std::uint64_t>(event.threshold.count()));
     return smallest;
-}
-
-std::string cpus_online() {
-    constexpr std::uint64_t longest = 4096;
-    const auto list = read_file("/sys/devices/system/cpu/online", longest);
-    return list ? *list : std::string();
 }
 
 }  // namespace
@@ -189,7 +182,6 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
     runs.follow_programs(self->programs_->program_starts_fd());
     self->loop_ = std::make_unique<Loop>(*self, std::move(runs));
     TRY(self->loop_->open_notices());
-    self->cpus_online_ = cpus_online();
     for (std::uint32_t index = 0; index < events.size(); ++index)
         for (const std::string& binary : self->binaries_of(index))
             if (const auto identity = identity_of(binary); identity) self->binary_identities_[binary] = *identity;
@@ -389,7 +381,5 @@ bool Listener::binaries_changed() const {
     }
     return false;
 }
-
-bool Listener::cpus_changed() const { return cpus_online() != cpus_online_; }
 
 }  // namespace lagtrap::daemon

@@ -111,8 +111,6 @@ class Listener {
 
     // Whether a program or library with markers was replaced or written to since it was attached to.
     [[nodiscard]] bool binaries_changed() const;
-    // Whether other CPUs are online than when this listener was made.
-    [[nodiscard]] bool cpus_changed() const;
 
   private:
     struct Loop;
@@ -136,7 +134,6 @@ class Listener {
     void leave(const std::string& binary);
 
     std::map<std::string, FileIdentity> binary_identities_;
-    std::string cpus_online_;
     Options options_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<Loop> loop_;

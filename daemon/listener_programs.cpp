@@ -9,11 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
-#include "binaries/program_file.hpp"
-#include "binaries/return_sites.hpp"
 #include "daemon/open_runs.hpp"
 #include "daemon/unwind_store.hpp"
 #include "listener.skel.h"
@@ -77,6 +74,10 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
         bpf_map__set_max_entries(programs_->maps.told_processes, 1);
     }
     if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
+    const bool any_arguments = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
+        return event.key == settings::KeyKind::Argument || event.begin_time;
+    });
+    if (!any_arguments) bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     if (any_stacks) {
@@ -101,8 +102,8 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     if (has_uprobe_multi()) {
         const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
-        for (bpf_program* program :
-             {self->programs_->progs.on_site, self->programs_->progs.on_entry, self->programs_->progs.on_return})
+        for (bpf_program* program : {self->programs_->progs.on_site, self->programs_->progs.on_usdt,
+                                     self->programs_->progs.on_entry, self->programs_->progs.on_return})
             bpf_program__set_expected_attach_type(program, type);
     }
     TRY(self->size_maps(store));
@@ -185,9 +186,7 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
                                             sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
-    const bool takes_arguments =
-        config.key_argument != LAGTRAP_NO_ARGUMENT || config.begin_time_argument != LAGTRAP_NO_ARGUMENT;
-    return MarkerNumber{.id = marker_id, .takes_arguments = takes_arguments};
+    return MarkerNumber{marker_id, {config.key_argument, config.begin_time_argument}};
 }
 
 Status ListenerPrograms::attach(std::uint32_t index) {
@@ -198,11 +197,12 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     const std::uint32_t first_marker = before == attached_.end() ? next_marker_ : before->second.first_marker;
     const std::uint32_t next_of_others = next_marker_;
     next_marker_ = first_marker;
+    argument_sites_.give_back(index);
     kinds_.clear();
     const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
                                 std::uint16_t stage) -> Status {
         TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
-        return attach_marker(marker, number, links);
+        return attach_marker(index, marker, number, links);
     };
     // The end first: a run whose begin is seen can then always be ended.
     TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
@@ -233,76 +233,38 @@ Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
     return success();
 }
 
-Status ListenerPrograms::attach_marker(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links) {
+Status ListenerPrograms::attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
+                                       std::vector<Link>& links) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return attach_usdt(marker, number, links);
-        case settings::MarkerKind::Function: return attach_function(marker, number.id, links);
+        case settings::MarkerKind::Library: return attach_usdt(event, marker, number, links);
+        case settings::MarkerKind::Function: return attach_function(marker, number, links);
         case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, number.id, links);
     }
     return make_error(ErrorKind::Invalid, "unknown kind of marker");
 }
 
-// Where a marker is probed.
-struct ListenerPrograms::ProbePlaces {
-    std::vector<unsigned long> offsets;     // in the file
-    std::vector<unsigned long> semaphores;  // in the file, one for each offset, 0: none; empty: none at all
-    bool return_probe = false;              // of the kernel's, at the entries; else plain probes
-};
-
-// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
-// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
-Result<ListenerPrograms::ProbePlaces> ListenerPrograms::function_places(const settings::Marker& marker) {
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
-    const bool at_return = marker.side == settings::FunctionSide::Return;
-    const bool probe_exits = at_return && file.exceptions_may_pass();
-    ProbePlaces places;
-    places.return_probe = at_return && !probe_exits;
-    for (const auto& function : functions) {
-        if (!probe_exits) {
-            places.offsets.push_back(function.file_offset);
-            continue;
-        }
-        TRY_ASSIGN(const auto exits, binaries::return_sites(file, function));
-        places.offsets.insert(places.offsets.end(), exits.begin(), exits.end());
+Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(std::uint32_t event, std::uint32_t marker_id,
+                                                                const ProbePlaces& places) {
+    std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id);
+    const int map = bpf_map__fd(programs_->maps.argument_sites);
+    for (std::size_t i = 0; i < places.arguments.size(); ++i) {
+        TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, event, places.arguments[i]));
+        cookies[i] |= site << LAGTRAP_COOKIE_SITE_SHIFT;
     }
-    std::sort(places.offsets.begin(), places.offsets.end());
-    places.offsets.erase(std::unique(places.offsets.begin(), places.offsets.end()), places.offsets.end());
-    if (places.offsets.empty()) return make_error(ErrorKind::NotFound, "no such function");
-    return places;
+    return cookies;
 }
 
-Result<ListenerPrograms::ProbePlaces> ListenerPrograms::usdt_places(const settings::Marker& marker) {
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto probes, file.usdt_probes());
-    std::map<unsigned long, unsigned long> semaphore_of;  // the kernel refuses a place given twice
-    for (const auto& probe : probes) {
-        if (probe.provider != marker.provider || probe.name != marker.name) continue;
-        const auto offset = file.file_offset_of(probe.address);
-        if (!offset) return make_error(ErrorKind::Invalid, "a site lies in no segment of the file");
-        const auto semaphore = probe.semaphore == 0 ? 0 : file.file_offset_of(probe.semaphore);
-        if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore lies in no segment of the file");
-        semaphore_of[*offset] = *semaphore;
-    }
-    if (semaphore_of.empty()) return make_error(ErrorKind::NotFound, "no such probe");
-    ProbePlaces places;
-    for (const auto& [offset, semaphore] : semaphore_of) {
-        places.offsets.push_back(offset);
-        places.semaphores.push_back(semaphore);
-    }
-    return places;
-}
-
+// The kernel is given path and offset: libbpf, given the name of a function, would read the file itself.
 Status ListenerPrograms::attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
-                                       std::uint32_t marker_id, std::vector<Link>& links) {
+                                       const std::vector<std::uint64_t>& cookies, std::vector<Link>& links) {
     const bool semaphores = !places.semaphores.empty();
-    kinds_.push_back(places.return_probe ? ProbeKind::Return : probe_kind_at(binary, places.offsets.front()));
+    kinds_.push_back(places.kind);
     if (has_uprobe_multi()) {
-        const std::vector<__u64> cookies(places.offsets.size(), marker_id);
+        const std::vector<__u64> kernel_cookies(cookies.begin(), cookies.end());
         LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.offsets.data(),
-                    .ref_ctr_offsets = semaphores ? places.semaphores.data() : nullptr, .cookies = cookies.data(),
-                    .cnt = places.offsets.size(), .retprobe = places.return_probe);
+                    .ref_ctr_offsets = semaphores ? places.semaphores.data() : nullptr,
+                    .cookies = kernel_cookies.data(), .cnt = places.offsets.size(), .retprobe = places.return_probe);
         Link link(bpf_program__attach_uprobe_multi(program, -1, binary.c_str(), nullptr, &options));
         if (!link) return libbpf_error("probe", -errno);
         links.push_back(std::move(link));
@@ -310,7 +272,7 @@ Status ListenerPrograms::attach_places(bpf_program* program, const std::string& 
     }
     for (std::size_t i = 0; i < places.offsets.size(); ++i) {
         LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = semaphores ? places.semaphores[i] : 0,
-                    .bpf_cookie = marker_id, .retprobe = places.return_probe);
+                    .bpf_cookie = cookies[i], .retprobe = places.return_probe);
         Link link(bpf_program__attach_uprobe_opts(program, -1, binary.c_str(), places.offsets[i], &options));
         if (!link) return libbpf_error("probe", -errno);
         links.push_back(std::move(link));
@@ -318,31 +280,31 @@ Status ListenerPrograms::attach_places(bpf_program* program, const std::string& 
     return success();
 }
 
-Status ListenerPrograms::attach_usdt(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links) {
-    const std::string doing = "attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary;
-    if (!number.takes_arguments) {
-        const auto places = usdt_places(marker);
-        if (!places) return places.error().within(doing);
-        const Status attached = attach_places(programs_->progs.on_site, marker.binary, *places, number.id, links);
-        return attached ? success() : Status(attached.error().within(doing));
-    }
-    LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = number.id);
-    Link link(bpf_program__attach_usdt(programs_->progs.on_usdt, -1, marker.binary.c_str(), marker.provider.c_str(),
-                                       marker.name.c_str(), &options));
-    if (!link) return libbpf_error(doing, -errno);
-    links.push_back(std::move(link));
-    kinds_.push_back(ProbeKind::Simple);  // sites of USDT probes are nops
-    return success();
+Status ListenerPrograms::attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
+                                     std::vector<Link>& links) {
+    const auto attach_all = [&]() -> Status {
+        TRY_ASSIGN(const ProbePlaces places, usdt_places(marker, number.arguments));
+        TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
+        bpf_program* program = places.arguments.empty() ? programs_->progs.on_site : programs_->progs.on_usdt;
+        return attach_places(program, marker.binary, places, cookies, links);
+    };
+    const Status attached = attach_all();
+    if (attached) return success();
+    return attached.error().within("attach to USDT probe " + marker.provider + ":" + marker.name + " of " +
+                                   marker.binary);
 }
 
-Status ListenerPrograms::attach_function(const settings::Marker& marker, std::uint32_t marker_id,
+Status ListenerPrograms::attach_function(const settings::Marker& marker, const MarkerNumber& number,
                                          std::vector<Link>& links) {
-    const std::string doing = "attach to function " + marker.name + " of " + marker.binary;
-    const auto places = function_places(marker);
-    if (!places) return places.error().within(doing);
-    bpf_program* program = places->return_probe ? programs_->progs.on_return : programs_->progs.on_entry;
-    const Status attached = attach_places(program, marker.binary, *places, marker_id, links);
-    return attached ? success() : Status(attached.error().within(doing));
+    const auto attach_all = [&]() -> Status {
+        TRY_ASSIGN(const ProbePlaces places, function_places(marker));
+        bpf_program* program = places.return_probe ? programs_->progs.on_return : programs_->progs.on_entry;
+        const std::vector<std::uint64_t> cookies(places.offsets.size(), number.id);
+        return attach_places(program, marker.binary, places, cookies, links);
+    };
+    const Status attached = attach_all();
+    if (attached) return success();
+    return attached.error().within("attach to function " + marker.name + " of " + marker.binary);
 }
 
 Result<TraceFs*> ListenerPrograms::tracefs() {

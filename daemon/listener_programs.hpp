@@ -10,8 +10,10 @@
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
+#include "daemon/argument_sites.hpp"
 #include "daemon/libbpf_support.hpp"
 #include "daemon/overhead_probes.hpp"
+#include "daemon/probe_places.hpp"
 #include "daemon/tracefs.hpp"
 #include "settings/settings.hpp"
 
@@ -88,19 +90,21 @@ class ListenerPrograms {
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     struct MarkerNumber {
         std::uint32_t id = 0;
-        bool takes_arguments = false;
+        WantedArguments arguments;  // of a USDT probe
     };
-    struct ProbePlaces;
     [[nodiscard]] Result<MarkerNumber> configure_marker(std::uint32_t event, const settings::Marker& marker,
                                                         lagtrap_marker_role role, std::uint16_t stage);
-    [[nodiscard]] Status attach_marker(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links);
-    [[nodiscard]] Status attach_usdt(const settings::Marker& marker, MarkerNumber number, std::vector<Link>& links);
-    [[nodiscard]] Status attach_function(const settings::Marker& marker, std::uint32_t marker_id,
+    [[nodiscard]] Status attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
+                                       std::vector<Link>& links);
+    [[nodiscard]] Status attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
+                                     std::vector<Link>& links);
+    [[nodiscard]] Status attach_function(const settings::Marker& marker, const MarkerNumber& number,
                                          std::vector<Link>& links);
-    [[nodiscard]] static Result<ProbePlaces> function_places(const settings::Marker& marker);
-    [[nodiscard]] static Result<ProbePlaces> usdt_places(const settings::Marker& marker);
+    // What the programs are told at each place: the marker and, where arguments are wanted, where they are.
+    [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(std::uint32_t event, std::uint32_t marker_id,
+                                                                const ProbePlaces& places);
     [[nodiscard]] Status attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
-                                       std::uint32_t marker_id, std::vector<Link>& links);
+                                       const std::vector<std::uint64_t>& cookies, std::vector<Link>& links);
     [[nodiscard]] Status attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
                                            std::vector<Link>& links);
     [[nodiscard]] Status point_at_field(const settings::Marker& marker, const settings::ArgumentRef& field,
@@ -111,6 +115,7 @@ class ListenerPrograms {
     listener_bpf* programs_ = nullptr;
     Link exec_link_;
     std::uint32_t next_marker_ = 0;
+    ArgumentSites argument_sites_;
     struct Attached {
         std::uint32_t first_marker = 0;
         std::vector<ProbeKind> kinds;

@@ -1,4 +1,5 @@
 // lagtrapd: watches the events of a settings file and records the machine when one is too slow.
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -7,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "binaries/file_reader.hpp"
+#include "core/heap.hpp"
 #include "core/program_log.hpp"
 #include "daemon/service.hpp"
 #include "settings/parser.hpp"
@@ -38,9 +40,18 @@ int check_settings(const std::string& path, const lagtrap::settings::ParseOutcom
     return exit_bad_settings;
 }
 
+// Without it nothing can be watched. Path, cause and what to do; the exit code.
+int report_missing_reader(const lagtrap::Error& error) {
+    spdlog::error("{}; install lagtrapd anew, or name lagtrap-reader by --reader-program", error.message);
+    const bool not_executable = error.system_errno == ENOENT || error.system_errno == EACCES ||
+                                error.system_errno == ENOEXEC || error.system_errno == ENOTDIR;
+    return not_executable ? exit_usage : exit_failure;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    lagtrap::keep_heap_small();
     CLI::App app("Watches operations and records the machine when one is too slow");
     std::string settings_path = "/etc/lagtrap/settings.xml";
     std::string checked_path;
@@ -61,10 +72,11 @@ int main(int argc, char** argv) {
     lagtrap::binaries::FileReader reader({.program = reader_program});
     lagtrap::binaries::read_files_by(&reader);
     using lagtrap::settings::BinaryCheck;
+    lagtrap::start_program_log();
+    if (const auto started = reader.try_start(); !started) return report_missing_reader(started.error());
     if (!checked_path.empty())
         return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
-    lagtrap::start_program_log();
     const auto inform = [](const std::string& line) { spdlog::info(line); };
     const auto warn = [](const std::string& line) { spdlog::warn(line); };
 

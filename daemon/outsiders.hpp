@@ -9,6 +9,6 @@
 namespace lagtrap::daemon {
 
 // Adds "control" and "file_reader" (docs/formats.md).
-void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const ControlServer::Counts& control);
+void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control);
 
 }  // namespace lagtrap::daemon

@@ -159,13 +159,10 @@ std::uint64_t ProbeCosts::mean(const std::vector<ProbeKind>& kinds) const {
     return std::accumulate(kinds.begin(), kinds.end(), std::uint64_t{0}, add) / kinds.size();
 }
 
-ProbeKind probe_kind_at(const std::string& binary, std::uint64_t offset) {
+ProbeKind probe_kind_of(std::string_view code) {
 #if defined(__x86_64__)
-    std::array<unsigned char, 2> code{};
-    const auto file = open_file(binary, O_RDONLY | O_NONBLOCK);
-    if (!file || ::pread(file->get(), code.data(), code.size(), static_cast<off_t>(offset)) != 2)
-        return ProbeKind::Stepped;
-    const unsigned char first = code[0], second = code[1];
+    if (code.size() < 2) return ProbeKind::Stepped;
+    const auto first = static_cast<unsigned char>(code[0]), second = static_cast<unsigned char>(code[1]);
     const auto is_push = [](unsigned char byte) { return byte >= 0x50 && byte <= 0x57; };
     // What arch/x86/kernel/uprobes.c emulates: nop, push, and relative jumps and calls.
     const bool nop = first == 0x90 || (first == 0x66 && second == 0x90) || (first == 0x0f && second == 0x1f);
@@ -174,8 +171,7 @@ ProbeKind probe_kind_at(const std::string& binary, std::uint64_t offset) {
                       (first == 0x0f && second >= 0x80 && second <= 0x8f);
     return nop || push || jump ? ProbeKind::Simple : ProbeKind::Stepped;
 #else
-    (void)binary;
-    (void)offset;
+    (void)code;
     return ProbeKind::Simple;
 #endif
 }

@@ -27,8 +27,8 @@ struct ProbeCosts {
     [[nodiscard]] std::uint64_t mean(const std::vector<ProbeKind>& kinds) const;
 };
 
-// By the bytes of the instruction at `offset` of the file; Stepped where they can not be read. x86-64; elsewhere Simple.
-[[nodiscard]] ProbeKind probe_kind_at(const std::string& binary, std::uint64_t offset);
+// By the bytes of the instruction; Stepped where they are not known. x86-64; elsewhere Simple.
+[[nodiscard]] ProbeKind probe_kind_of(std::string_view code);
 
 // Probes functions of this program itself and calls them some hundred times: some milliseconds, and up to a second where
 // the kernel detaches slowly. What can not be measured (other processors, probes refused) stays as above.

@@ -1,7 +1,6 @@
 #include "daemon/overhead_watch.hpp"
 
 #include <bpf/bpf.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -16,16 +15,6 @@ namespace {
 std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
 
 }  // namespace
-
-std::uint64_t daemon_cpu_ns() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    const auto ns = [](const timeval& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
-               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
-    };
-    return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
 
 OverheadWatch::OverheadWatch(boost::asio::io_context& context, Options options)
     : timer_(context), options_(std::move(options)), probes_(measure_probe_costs()) {}
@@ -54,15 +43,7 @@ void OverheadWatch::await_look() {
 }
 
 OverheadWatch::Counted OverheadWatch::count() const {
-    Counted counted{monotonic_ns(), daemon_cpu_ns(), {}, listener_->hits()};
-    for (const int fd : listener_->program_fds()) {
-        bpf_prog_info info{};
-        __u32 size = sizeof(info);
-        if (bpf_prog_get_info_by_fd(fd, &info, &size) != 0) continue;
-        counted.programs.run_time_ns += info.run_time_ns;
-        counted.programs.runs += info.run_cnt;
-    }
-    return counted;
+    return {monotonic_ns(), daemon_cpu_ns(), use_of_programs(listener_->program_fds()), listener_->hits()};
 }
 
 WatchUse OverheadWatch::use_between(const Counted& before, const Counted& now) {

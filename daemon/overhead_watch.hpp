@@ -16,6 +16,7 @@
 #include "daemon/listener.hpp"
 #include "daemon/overhead_budget.hpp"
 #include "daemon/overhead_probes.hpp"
+#include "daemon/own_use.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -56,13 +57,10 @@ class OverheadWatch {
     [[nodiscard]] std::vector<std::string> shed_now() const;
 
   private:
-    struct ProgramTotals {
-        std::uint64_t run_time_ns = 0, runs = 0;
-    };
     // What had been counted at a look.
     struct Counted {
         std::uint64_t at_ns = 0, own_cpu_ns = 0;
-        ProgramTotals programs;
+        ProgramUse programs;
         std::vector<Listener::EventHits> hits;
     };
 
@@ -82,8 +80,5 @@ class OverheadWatch {
     UniqueFd run_time_statistics_;
     Counted before_;
 };
-
-// Processor time of this process.
-[[nodiscard]] std::uint64_t daemon_cpu_ns();
 
 }  // namespace lagtrap::daemon

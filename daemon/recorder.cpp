@@ -4,12 +4,14 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bpf/collector.h"
@@ -17,6 +19,7 @@
 #include "core/clock.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/libbpf_support.hpp"
+#include "daemon/own_use.hpp"
 #include "daemon/rundown.hpp"
 #include "trace/log.hpp"
 
@@ -25,31 +28,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long a CPU that comes back during a recording goes without samples.
+constexpr auto cpu_interval = std::chrono::milliseconds(100);
+
 // 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches; the total stays within what a small machine bears.
 std::uint32_t ring_bytes_for(long cpus) {
     std::uint64_t bytes = 8ULL << 20;
     while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20)) bytes *= 2;
     return static_cast<std::uint32_t>(bytes);
-}
-
-std::uint64_t own_cpu_ns() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    const auto ns = [](const timeval& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
-               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
-    };
-    return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
-
-std::uint64_t run_time_ns_of(const std::vector<int>& program_fds) {
-    std::uint64_t total_ns = 0;
-    for (const int fd : program_fds) {
-        bpf_prog_info info{};
-        __u32 size = sizeof(info);
-        if (bpf_prog_get_info_by_fd(fd, &info, &size) == 0) total_ns += info.run_time_ns;
-    }
-    return total_ns;
 }
 
 Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
@@ -70,13 +56,18 @@ struct Recorder::State {
     settings::Recording settings;
     Unwinder* unwinder = nullptr;
     collector_bpf* programs = nullptr;
-    std::vector<int> sampler_fds;  // owned by their links
-    std::vector<Link> sampler_links;
+    struct Sampler {
+        int cpu = 0;
+        int fd = -1;  // owned by its link
+        Link link;
+    };
+    std::vector<Sampler> samplers;
+    std::chrono::nanoseconds sample_interval{};
     std::uint32_t captures = 0;
     bool thinned = false;  // the samplers' interval is not the settings' one
 
     ~State() {
-        sampler_links.clear();
+        samplers.clear();
         collector_bpf__destroy(programs);
     }
 
@@ -84,12 +75,16 @@ struct Recorder::State {
         return reinterpret_cast<lagtrap_recording*>(&programs->bss->recording);
     }
     void enable_samplers(bool on) const {
-        for (const int fd : sampler_fds) ::ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+        for (const Sampler& sampler : samplers)
+            ::ioctl(sampler.fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
     }
-    void set_sample_interval(std::chrono::nanoseconds interval) const {
+    void set_sample_interval(std::chrono::nanoseconds interval) {
+        sample_interval = interval;
         std::uint64_t period_ns = static_cast<std::uint64_t>(interval.count());
-        for (const int fd : sampler_fds) ::ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+        for (const Sampler& sampler : samplers) ::ioctl(sampler.fd, PERF_EVENT_IOC_PERIOD, &period_ns);
     }
+    // It sleeps until a capture.
+    [[nodiscard]] Status add_sampler(int cpu);
     [[nodiscard]] Status load(long cpus);
     [[nodiscard]] lagtrap_capture_counters counters() const;
     [[nodiscard]] std::vector<int> program_fds() const {
@@ -97,6 +92,17 @@ struct Recorder::State {
                 bpf_program__fd(programs->progs.on_waking), bpf_program__fd(programs->progs.on_thread)};
     }
 };
+
+Status Recorder::State::add_sampler(int cpu) {
+    TRY_ASSIGN(UniqueFd event, open_sampler(cpu, sample_interval));
+    const int fd = event.release();
+    Link link(bpf_program__attach_perf_event(programs->progs.on_sample, fd));
+    if (!link) return libbpf_error("attach the sampler of CPU " + std::to_string(cpu), -errno);
+    // Attaching enables the event.
+    ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    samplers.push_back({cpu, fd, std::move(link)});
+    return success();
+}
 
 lagtrap_capture_counters Recorder::State::counters() const {
     constexpr std::size_t fields = sizeof(lagtrap_capture_counters) / sizeof(std::uint64_t);
@@ -134,6 +140,8 @@ struct Recorder::Capture {
     std::uint64_t started_ns = 0;
     std::uint64_t trigger_begin_ns = 0;
     Clock::time_point next_flush = Clock::now() + flush_interval;
+    Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
+    std::vector<std::string> gaps;  // a sentence each
 
     ~Capture() {
         rundown.reset();
@@ -230,17 +238,11 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Recording& se
     state->unwinder = &unwinder;
     const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     TRY(state->load(cpus));
+    state->sample_interval = settings.sample_interval;
     for (int cpu = 0; cpu < cpus; ++cpu) {
-        auto sampler = open_sampler(cpu, settings.sample_interval);
-        if (!sampler && sampler.error().system_errno == ENODEV) continue;  // this CPU is offline
-        if (!sampler) return sampler.error();
-        const int fd = sampler->release();
-        Link link(bpf_program__attach_perf_event(state->programs->progs.on_sample, fd));
-        if (!link) return libbpf_error("attach the sampler of CPU " + std::to_string(cpu), -errno);
-        // Attaching enables the event; it sleeps until a capture.
-        ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-        state->sampler_fds.push_back(fd);
-        state->sampler_links.push_back(std::move(link));
+        const auto added = state->add_sampler(cpu);
+        if (!added && added.error().system_errno == ENODEV) continue;  // this CPU is offline
+        TRY(added);
     }
     return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }
@@ -256,6 +258,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     state_->enable_samplers(true);
     listener.record_runs(true);
     state_->unwinder->begin_capture();
+    // What came since the last look is recorded from now on: nothing of it is missing.
+    (void)look_at_cpus();
     session.started_ns = monotonic_ns();
     capture->started_ns = session.started_ns;
     capture->trigger_begin_ns = session.trigger.begin_ns;
@@ -264,8 +268,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     std::vector<int> programs = state_->program_fds();
     for (const int fd : listener.program_fds()) programs.push_back(fd);
-    capture_->bpf_run_time_before_ns = run_time_ns_of(programs);
-    capture_->own_cpu_before_ns = own_cpu_ns();
+    capture_->bpf_run_time_before_ns = use_of_programs(programs).run_time_ns;
+    capture_->own_cpu_before_ns = daemon_cpu_ns();
     capture_->counters_before = state_->counters();
     capture_->runs_lost_before = capture_->runs_lost();
     capture_->unwinder = state_->unwinder;
@@ -296,8 +300,29 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     return success();
 }
 
+std::vector<int> Recorder::look_at_cpus() {
+    const std::vector<int> came = state_->unwinder->look_at_cpus();
+    if (came.empty()) return came;
+    std::erase_if(state_->samplers, [&](const State::Sampler& sampler) {
+        return std::find(came.begin(), came.end(), sampler.cpu) != came.end();
+    });
+    for (const int cpu : came) {
+        const bool sampled = state_->add_sampler(cpu).ok();
+        if (!capture_) continue;
+        capture_->gaps.push_back("samples and process changes of CPU " + std::to_string(cpu) +
+                                 ", which was switched off and on" +
+                                 (sampled ? ", until they were recorded again" : ", until the end"));
+    }
+    if (__atomic_load_n(&state_->recording_switch()->on, __ATOMIC_ACQUIRE) != 0) state_->enable_samplers(true);
+    return came;
+}
+
 Status Recorder::drain() {
     if (!capture_->rundown) return success();
+    if (Clock::now() >= capture_->next_look_at_cpus) {
+        capture_->next_look_at_cpus = Clock::now() + cpu_interval;
+        (void)look_at_cpus();
+    }
     if (const int failed = ring_buffer__consume(capture_->rings); failed < 0)
         return libbpf_error("read the ring of records", failed);
     capture_->take_events();
@@ -309,10 +334,12 @@ Status Recorder::drain() {
 }
 
 RecordingUse Recorder::use() const {
-    const auto run_time = [](const bpf_program* program) { return run_time_ns_of({bpf_program__fd(program)}); };
+    const auto run_time = [](const bpf_program* program) {
+        return use_of_programs({bpf_program__fd(program)}).run_time_ns;
+    };
     const auto& programs = state_->programs->progs;
     return {monotonic_ns(), run_time(programs.on_sample), run_time(programs.on_switch),
-            run_time(programs.on_waking) + run_time(programs.on_thread) + own_cpu_ns()};
+            run_time(programs.on_waking) + run_time(programs.on_thread) + daemon_cpu_ns()};
 }
 
 void Recorder::sample_every(std::chrono::nanoseconds interval) {
@@ -362,6 +389,7 @@ Status Recorder::stop(trace::Session& session) {
     const lagtrap_capture_counters after = state_->counters();
     const lagtrap_capture_counters& before = capture->counters_before;
     trace::SessionQuality& quality = session.quality;
+    for (std::string& gap : capture->gaps) quality.shed.push_back(std::move(gap));
     quality.samples_taken = after.samples - before.samples;
     quality.samples_lost = after.samples_lost - before.samples_lost;
     quality.switches_lost = after.switches_lost - before.switches_lost;
@@ -371,8 +399,8 @@ Status Recorder::stop(trace::Session& session) {
     quality.task_changes_lost =
         (capture->unwinder->events_lost() - capture->events_lost_before) + (after.threads_lost - before.threads_lost);
     quality.code_files_lost = capture->rundown->counts().lost();
-    quality.bpf_run_time_ns = run_time_ns_of(programs) - capture->bpf_run_time_before_ns;
-    quality.daemon_cpu_ns = own_cpu_ns() - capture->own_cpu_before_ns;
+    quality.bpf_run_time_ns = use_of_programs(programs).run_time_ns - capture->bpf_run_time_before_ns;
+    quality.daemon_cpu_ns = daemon_cpu_ns() - capture->own_cpu_before_ns;
     TRY(capture->flush());
     return capture->first_failure;
 }

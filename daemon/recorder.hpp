@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "core/result.hpp"
 #include "daemon/listener.hpp"
@@ -34,6 +35,9 @@ class Recorder {
     static constexpr std::chrono::milliseconds drain_interval{20};
     // So much of a recording a daemon that is killed may lose.
     static constexpr std::chrono::seconds flush_interval{1};
+
+    // Samples CPUs that came, or came back, since the last call; these it returns. Called by itself while it records.
+    std::vector<int> look_at_cpus();
 
     // Processor time of this recording until now.
     [[nodiscard]] RecordingUse use() const;

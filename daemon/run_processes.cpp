@@ -35,12 +35,13 @@ const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
 
 RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid) {
     RunProcess process;
-    process.user = name_of_user(uid);
+    // First what goes with the process; a connection's first may live for milliseconds.
     const auto folder = proc_root_ / std::to_string(pid);
     std::array<char, 4096> target{};
     const ssize_t bytes = ::readlink((folder / "exe").c_str(), target.data(), target.size());
     if (bytes > 0) process.executable = printable({target.data(), static_cast<std::size_t>(bytes)});
     const auto file = open_file(folder / "exe", O_RDONLY | O_NONBLOCK);
+    process.user = name_of_user(uid);
     struct stat facts {};
     if (!file || ::fstat(file->get(), &facts) != 0) return process;
     if (build_ids_.size() >= files_limit) build_ids_.clear();

@@ -11,8 +11,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "binaries/file_reader.hpp"
 #include "core/clock.hpp"
+#include "core/heap.hpp"
 #include "daemon/outsiders.hpp"
 #include "settings/parser.hpp"
 
@@ -28,6 +31,17 @@ std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
 uploader::RetentionLimits retention_of(const settings::Settings& settings) {
     return {settings.spool.size_limit_bytes, settings.spool.age_limit};
+}
+
+// Who vanished and came back is found, though nothing is to be read: the status tells what holds.
+void look_for_reader() {
+    auto* const reader = binaries::file_reader();
+    if (reader != nullptr && !reader->counts().start_problem.empty()) (void)reader->try_start();
+}
+
+bool can_read_programs() {
+    auto* const reader = binaries::file_reader();
+    return reader == nullptr || reader->try_start().ok();
 }
 
 boost::json::object outcome(const Status& status) {
@@ -59,7 +73,11 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     };
     self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
     const auto on_spool_change = [keeper = self->keeper_.get()] { keeper->look(); };
-    const auto shed_now = [service = self.get()] { return service->overhead_->shed_now(); };
+    const auto shed_now = [service = self.get()] {
+        std::vector<std::string> sentences = service->overhead_->shed_now();
+        for (std::string& sentence : service->memory_->shed_now()) sentences.push_back(std::move(sentence));
+        return sentences;
+    };
     self->collector_ =
         std::make_unique<Collector>(self->context_, std::move(spool),
                                     Collector::Options{self->options_.merge_program, self->options_.inform,
@@ -69,6 +87,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     };
     self->overhead_ = std::make_unique<OverheadWatch>(
         self->context_, OverheadWatch::Options{self->options_.inform, self->options_.warn, recording});
+    self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings));
@@ -76,6 +95,14 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                ControlServer::listen(self->context_, settings.control,
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
     return self;
+}
+
+void Service::watch_memory() {
+    memory_ = std::make_unique<MemoryWatch>(
+        context_, MemoryGroup::of_this_process(),
+        MemoryWatch::Options{options_.inform, options_.warn,
+                             [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
+                             [collector = collector_.get()](bool held) { collector->hold_merges(held); }});
 }
 
 Result<RunSource> Service::source_of(const Listener& listener, const settings::Settings& settings) {
@@ -142,6 +169,16 @@ void Service::apply_when_idle(const settings::Settings& settings) {
     });
 }
 
+// Callers first: those who may do less now shall not come in between; where arming fails they have what they had.
+Status Service::put_in_force(const settings::Settings& settings) {
+    TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
+    ControlAccess before = control_->access();
+    TRY(control_->change_access(std::move(access)));
+    const Status armed = arm(settings);
+    if (!armed) (void)control_->change_access(std::move(before));
+    return armed;
+}
+
 void Service::apply(const settings::Settings& settings) {
     if (settings.spool.path != settings_.spool.path || settings.control.socket != settings_.control.socket)
         options_.warn("spool path and control socket stay as they are until the daemon is restarted");
@@ -150,13 +187,17 @@ void Service::apply(const settings::Settings& settings) {
         unwinding.cache_path != settings_.unwinding.cache_path ||
         unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
         options_.warn("<unwinding> stays as it is until the daemon is restarted");
-    if (const auto armed = arm(settings); !armed) {
-        facts_.reload_error = armed.error().message;
-        options_.warn("the new settings could not be applied, the old ones stay in force: " + armed.error().message);
+    note_outcome(put_in_force(settings));
+}
+
+void Service::note_outcome(const Status& put) {
+    if (!put) {
+        facts_.reload_error = put.error().message;
+        options_.warn("the new settings could not be applied, the old ones stay in force: " + put.error().message);
         return;
     }
     facts_.reload_error.clear();
-    options_.inform(fmt::format("settings in force: {} events", settings.events.size()));
+    options_.inform(fmt::format("settings in force: {} events", settings_.events.size()));
 }
 
 void Service::await_signal() {
@@ -179,12 +220,15 @@ void Service::keep_watch() {
     watch_timer_.expires_after(watch_interval);
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
+        look_for_reader();
         const Listener& listener = collector_->listener();
         const bool replaced = !collector_->busy() && listener.binaries_changed();
         if (replaced) options_.inform("a watched program was replaced on disk: attaching to the new one");
-        const bool other_cpus = !collector_->busy() && listener.cpus_changed();
-        if (other_cpus) options_.inform("CPUs came or went: those that are there are recorded");
-        if (replaced || other_cpus) apply(settings_);
+        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
+        if (replaced && can_read_programs()) note_outcome(arm(settings_));
+        if (const auto came = collector_->look_at_cpus(); !came.empty())
+            options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
+        return_free_memory();
         keep_watch();
     });
 }
@@ -196,6 +240,7 @@ void Service::run() {
     keep_watch();
     context_.run();
     overhead_->stop();
+    memory_->stop();
     // What has ended by now is told.
     collector_->detach();
     reporter_->stop();
@@ -207,7 +252,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
     const std::string_view command(name->as_string());
     if (command == "status") {
         auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
-        add_outsiders(report, *unwinder_, control_->counts());
+        add_memory(report, memory_->status());
+        add_outsiders(report, *unwinder_, *control_);
         return report;
     }
     if (command == "approve") return outcome(collector_->approve());

@@ -14,6 +14,7 @@
 #include "core/result.hpp"
 #include "daemon/collector.hpp"
 #include "daemon/control_server.hpp"
+#include "daemon/memory_watch.hpp"
 #include "daemon/overhead_watch.hpp"
 #include "daemon/run_reporter.hpp"
 #include "daemon/spool_keeper.hpp"
@@ -45,6 +46,9 @@ class Service {
     void reload();
     void apply_when_idle(const settings::Settings& settings);
     void apply(const settings::Settings& settings);
+    void watch_memory();
+    [[nodiscard]] Status put_in_force(const settings::Settings& settings);
+    void note_outcome(const Status& put);
     void await_signal();
     void keep_watch();
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
@@ -60,6 +64,7 @@ class Service {
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
     std::unique_ptr<OverheadWatch> overhead_;  // looks at the collector's listener
+    std::unique_ptr<MemoryWatch> memory_;      // tells collector and unwinder
     std::unique_ptr<ControlServer> control_;
 };
 

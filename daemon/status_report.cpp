@@ -1,7 +1,5 @@
 #include "daemon/status_report.hpp"
 
-#include <bpf/bpf.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/own_use.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -74,32 +73,16 @@ const char* state_name(const Collector& collector) {
     return "waiting";
 }
 
-// Run time of the marker programs is only counted while BPF statistics are on (during captures).
-std::uint64_t bpf_run_time_ns(const Collector& collector) {
-    std::uint64_t total_ns = 0;
-    for (const int fd : collector.listener().program_fds()) {
-        bpf_prog_info info{};
-        __u32 size = sizeof(info);
-        if (bpf_prog_get_info_by_fd(fd, &info, &size) == 0) total_ns += info.run_time_ns;
-    }
-    return total_ns;
-}
-
 boost::json::object cost_report(const Collector& collector) {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    const auto ns = [](const timeval& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ULL +
-               static_cast<std::uint64_t>(t.tv_usec) * 1000ULL;
-    };
     std::uint64_t resident_pages = 0;
     if (const auto statm = read_file("/proc/self/statm", 4096)) {
         const auto at = statm->find(' ');
         if (at != std::string::npos)
             std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
     }
-    return {{"bpf_run_time_ns", bpf_run_time_ns(collector)},
-            {"daemon_cpu_ns", ns(usage.ru_utime) + ns(usage.ru_stime)},
+    // Run time of the marker programs is counted only while BPF statistics are on (during captures).
+    return {{"bpf_run_time_ns", use_of_programs(collector.listener().program_fds()).run_time_ns},
+            {"daemon_cpu_ns", daemon_cpu_ns()},
             {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
 }
 
@@ -211,6 +194,16 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
             {"budget", budget_report(overhead.status())},
             {"unwinder", unwinder_report(unwinder.status())},
             {"cost", cost_report(collector)}};
+}
+
+void add_memory(boost::json::object& report, const MemoryStatus& memory) {
+    if (!memory.use) {
+        report["memory"] = nullptr;
+        return;
+    }
+    report["memory"] = {{"used_bytes", memory.use->used_bytes}, {"limit_bytes", memory.use->limit_bytes},
+                        {"tables_held", memory.shed.tables},    {"merges_held", memory.shed.merges},
+                        {"times_shed", memory.times_shed},      {"killed", memory.killed}};
 }
 
 }  // namespace lagtrap::daemon

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "daemon/collector.hpp"
+#include "daemon/memory_watch.hpp"
 #include "daemon/overhead_watch.hpp"
 #include "daemon/run_reporter.hpp"
 #include "daemon/spool_keeper.hpp"
@@ -25,5 +26,8 @@ struct ServiceFacts {
                                                 const RunReporter& reporter, const SpoolKeeper& keeper,
                                                 const OverheadWatch& overhead, const ServiceFacts& facts,
                                                 const settings::Settings& settings);
+
+// Adds "memory": null where no limit is set.
+void add_memory(boost::json::object& report, const MemoryStatus& memory);
 
 }  // namespace lagtrap::daemon

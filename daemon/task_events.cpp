@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 namespace lagtrap::daemon {
 namespace {
@@ -37,6 +38,7 @@ perf_event_attr attributes() {
     attr.clockid = CLOCK_MONOTONIC;
     attr.watermark = 1;
     attr.wakeup_watermark = 1U << 30;  // nobody sleeps on it: the rings are drained by a timer
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
     return attr;
 }
 
@@ -55,33 +57,63 @@ struct TaskEvents::Ring {
     char* memory = nullptr;
     std::size_t memory_bytes = 0;
     std::size_t data_bytes = 0;
+    std::uint64_t enabled_ns = 0;
 
     ~Ring() {
         if (memory) ::munmap(memory, memory_bytes);
+    }
+    // The time of an event that went with its CPU stands still; nothing else tells that it is over.
+    [[nodiscard]] bool goes_on() {
+        struct {
+            std::uint64_t value, enabled_ns;
+        } now{};
+        if (::read(fd.get(), &now, sizeof(now)) != sizeof(now)) return false;
+        return std::exchange(enabled_ns, now.enabled_ns) != now.enabled_ns;
     }
     [[nodiscard]] perf_event_mmap_page* control() const { return reinterpret_cast<perf_event_mmap_page*>(memory); }
 };
 
 Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     TaskEvents events;
-    perf_event_attr attr = attributes();
-    const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
-    for (long cpu = 0; cpu < cpus; ++cpu) {
-        auto ring = std::make_shared<Ring>();
-        ring->cpu = static_cast<std::uint16_t>(cpu);
-        ring->fd.reset(static_cast<int>(
-            ::syscall(SYS_perf_event_open, &attr, -1, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC)));
-        if (!ring->fd.valid() && errno == ENODEV) continue;  // this CPU is offline
-        if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
-        ring->data_bytes = ring_pages * page_bytes;
-        ring->memory_bytes = ring->data_bytes + page_bytes;
-        void* memory = ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
-        if (memory == MAP_FAILED) return system_error("map the ring for exec, mmap and exit");
-        ring->memory = static_cast<char*>(memory);
-        events.rings_.push_back(std::move(ring));
+    events.ring_pages_ = ring_pages;
+    const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        auto ring = open_ring(cpu, ring_pages);
+        if (!ring && ring.error().system_errno == ENODEV) continue;  // this CPU is offline
+        if (!ring) return ring.error();
+        events.rings_.push_back(std::move(ring).value());
     }
     return events;
+}
+
+Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu, std::uint32_t ring_pages) {
+    perf_event_attr attr = attributes();
+    const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    auto ring = std::make_shared<Ring>();
+    ring->cpu = static_cast<std::uint16_t>(cpu);
+    ring->fd.reset(static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
+    ring->data_bytes = ring_pages * page_bytes;
+    ring->memory_bytes = ring->data_bytes + page_bytes;
+    void* memory = ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
+    if (memory == MAP_FAILED) return system_error("map the ring for exec, mmap and exit");
+    ring->memory = static_cast<char*>(memory);
+    return ring;
+}
+
+std::vector<int> TaskEvents::renew() {
+    std::erase_if(rings_, [](const auto& ring) { return !ring->goes_on(); });
+    std::vector<int> came;
+    const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        if (std::any_of(rings_.begin(), rings_.end(), [cpu](const auto& ring) { return ring->cpu == cpu; })) continue;
+        auto ring = open_ring(cpu, ring_pages_);
+        if (!ring) continue;
+        rings_.push_back(std::move(ring).value());
+        came.push_back(cpu);
+        ++lost_;
+    }
+    return came;
 }
 
 void TaskEvents::drain(const OnRecord& on_record) {

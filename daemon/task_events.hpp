@@ -25,14 +25,20 @@ class TaskEvents {
     using OnRecord = std::function<void(const lagtrap_record*)>;
     void drain(const OnRecord& on_record);
 
-    // What the kernel dropped because a ring was full.
+    // Opens anew what stopped with a CPU that was switched off, as all but the first are while the machine sleeps, and what
+    // is missing of CPUs that came; these it returns. What their rings still hold must be drained before.
+    [[nodiscard]] std::vector<int> renew();
+
+    // What the kernel dropped because a ring was full, and one for each ring that was opened anew: nobody knows how many.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   private:
     struct Ring;
+    [[nodiscard]] static Result<std::shared_ptr<Ring>> open_ring(int cpu, std::uint32_t ring_pages);
     void drain_ring(Ring& ring, const OnRecord& on_record);
     void take(const char* record, std::size_t bytes, std::uint16_t cpu, const OnRecord& on_record);
 
+    std::uint32_t ring_pages_ = 0;
     std::vector<std::shared_ptr<Ring>> rings_;
     std::vector<char> wrapped_;
     std::uint64_t lost_ = 0;

@@ -74,7 +74,7 @@ Status UnwindStore::make_maps() {
 
 bool UnwindStore::add_region() {
     const auto number = static_cast<__u32>(region_memory_.size());
-    if ((number + 1) * region_bytes > budget_bytes_ || number >= LAGTRAP_UNWIND_MAX_REGIONS) return false;
+    if (held_ || (number + 1) * region_bytes > budget_bytes_ || number >= LAGTRAP_UNWIND_MAX_REGIONS) return false;
     const auto region = make_region();
     if (!region) return false;
     void* memory = ::mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->get(), 0);

@@ -42,10 +42,13 @@ class UnwindStore : public UnwindMemory {
     [[nodiscard]] std::uint64_t used_bytes() const override {
         return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
-    [[nodiscard]] std::uint64_t budget_bytes() const override { return budget_bytes_; }
+    // While it is held, no more than what was taken from the kernel.
+    [[nodiscard]] std::uint64_t budget_bytes() const override { return held_ ? taken_bytes() : budget_bytes_; }
     [[nodiscard]] std::uint64_t taken_bytes() const {  // from the kernel
         return std::uint64_t{blocks_.size()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
+    // No more memory is taken from the kernel while it is held.
+    void hold(bool held) { held_ = held; }
 
   private:
     explicit UnwindStore(std::uint64_t budget_bytes);
@@ -56,6 +59,7 @@ class UnwindStore : public UnwindMemory {
     void write(std::uint32_t first_block, const void* from, std::size_t bytes);
 
     std::uint64_t budget_bytes_;
+    bool held_ = false;
     UniqueFd regions_, tables_, processes_;
     lagtrap_unwind_table* table_entries_ = nullptr;
     std::vector<char*> region_memory_;

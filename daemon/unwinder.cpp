@@ -222,6 +222,12 @@ void Unwinder::look_soon() {
     to_follower_.notify_one();
 }
 
+std::vector<int> Unwinder::look_at_cpus() {
+    const std::scoped_lock lock(events_mutex_);
+    drain_rings();
+    return events_.renew();
+}
+
 void Unwinder::begin_capture() {
     {
         const std::scoped_lock lock(events_mutex_);
@@ -242,6 +248,11 @@ void Unwinder::end_capture() {
     const std::scoped_lock lock(events_mutex_);
     drain_rings();
     capturing_ = false;
+}
+
+void Unwinder::hold_memory(bool held) {
+    const std::scoped_lock lock(state_mutex_);
+    store_->hold(held);
 }
 
 std::uint64_t Unwinder::events_lost() const {

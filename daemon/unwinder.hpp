@@ -67,12 +67,16 @@ class Unwinder {
 
     // Follows the events at once, not within a second: a process is there whose stacks are wanted.
     void look_soon();
+    // Follows the events of CPUs that came, or came back, since the last call; these it returns. To be called now and then.
+    [[nodiscard]] std::vector<int> look_at_cpus();
     // From now on what events tell is kept for take_events() too, and is looked for every few milliseconds.
     void begin_capture();
     // The events since the last call, CPU by CPU.
     [[nodiscard]] RecordBuffer take_events();
     // Reads the last events; take_events() has them afterwards.
     void end_capture();
+    // While it is held, tables get no more memory than they have.
+    void hold_memory(bool held);
     // By the kernel, or for want of room; counted since the start.
     [[nodiscard]] std::uint64_t events_lost() const;
 

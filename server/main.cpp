@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "core/heap.hpp"
 #include "core/program_log.hpp"
 #include "server/ingest/parse_worker.hpp"
 #include "server/options.hpp"
@@ -24,6 +25,7 @@ namespace {
 enum ExitCode { done = 0, failed = 1, wrong_options = 2 };
 constexpr std::uint64_t retention_interval_ns = 3600ULL * 1'000'000'000ULL;
 constexpr std::uint64_t maintenance_interval_ns = 300ULL * 1'000'000'000ULL;
+constexpr std::uint64_t freeing_interval_ns = 60ULL * 1'000'000'000ULL;
 
 int fail(const Error& error, ExitCode code) {
     spdlog::error("{}", error.message);
@@ -105,12 +107,17 @@ HttpCallbacks make_callbacks(const Options& options, Running& parts) {
         ::sd_notify(0, "STOPPING=1");
         spdlog::info("finishing what runs");
     };
-    callbacks.on_tick = [&parts, retention_ns = monotonic_ns(), upkeep_ns = monotonic_ns()]() mutable {
+    callbacks.on_tick = [&parts, retention_ns = monotonic_ns(), upkeep_ns = monotonic_ns(),
+                         freed_ns = monotonic_ns()]() mutable {
         ::sd_notify(0, "WATCHDOG=1");
         const std::uint64_t now_ns = monotonic_ns();
         if (now_ns - upkeep_ns >= maintenance_interval_ns) {
             upkeep_ns = now_ns;
             maintain(parts);
+        }
+        if (now_ns - freed_ns >= freeing_interval_ns) {
+            freed_ns = now_ns;
+            return_free_memory();
         }
         if (now_ns - retention_ns < retention_interval_ns) return;
         retention_ns = now_ns;
@@ -293,6 +300,7 @@ void add_upkeep_commands(CLI::App& app, Options& options, Command& chosen) {
 
 int main(int argc, char** argv) {
     using namespace lagtrap::server;
+    lagtrap::keep_heap_small();
     // Before anything is set up: this process is to have as little as it can.
     if (argc == 3 && std::string_view(argv[1]) == "--parse-worker") return run_parse_worker(argv[2]);
     Options options;

@@ -14,18 +14,27 @@ namespace {
 constexpr std::size_t quoted_bytes = 80;
 constexpr std::size_t shown_before = 80;  // characters of the source line before and after the column
 constexpr std::size_t shown_after = 60;
+constexpr std::size_t most_character_bytes = 4;
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-// Offset of character `count` of `line`, or its end.
-std::size_t offset_of_character(std::string_view line, std::size_t count) {
+// How many bytes the first `count` characters of `text` have.
+std::size_t bytes_of_first(std::string_view text, std::size_t count) {
     std::size_t offset = 0;
-    for (; offset < line.size(); ++offset) {
-        if (continues_character(line[offset])) continue;
+    for (; offset < text.size(); ++offset) {
+        if (continues_character(text[offset])) continue;
         if (count == 0) break;
         --count;
     }
     return offset;
+}
+
+// How many bytes the last `count` characters of `text` have.
+std::size_t bytes_of_last(std::string_view text, std::size_t count) {
+    std::size_t bytes = 0;
+    while (bytes < text.size() && count > 0)
+        if (!continues_character(text[text.size() - ++bytes])) --count;
+    return bytes;
 }
 
 std::string shown(std::string_view part) {
@@ -39,13 +48,15 @@ std::size_t characters(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char byte) { return !continues_character(byte); }));
 }
 
-// The source line around the column, and a caret below it.
-std::string source_excerpt(std::string_view line, std::uint32_t column) {
-    const std::size_t before = column > 0 ? column - 1 : 0;
-    const std::size_t first = before > shown_before ? before - shown_before : 0;
-    const std::size_t start = offset_of_character(line, first);
-    const std::size_t at = start + offset_of_character(line.substr(start), before - first);
-    const std::size_t end = at + offset_of_character(line.substr(at), shown_after);
+// The source line around the column, and a caret below it. A line may be as long as the file: only what is shown of it
+// is looked at, since there may be many errors in it.
+std::string source_excerpt(const LineIndex& index, Place place) {
+    const std::string_view line = index.line(place.line);
+    const std::size_t at = index.offset_of(place) - static_cast<std::size_t>(line.data() - index.text().data());
+    const std::size_t before = std::min(at, shown_before * most_character_bytes);
+    const std::size_t start = at - bytes_of_last(line.substr(at - before, before), shown_before);
+    const std::string_view rest = line.substr(at, shown_after * most_character_bytes);
+    const std::size_t end = at + bytes_of_first(rest, shown_after);
     const std::string left = (start > 0 ? "..." : "") + shown(line.substr(start, at - start));
     const std::string right = shown(line.substr(at, end - at)) + (end < line.size() ? "..." : "");
     return fmt::format("  {}{}\n  {}^\n", left, right, std::string(characters(left), ' '));
@@ -53,11 +64,14 @@ std::string source_excerpt(std::string_view line, std::uint32_t column) {
 
 }  // namespace
 
+bool Diagnostics::counted_alone() {
+    if (kept_.size() < diagnostics_limit) return false;
+    ++dropped_;
+    return true;
+}
+
 void Diagnostics::add(Place place, std::string found, std::string allowed, std::string hint) {
-    if (kept_.size() >= diagnostics_limit) {
-        ++dropped_;
-        return;
-    }
+    if (counted_alone()) return;
     kept_.push_back({place.line, place.column, std::move(found), std::move(allowed), std::move(hint)});
 }
 
@@ -94,8 +108,7 @@ std::string format_diagnostics(const std::filesystem::path& path, std::string_vi
         const std::string where =
             diagnostic.line > 0 ? fmt::format("{}:{}:{}", file, diagnostic.line, diagnostic.column) : file;
         output += fmt::format("{}: {}; {}\n", where, printable(diagnostic.found), printable(diagnostic.allowed));
-        const std::string_view line = index.line(diagnostic.line);
-        if (!line.empty()) output += source_excerpt(line, diagnostic.column);
+        if (!index.line(diagnostic.line).empty()) output += source_excerpt(index, {diagnostic.line, diagnostic.column});
         if (!diagnostic.hint.empty()) output += fmt::format("  hint: {}\n", printable(diagnostic.hint));
     }
     return output;

@@ -17,6 +17,8 @@ inline constexpr std::size_t diagnostics_limit = 1000;
 class Diagnostics {
   public:
     void add(Place place, std::string found, std::string allowed, std::string hint = {});
+    // Whether another error would only be counted; it then is, and nobody needs to find words for it.
+    [[nodiscard]] bool counted_alone();
     [[nodiscard]] bool empty() const { return kept_.empty(); }
     // In order of their places; errors of one place in the order in which they were added.
     [[nodiscard]] std::vector<Diagnostic> take();

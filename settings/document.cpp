@@ -74,6 +74,7 @@ class DocumentReader {
     }
 
     void report_unknown_attribute(std::string_view name, Place place, const ElementSpec& spec) {
+        if (diagnostics_.counted_alone()) return;
         std::vector<std::string_view> known;
         for (const AttributeSpec& attribute : spec.attributes) known.push_back(attribute.name);
         diagnostics_.add(place, fmt::format("unknown attribute {} of <{}>", shortened(name), spec.name),
@@ -124,6 +125,7 @@ class DocumentReader {
     }
 
     void report_unknown_child(const pugi::xml_node& node, const ElementSpec& parent) {
+        if (diagnostics_.counted_alone()) return;
         std::vector<std::string_view> known;
         for (const ChildSpec& child : parent.children) known.push_back(child.element->name);
         const std::string_view name = node.name();

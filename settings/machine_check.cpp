@@ -86,10 +86,12 @@ class MachineCheck {
         const std::string full_name = marker.provider + ":" + marker.name;
         std::set<std::string> names;
         std::optional<std::uint32_t> arguments;  // the fewest of all sites
+        std::vector<const UsdtProbe*> sites;
         for (const UsdtProbe& probe : binary.probes) {
             names.insert(probe.provider + ":" + probe.name);
-            if (probe.provider == marker.provider && probe.name == marker.name)
-                arguments = std::min(arguments.value_or(probe.argument_count), probe.argument_count);
+            if (probe.provider != marker.provider || probe.name != marker.name) continue;
+            arguments = std::min(arguments.value_or(probe.argument_count), probe.argument_count);
+            sites.push_back(&probe);
         }
         if (!arguments) return report_missing_probe(source, full_name, names);
         if (source.marker.kind == MarkerKind::Library) {
@@ -98,6 +100,8 @@ class MachineCheck {
         }
         check_argument(source.marker.key, "key", source.key_place, full_name, *arguments);
         check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name, *arguments);
+        check_readable(source.marker.key, source.key_place, full_name, sites);
+        check_readable(source.begin_time, source.begin_time_place, full_name, sites);
     }
 
     void report_missing_probe(const MarkerSource& source, const std::string& full_name,
@@ -135,6 +139,22 @@ class MachineCheck {
         diagnostics_.add(place,
                          fmt::format("{} is \"arg{}\", but {} has {}", name, argument->index, shortened(probe), has),
                          allowed);
+    }
+
+    // The first site where it can not be read.
+    void check_readable(const std::optional<ArgumentRef>& argument, Place place, const std::string& probe,
+                        const std::vector<const UsdtProbe*>& sites) {
+        if (!argument) return;
+        const auto unreadable = [&](const UsdtProbe* site) {
+            return argument->index < site->places.size() && !site->places[argument->index].readable();
+        };
+        const auto found = std::find_if(sites.begin(), sites.end(), unreadable);
+        if (found == sites.end()) return;
+        const std::string_view text = binaries::usdt_argument_text((*found)->arguments, argument->index);
+        diagnostics_.add(place,
+                         fmt::format("arg{} of {} {}", argument->index, shortened(probe),
+                                     binaries::why_unreadable((*found)->places[argument->index], text)),
+                         "expected an argument in a register, in memory at a register, or a constant");
     }
 
     void check_function(const MarkerSource& source, const ProgramFile& file) {

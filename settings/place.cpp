@@ -37,6 +37,18 @@ Place LineIndex::place_of(std::size_t offset) const {
                  static_cast<std::uint32_t>(characters_before(offset) - characters_before(start) + 1)};
 }
 
+std::size_t LineIndex::offset_of(Place place) const {
+    if (place.line == 0 || place.line > line_starts_.size()) return text_.size();
+    const std::size_t start = line_starts_[place.line - 1];
+    const std::size_t end = start + line(place.line).size();
+    const std::size_t wanted = characters_before(start) + std::max(place.column, 1U) - 1;
+    const auto after = std::upper_bound(characters_.begin(), characters_.end(), wanted);
+    std::size_t offset = static_cast<std::size_t>(std::prev(after) - characters_.begin()) * checkpoint_bytes;
+    for (std::size_t seen = *std::prev(after); offset < end; ++offset)
+        if (begins_character(text_[offset]) && seen++ == wanted) break;
+    return std::min(offset, end);
+}
+
 std::string_view LineIndex::line(std::uint32_t number) const {
     if (number == 0 || number > line_starts_.size()) return {};
     const std::size_t start = line_starts_[number - 1];

@@ -24,6 +24,8 @@ class LineIndex {
 
     // Of a byte offset; offsets beyond the end are the end.
     [[nodiscard]] Place place_of(std::size_t offset) const;
+    // Where the character at a place begins; the end of its line for places beyond it.
+    [[nodiscard]] std::size_t offset_of(Place place) const;
     // Line `number`, counted from 1, without its line end; empty where there is none.
     [[nodiscard]] std::string_view line(std::uint32_t number) const;
     [[nodiscard]] std::string_view text() const { return text_; }

@@ -100,7 +100,7 @@ def demonstrate():
 
             step("the uploader brings it to the server")
             show(parts.UPLOADER, "--settings", daemon.settings_path, "--once")
-            listed = server.bundles()
+            listed = parts.wait_for(lambda: [row for row in server.bundles() if row["parsed"]], "the server to look into it")
             parts.check(len(listed) == 1, f"the server lists {len(listed)} bundles")
             print("the server lists:", json.dumps(listed[0], indent=2))
 

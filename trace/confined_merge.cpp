@@ -1,8 +1,6 @@
 #include "trace/confined_merge.hpp"
 
 #include <linux/capability.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,8 +62,6 @@ int end_as_child_did(pid_t child) {
     while (::waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return 1;
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    const rlimit none{0, 0};
-    (void)::setrlimit(RLIMIT_CORE, &none);
     (void)::signal(WTERMSIG(status), SIG_DFL);
     (void)::raise(WTERMSIG(status));
     return 1;
@@ -92,7 +88,11 @@ Result<int> merge_confined(const std::filesystem::path& capture, const std::file
     // What opening other users' files needs, and no more.
     TRY(keep_capabilities(
         {CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYSLOG, CAP_KILL}));
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
+    Confinement confinement;
+    confinement.file_bytes = file_bytes;
+    confinement.messages = true;
+    confinement.opens_files = true;
+    TRY(confine_process(confinement));
     broker.serve_all(own.get());
     own.reset();
     return end_as_child_did(child);

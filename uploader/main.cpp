@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "core/files.hpp"
+#include "core/heap.hpp"
 #include "core/program_log.hpp"
 #include "settings/parser.hpp"
 #include "uploader/service.hpp"
@@ -95,6 +96,7 @@ int run(const Arguments& arguments) {
 }  // namespace lagtrap::uploader
 
 int main(int argc, char** argv) {
+    lagtrap::keep_heap_small();
     lagtrap::uploader::Arguments arguments;
     CLI::App app{"Sends the bundles in lagtrap's spool to the server."};
     app.add_option("--settings", arguments.settings_file, "settings file (default /etc/lagtrap/settings.xml)");

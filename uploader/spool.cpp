@@ -242,9 +242,14 @@ Result<std::vector<SpoolEntry>> Spool::list_all() const {
 
 namespace {
 
-// An exclusive lock that ends with the descriptor, and so with the process.
+// An exclusive lock that ends with the descriptor, and so with the process. Daemon and uploader are different users who share
+// the folder's group; a lock takes reading alone, which the maker's umask may have taken from the group.
 Result<UniqueFd> lock_file(const fs::path& path) {
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0660));
+    constexpr unsigned mode = 0640;
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW, mode));
+    struct stat facts {};
+    if (::fstat(fd.get(), &facts) == 0 && facts.st_uid == ::geteuid() && (facts.st_mode & 07777) != mode)
+        TRY(set_mode(fd.get(), mode));
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return make_error(ErrorKind::Busy, path.string() + " is held by another process");
         return system_error("locking " + path.string());

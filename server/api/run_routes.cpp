@@ -38,6 +38,7 @@ json::array hidden_because(RunStore& store, Filter filter) {
             if (++count == 1) reason = run.dirty->reason;
         }
     std::vector<std::pair<std::uint64_t, std::string>> order;
+    order.reserve(counts.size());
     for (const auto& [rule, entry] : counts) order.emplace_back(entry.first, rule);
     std::sort(order.rbegin(), order.rend());
     for (const auto& [count, rule] : order)

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "core/clock.hpp"
+#include "core/confinement.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
@@ -92,9 +93,7 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
 }
 
 int run_parse_worker(std::string_view text) {
-    // Where memory runs out for all, this is the process to end. That it can not be said changes nothing else.
-    if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score.valid())
-        static_cast<void>(write_all(score.get(), "1000", 4));
+    be_first_to_go();
     const auto task = ParseTask::parse(text);
     if (!task || !confine_process()) return not_confined;
     std::string message;

@@ -2,6 +2,7 @@
 it is killed and started, and the account of what must arrive.
 """
 
+import atexit
 import collections
 import contextlib
 import http.client
@@ -16,17 +17,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
 from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, SERVER, UPLOADER, Daemon, TestFailure, Watched, check,  # noqa: E402
-                          library_event, wait_for)
+                          library_event, make_bundle, wait_for)
 
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
-MAKE_BUNDLE = BUILD_DIR / "server" / "make_bundle"
-MAKE_RUNS = BUILD_DIR / "server" / "make_runs"
 ERRORS = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
 
 
@@ -74,6 +72,11 @@ def passes_in(log_path):
     return passes
 
 
+def times_passed(log_path, name):
+    """By all processes together."""
+    return sum(counts[name] for counts in passes_in(log_path).values()) if log_path.exists() else 0
+
+
 def can_fail(name, points):
     return all(point.can_fail for point in points if point.is_pass(name))
 
@@ -92,6 +95,7 @@ class Server:
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = None
+        atexit.register(self.stop)  # a test that fails leaves it running
 
     def start(self, fault=None, log=None):
         with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log), open(self.log_path, "ab") as out:
@@ -145,6 +149,11 @@ class Server:
         status, body = self.get(f"/api/v1/events/{event}/runs?limit=1000&dirty=with")
         return json.loads(body) if status == 200 else None
 
+    def is_partial(self, row):
+        status, body = self.get(f"/api/v1/bundles/{row['digest']}/system")
+        check(status == 200, f"{status} {body}")
+        return re.search(rb'<recording [^>]*\bpartial="true"', body) is not None
+
     def metric(self, name):
         return int(re.search(rf"^lagtrap_server_{name} (\d+)$", self.get("/metrics")[1].decode(), re.M).group(1))
 
@@ -177,7 +186,7 @@ def make_spool(folder):
 def add_bundle(spool, seed=0):
     """A real bundle in ready/; its session."""
     session = str(uuid.uuid4())
-    subprocess.run([MAKE_BUNDLE, session, "host", spool / "ready", str(seed)], check=True, capture_output=True)
+    make_bundle(spool / "ready", seed, session=session)
     return session
 
 
@@ -196,7 +205,8 @@ def temporary_folder():
 
 
 MERGE_WRAPPER = """#!/bin/sh
-# Merges with the fault that lies ready, once.
+# Merges with the fault that lies ready, once; never with the daemon's own.
+unset LAGTRAP_FAULT
 fault=$(cat "$0.fault" 2>/dev/null) && rm -f "$0.fault" && export LAGTRAP_FAULT="$fault"
 exec {merge} "$@"
 """
@@ -220,6 +230,7 @@ class RecordingDaemon(Daemon):
         self.wrapper.chmod(0o755)
         self.options = ("--merge-program", str(self.wrapper))
         self.begun = set()  # sessions
+        self.cut_short = set()  # those of them that a daemon did not bring to their end
         if spool is not None:
             self.spool = spool
             self.write_settings(library_event("work", PLANTED, "50ms", trace_length))
@@ -277,6 +288,12 @@ class RecordingDaemon(Daemon):
             self.begun.add(name[:36])
         return self.begun
 
+    def note_cut_short(self):
+        """After a daemon's death: what it was recording has its session, which says that it is not finished."""
+        for path in (self.spool / "captures").glob("[!.]*/session.json"):
+            if not json.loads(path.read_text())["finished"]:
+                self.cut_short.add(path.parent.name)
+
     def slow_run(self):
         with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 80, "--wait") as program:
             return program.go().result()
@@ -290,7 +307,8 @@ class RecordingDaemon(Daemon):
 
 
 def check_all_arrived_once(daemon, server):
-    """Uploads what lies in the spool; the server must have each session that was begun once. Its rows."""
+    """Uploads what lies in the spool; the server must have each session that was begun once, and marked as partial where it
+    was cut short. Its rows."""
     daemon.note_begun()
     code, said = upload(daemon.spool, server.url)
     check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")
@@ -302,4 +320,6 @@ def check_all_arrived_once(daemon, server):
     check(not missing, f"begun and never arrived: {missing}")
     bad = [row["bad_reason"] for row in rows if row["bad_reason"]]
     check(not bad, f"bundles that can not be read: {bad}")
+    whole = [row["session"] for row in rows if row["session"] in daemon.cut_short and not server.is_partial(row)]
+    check(not whole, f"cut short and not marked as partial: {whole}")
     return rows

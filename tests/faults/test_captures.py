@@ -68,6 +68,7 @@ def die_in_the_daemon(daemon, steps):
             daemon.slow_run()
         wait_for(daemon.died, f"the daemon's death at {name}, pass {nth}")
         daemon.note_begun()
+        daemon.note_cut_short()
         figures["daemon killed"] += 1
     check(daemon.start_with(), "the daemon did not start")
     daemon.settle()
@@ -96,11 +97,13 @@ def kills():
         daemon.stop()
         server.start()
         rows = check_all_arrived_once(daemon, server)
+        check(daemon.cut_short, "no death came while something was recorded")
         leftovers = [path.name for path in (daemon.spool / "ready").iterdir() if not path.name.startswith((".re",))]
         check(not leftovers, f"left in ready/: {leftovers}")
         server.check_store()
     print(f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
-          f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server")
+          f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server, "
+          f"{len(daemon.cut_short)} of captures that were cut short marked as partial")
 
 
 def errors():
@@ -114,7 +117,8 @@ def errors():
             if not can_fail(name, points):
                 continue
             error = ERRORS[injected % len(ERRORS)]
-            check(daemon.start_with(f"{name}@{nth}:error:{error}"), f"{error} at {name} ended the daemon at its start")
+            log = folder / f"passes {injected}"
+            check(daemon.start_with(f"{name}@{nth}:error:{error}", log), f"{error} at {name} ended the daemon at its start")
             for slow in (1, 2):
                 wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for breaches")
                 daemon.slow_run()
@@ -122,6 +126,7 @@ def errors():
             daemon.settle()
             counts = daemon.status()["captures"]
             check(counts["done"] >= 1, f"{error} at {name}: nothing was recorded afterwards: {counts}")
+            check(passes_in(log)[daemon.process.pid][name] >= nth, f"the error at {name}, pass {nth}, did not come about")
             daemon.note_begun()
             daemon.stop()
             injected += 1
@@ -133,6 +138,7 @@ def errors():
             daemon.fail_next_merge(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
             daemon.slow_run()
             wait_for(lambda: daemon.status()["captures"]["done"] == done + 1, f"the bundle in spite of an error at {name}", 300)
+            check(not daemon.merge_fault_waits(), f"no merge had the fault {name}")
             daemon.note_begun()
             injected += 1
         daemon.settle()

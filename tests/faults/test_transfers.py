@@ -13,11 +13,13 @@ import subprocess
 import sys
 import uuid
 
-from fault_world import (ERRORS, MAKE_RUNS, SERVER, UPLOADER, Server, add_bundle, can_fail, check, in_spool, make_spool,
-                         passes_in, points_of, temporary_folder, upload, wait_for)
-from lagtrap_test import run
+from fault_world import (ERRORS, SERVER, UPLOADER, Server, add_bundle, can_fail, check, in_spool, make_spool, passes_in,
+                         points_of, temporary_folder, times_passed, upload, wait_for)
+from lagtrap_test import make_runs, run
 
 RUNS = 20
+# What an uploader may meet: a server that is there, none at all, and what an earlier uploader left half sent.
+SCENES = ("delivery", "no server", "left behind")
 
 
 class Cargo:
@@ -35,24 +37,35 @@ class Cargo:
         """A bundle, a batch of runs, and a bundle that was damaged on the disk."""
         self.sessions.add(add_bundle(self.spool, next(self.seed)))
         path = self.folder / "batch"
-        subprocess.run([MAKE_RUNS, "host", "query", str(RUNS), str(next(self.seed)), path], check=True)
+        make_runs(path, next(self.seed), count=RUNS)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         path.rename(self.spool / "ready" / f"{uuid.uuid4()}-{digest[:16]}.runs.zst")
         self.batches.append(digest)
         (self.spool / "ready" / f"{uuid.uuid4()}-{'0' * 16}.lagtrap.tar.zst").write_bytes(b"damaged")
         self.damaged += 1
 
+    def load_for(self, scene, server):
+        self.load()
+        if scene == "no server":
+            server.stop()
+        if scene == "left behind":
+            for name in in_spool(self.spool, "ready"):
+                (self.spool / "ready" / name).rename(self.spool / "sending" / name)
+
+    def left(self):
+        return in_spool(self.spool, "ready", "sending")
+
     def check_arrived_once(self, server):
-        check(not in_spool(self.spool, "ready", "sending"), f"left: {in_spool(self.spool, 'ready', 'sending')}")
+        check(not self.left(), f"left: {self.left()}")
         rows = wait_for(server.looked_into, "the bundles to be looked into")
         check(sorted(row["session"] for row in rows) == sorted(self.sessions),
               f"{len(rows)} bundles of {len(self.sessions)} are at the server")
         check(not any(row["bad_reason"] for row in rows), f"{rows}")
         missing = [digest for digest in self.batches if not server.has_batch(digest)]
         check(not missing, f"batches that are not at the server: {missing}")
-        # Dirty runs are counted apart, so there may be fewer; more would be a batch that was taken twice.
+        # Each batch has one run that was suspended, which is not counted with the others.
         runs = server.runs_of("query")
-        check(runs <= len(self.batches) * RUNS, f"{runs} runs of {len(self.batches)} batches of {RUNS}")
+        check(runs == len(self.batches) * (RUNS - 1), f"{runs} runs of {len(self.batches)} batches of {RUNS}, one of them dirty")
         check(len(in_spool(self.spool, "rejected")) == self.damaged, f"rejected: {in_spool(self.spool, 'rejected')}")
         reasons = list((self.spool / "rejected").glob("*.zst.reason"))
         check(len(reasons) == self.damaged, f"{len(reasons)} reasons of {self.damaged} rejected bundles")
@@ -80,18 +93,19 @@ def check_none_forgotten(program, names, starts):
 
 
 def uploader_steps(folder, server):
-    """Steps of a transfer, of one that has to be tried again, and of what an earlier uploader left."""
+    """(scene, step, which pass), from one undisturbed uploader in each scene."""
     cargo = Cargo(folder)
-    log = folder / "passes"
-    cargo.load()
-    upload(cargo.spool, "http://127.0.0.1:1", log=log)  # nobody is there
-    upload(cargo.spool, server.url, log=log)
-    sent = next((cargo.spool / "sent").iterdir())
-    sent.rename(cargo.spool / "sending" / sent.name)
-    code, said = upload(cargo.spool, server.url, log=log)
-    check(code == 0, said)
-    steps = steps_of(passes_in(log))
-    check_none_forgotten(UPLOADER, {name for name, _ in steps}, ("spool.", "transfer."))
+    steps = []
+    for scene in SCENES:
+        log = folder / f"passes {scene}"
+        cargo.load_for(scene, server)
+        upload(cargo.spool, server.url, log=log)
+        steps += [(scene, name, nth) for name, nth in steps_of(passes_in(log))]
+        if scene == "no server":
+            server.start()
+            upload(cargo.spool, server.url)
+        check(not cargo.left(), f"left without any fault: {cargo.left()}")
+    check_none_forgotten(UPLOADER, {name for _, name, _ in steps}, ("spool.", "transfer."))
     return cargo, steps
 
 
@@ -99,22 +113,18 @@ def uploader_killed():
     with temporary_folder() as folder:
         server = TransferServer(folder).start()
         cargo, steps = uploader_steps(folder, server)
-        kills = 0
-        for name, nth in steps:
-            cargo.load()
-            if name.startswith("spool.put_back") or (name.startswith("move.") and nth > 1):
-                server.stop()
+        for scene, name, nth in steps:
+            cargo.load_for(scene, server)
             code, said = upload(cargo.spool, server.url, f"{name}@{nth}:kill")
-            kills += code == -signal.SIGKILL
-            if not server.answers():
+            check(code == -signal.SIGKILL, f"{scene}: no death at {name}, pass {nth}, but {code}: {said}")
+            if scene == "no server":
                 server.start()
             code, said = upload(cargo.spool, server.url)
-            check(in_spool(cargo.spool, "ready", "sending") == [], f"after a death at {name}: {said}")
-        check(kills >= len({name for name, _ in steps}), f"{kills} of {len(steps)} kills came about")
+            check(not cargo.left(), f"{scene}, after a death at {name}: {said}")
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{len(steps)} steps of the uploader: {kills} kills, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches "
-          "sent, at the server once each")
+    print(f"the uploader killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the "
+          "server once each")
 
 
 def uploader_errors():
@@ -124,33 +134,39 @@ def uploader_errors():
         cargo, steps = uploader_steps(folder, server)
         points = points_of(UPLOADER)
         injected = 0
-        for name, nth in steps:
+        for scene, name, nth in steps:
             if not can_fail(name, points):
                 continue
-            cargo.load()
+            cargo.load_for(scene, server)
             error = ERRORS[injected % len(ERRORS)]
+            passes = folder / f"passes {injected}"
             with open(folder / "uploader.log", "ab") as log:
                 process = subprocess.Popen([UPLOADER, "--spool", cargo.spool, "--url", server.url], stderr=log,
-                                           env={**os.environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}"})
+                                           env={**os.environ, "LAGTRAP_FAULT": f"{name}@{nth}:error:{error}",
+                                                "LAGTRAP_FAULT_LOG": str(passes)})
             try:
-                wait_for(lambda: process.poll() is not None or not in_spool(cargo.spool, "ready", "sending"),
-                         f"all to be sent in spite of {error} at {name}", 120)
-                check(process.poll() is None, f"{error} at {name} ended the uploader: {(folder / 'uploader.log').read_text()}")
+                wait_for(lambda: process.poll() is not None or times_passed(passes, name) >= nth,
+                         f"{error} at {name}, pass {nth} ({scene})", 120)
+                if scene == "no server":
+                    server.start()
+                wait_for(lambda: process.poll() is not None or not cargo.left(),
+                         f"all to be sent in spite of {error} at {name}, pass {nth} ({scene})", 120)
+                check(process.poll() is None, f"{error} at {name} ended the uploader ({scene})")
             finally:
                 process.terminate()
                 process.wait(60)
             injected += 1
         cargo.check_arrived_once(server)
         server.check_store()
-    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server")
+    print(f"{injected} errors in the uploader, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches at the server "
+          "once each")
 
 
 def server_steps(folder):
     server = TransferServer(folder)
     cargo = Cargo(folder)
     log = folder / "passes"
-    server.start(log=log)
-    log.unlink(missing_ok=True)
+    server.start()  # makes its store
     server.stop()
     server.start(log=log)
     cargo.load()
@@ -165,23 +181,19 @@ def server_steps(folder):
 def server_killed():
     with temporary_folder() as folder:
         server, cargo, steps = server_steps(folder)
-        kills = 0
         for name, nth in steps:
             cargo.load()
             server.start(f"{name}@{nth}:kill")
             # A bundle and a batch of runs: the death comes with one of them.
             upload(cargo.spool, server.url)
             wait_for(server.died, f"the server's death at {name}")
-            kills += 1
             server.start()
             code, said = upload(cargo.spool, server.url)
-            check(in_spool(cargo.spool, "ready", "sending") == [], f"after the server's death at {name}: {said}")
-            if name != steps[-1][0]:
-                server.stop()
-        cargo.check_arrived_once(server)
+            check(not cargo.left(), f"after the server's death at {name}: {said}")
+            server.stop()
+        cargo.check_arrived_once(server.start())
         server.check_store()
-    print(f"{len(steps)} steps of the server: {kills} kills, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches, "
-          "once each")
+    print(f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
 
 
 def server_errors():
@@ -193,17 +205,18 @@ def server_errors():
             if not can_fail(name, points):
                 continue
             cargo.load()
-            server.start(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}")
+            passes = folder / f"passes {injected}"
+            server.start(f"{name}@{nth}:error:{ERRORS[injected % len(ERRORS)]}", passes)
             code, said = upload(cargo.spool, server.url)
+            check(times_passed(passes, name) >= nth, f"the error at {name} did not come about")
             check(server.answers(), f"the server ended by an error at {name}")
-            upload(cargo.spool, server.url)
-            check(in_spool(cargo.spool, "ready", "sending") == [], f"after an error of the server at {name}: {said}")
+            code, said = upload(cargo.spool, server.url)
+            check(not cargo.left(), f"after an error of the server at {name}: {said}")
             server.stop()
             injected += 1
-        server.start()
-        cargo.check_arrived_once(server)
+        cargo.check_arrived_once(server.start())
         server.check_store()
-    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches, once each")
+    print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
 
 
 if __name__ == "__main__":

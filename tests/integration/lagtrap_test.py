@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+import uuid
 
 SKIP_EXIT_CODE = 77
 BUILD_DIR = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci"))
@@ -26,6 +27,11 @@ UPLOADER = BUILD_DIR / "uploader" / "lagtrap-uploader"
 SERVER = BUILD_DIR / "server" / "lagtrap-server"
 PLANTED = BUILD_DIR / "examples" / "planted_delays"
 BURST = BUILD_DIR / "examples" / "burst"
+MAKE_BUNDLE = BUILD_DIR / "server" / "make_bundle"
+MAKE_RUNS = BUILD_DIR / "server" / "make_runs"
+# When what these two make was recorded: a server takes no run that is older than 400 days or of the future. It stays the
+# same as long as a test runs, so that the same seed gives the same bytes.
+RECORDED_SINCE_S = (int(time.time()) // 86400 - 60) * 86400
 
 
 class TestFailure(AssertionError):
@@ -65,7 +71,7 @@ class Daemon:
     """A lagtrapd with settings, a spool and a control socket of its own in a temporary folder."""
 
     def __init__(self, events, recording='cool-down="100ms" captures-per-hour="1000"', more="", options=(),
-                 budget='shed="none"'):
+                 budget='shed="none"', prefix=()):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))
         os.chmod(self.folder, 0o755)
         self.spool = self.folder / "spool"
@@ -74,6 +80,8 @@ class Daemon:
         self.log_path = self.folder / "lagtrapd.log"
         self.recording, self.more, self.options = recording, more, options
         self.budget = budget  # tests make hits as fast as the machine can, and shall not depend on its speed
+        self.prefix = prefix  # a command that becomes the daemon
+        self.expect_armed = True
         self.write_settings(events)
         self.process = None
 
@@ -103,7 +111,7 @@ class Daemon:
             notify.settimeout(0.1)
             with open(self.log_path, "ab") as log:
                 self.process = subprocess.Popen(
-                    [LAGTRAPD, "--settings", self.settings_path, *self.options], stdout=log, stderr=log,
+                    [*self.prefix, LAGTRAPD, "--settings", self.settings_path, *self.options], stdout=log, stderr=log,
                     env={**os.environ, "NOTIFY_SOCKET": notify_path})
 
             def ready():
@@ -114,7 +122,7 @@ class Daemon:
                     return False
 
             wait_for(ready, "the daemon to be ready")
-        for event in self.status()["events"]:
+        for event in self.status()["events"] if self.expect_armed else ():
             check(event["armed"], f"event {event['name']} is not armed: {event['problem']}")
 
     def stop(self):
@@ -128,7 +136,7 @@ class Daemon:
 
     def ask(self, command, **arguments):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(30)
+            connection.settimeout(120)  # as long as the service's watchdog waits
             connection.connect(str(self.socket_path))
             connection.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
             answer = b""
@@ -197,6 +205,18 @@ def library_event(name, binary, threshold, trace_length="1s", stages=(), more=""
     listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
     return (f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
             f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>')
+
+
+def make_bundle(folder, seed=0, host="host", session=None):
+    """A small real bundle in the folder; its path."""
+    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(RECORDED_SINCE_S)],
+                          capture_output=True, text=True, check=True)
+    return pathlib.Path(made.stdout.strip())
+
+
+def make_runs(path, seed, host="host", event="query", count=60):
+    """A batch of runs, written to `path`."""
+    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(RECORDED_SINCE_S), path], check=True)
 
 
 def report(bundle):

@@ -1,6 +1,8 @@
-// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY [SEED]. Prints its path.
+// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE.
+// Prints its path.
 // It has two delays of "query", 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
-// runs, which wait in FileRead. SEED makes the times a little different.
+// runs, which wait in FileRead. SEED makes the times a little different; the recording began SEED minutes after SINCE
+// (seconds since 1970).
 #include <unistd.h>
 
 #include <cstdio>
@@ -48,7 +50,8 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     builder.run(run, delayed);
 }
 
-TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed) {
+TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed,
+                            std::uint64_t since_ns) {
     TraceBuilder builder(4000 * ms);
     builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
     std::uint64_t id = 1;
@@ -62,7 +65,7 @@ TraceBuilder make_recording(const std::string& session, const std::string& host,
     file.os_name = "Debian GNU/Linux 12 (bookworm)";
     file.kernel_release = "6.1.0";
     file.architecture = "x86_64";
-    file.started_realtime_ns = 1'795'236'789'000'000'000 + seed * 60'000 * ms;
+    file.started_realtime_ns = since_ns + seed * 60'000 * ms;
     file.stack_method = "frame-pointer";
     file.trigger_reason = "deadline";
     file.trigger_event = "query";
@@ -73,11 +76,12 @@ TraceBuilder make_recording(const std::string& session, const std::string& host,
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4 && argc != 5) return EXIT_FAILURE;
+    if (argc != 6) return EXIT_FAILURE;
     std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-make-bundle-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) return EXIT_FAILURE;
     const std::filesystem::path directory = pattern;
-    const TraceBuilder builder = make_recording(argv[1], argv[2], argc == 5 ? std::strtoull(argv[4], nullptr, 10) : 0);
+    const TraceBuilder builder = make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
+                                                std::strtoull(argv[5], nullptr, 10) * 1000 * ms);
     const std::string xml = trace::write_system_file(builder.system);
     const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
                          lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&

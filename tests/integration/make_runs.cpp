@@ -1,5 +1,6 @@
-// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED FILE. Every tenth run is a delay, every
-// fifth a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended.
+// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED SINCE FILE. Every tenth run is a delay,
+// every fifth a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended. The first run begins SEED
+// hours after SINCE (seconds since 1970), which the caller gives: the same arguments make the same batch.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,16 +12,16 @@ namespace {
 
 namespace trace = lagtrap::trace;
 constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t start_ns = 1'795'236'000'000'000'000;
 
 trace::RunStack stack_of(const std::string& function) {
     return {{"/usr/bin/app", "abcd", 0x1234, function, "app.cpp", 12}, {"/usr/bin/app", "abcd", 0x1000, "main", "", 0}};
 }
 
-trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std::uint64_t seed) {
+trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std::uint64_t seed,
+                            std::uint64_t since_ns) {
     trace::RecordedRun run;
     run.event = event;
-    run.begin_realtime_ns = start_ns + seed * 3'600'000 * ms + number * 1000 * ms;
+    run.begin_realtime_ns = since_ns + seed * 3'600'000 * ms + number * 1000 * ms;
     run.delay = number % 10 == 9;
     // Spread, so that the slow differ from the fast.
     run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7'919'000 + seed * 1'104'729) % (30 * ms);
@@ -43,8 +44,9 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6) return EXIT_FAILURE;
+    if (argc != 7) return EXIT_FAILURE;
     const std::uint64_t count = std::strtoull(argv[3], nullptr, 10), seed = std::strtoull(argv[4], nullptr, 10);
+    const std::uint64_t since_ns = std::strtoull(argv[5], nullptr, 10) * 1000 * ms;
     trace::RunBatch batch;
     char id[64];
     std::snprintf(id, sizeof id, "00000000-0000-4000-8000-%012llx", static_cast<unsigned long long>(seed));
@@ -52,11 +54,12 @@ int main(int argc, char** argv) {
     batch.host = argv[1];
     batch.boot_id = id;
     batch.version = LAGTRAP_VERSION;
-    batch.made_realtime_ns = start_ns;
+    batch.made_realtime_ns = since_ns;
     batch.stacks = {stack_of("parse"), stack_of("<script>alert(1)</script>")};
-    for (std::uint64_t number = 0; number < count; ++number) batch.runs.push_back(make_run(argv[2], number, seed));
+    for (std::uint64_t number = 0; number < count; ++number)
+        batch.runs.push_back(make_run(argv[2], number, seed, since_ns));
     const auto bytes = trace::write_run_batch(batch);
-    if (!bytes || !lagtrap::write_file_durably(argv[5], *bytes)) {
+    if (!bytes || !lagtrap::write_file_durably(argv[6], *bytes)) {
         std::fprintf(stderr, "%s\n", bytes ? "can not write" : bytes.error().message.c_str());
         return EXIT_FAILURE;
     }

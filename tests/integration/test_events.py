@@ -1,12 +1,15 @@
 """Events of each kind on real programs: what is paired, counted, caught."""
 
 import shutil
+import signal
 import subprocess
 import time
 
-from lagtrap_test import BUILD_DIR, BURST, PLANTED, Daemon, Watched, check, library_event, report, run, wait_for
+from lagtrap_test import (BUILD_DIR, BURST, LAGTRAPD, PLANTED, Daemon, Watched, check, library_event, report, run,
+                          wait_for)
 
 PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
+ARGUMENTS = PROGRAMS / "arguments"
 REDIS = "/usr/bin/redis-server"
 
 
@@ -205,7 +208,58 @@ def table_of_open_runs_full():
         check(event["unmatched_ends"] == event["lost"], f"{event}")
 
 
+FORMS = ("whole_register", "signed_part", "unsigned_part", "high_byte", "constant", "memory", "base", "sum", "index",
+         "displaced_index", "no_base", "edge")
+
+
+def form_event(name, threshold="10s", key="arg0", more=""):
+    return (f'<event name="{name}" threshold="{threshold}" trace-length="300ms" binary="{ARGUMENTS.resolve()}">'
+            f'<key/><begin usdt="forms:{name}__begin" key="{key}" {more}/><end usdt="forms:{name}__end" key="{key}"/></event>')
+
+
+def arguments_in_every_form():
+    """The key is read wherever compilers put it: what reads one form wrongly pairs none of its runs."""
+    events = "".join(form_event(name) for name in FORMS) + form_event("unreadable", key="arg1")
+    with Daemon(events + form_event("timed", "1s", more='begin-time="arg1"')) as daemon:
+        with Watched(ARGUMENTS, 500, "--wait") as program:
+            told = program.go().result()
+        bundle = daemon.wait_for_bundles(1)[0]
+        events = {event["name"]: event for event in daemon.status()["events"]}
+        for name, event in events.items():
+            check(event["runs"] == told["runs"] and event["unmatched_ends"] == event["unmatched_begins"] == 0,
+                  f"{name}: {event}")
+        # Its begin is told by its second argument.
+        check(events["timed"]["delays"] == told["runs"] and events["timed"]["max_ns"] >= 2e9, f"{events['timed']}")
+        check(all(events[name]["delays"] == 0 for name in FORMS), f"{events}")
+        delays = report(bundle)["delays"]
+        check(delays and all(delay["key"] == 9 for delay in delays), f"{delays}")
+
+
+def an_argument_that_is_not_read():
+    """It is told when the settings are checked, and when they are put in force; other arguments are read all the same."""
+    with Daemon(form_event("unreadable", key="arg1")) as daemon:
+        daemon.write_settings(form_event("unreadable"))
+        checked = subprocess.run([LAGTRAPD, "--check-settings", daemon.settings_path], capture_output=True, text=True,
+                                 timeout=60)
+        check(checked.returncode == 3, f"{checked}")
+        for said in ("arg0", "forms:unreadable__begin", "8f@%xmm0", "floating-point"):
+            check(said in checked.stderr, f"{said} is not in {checked.stderr}")
+        daemon.process.send_signal(signal.SIGHUP)
+        error = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
+        check("8f@%xmm0" in error, error)
+        daemon.stop()
+        with Daemon(form_event("constant")) as other:
+            other.stop()
+            other.write_settings(form_event("constant") + form_event("unreadable"))
+            # Started, it does not look at programs beforehand: the event alone is out.
+            other.expect_armed = False
+            other.start()
+            problem = other.event("unreadable")["problem"]
+            check(not other.event("unreadable")["armed"] and "8f@%xmm0" in problem, f"{problem}")
+            check(other.event("constant")["armed"], "another event is not armed")
+
+
 if __name__ == "__main__":
-    run(every_run_is_counted, run_that_never_ends, runs_that_end_at_their_deadline, breach_at_the_end, tracepoint_event,
+    run(arguments_in_every_form, an_argument_that_is_not_read, every_run_is_counted, run_that_never_ends, runs_that_end_at_their_deadline, breach_at_the_end, tracepoint_event,
         function_of_a_stripped_binary, functions_left_in_every_way, nested_runs, queueing_counts_as_delay, threads_that_end_in_a_run,
         scope_of_one_process_and_one_user, many_open_runs_paired_by_key, table_of_open_runs_full)

@@ -11,14 +11,8 @@ import tempfile
 import unittest
 
 import lagtrap_test
-
-os.environ.setdefault("LAGTRAP_SERVER", str(lagtrap_test.SERVER))
-os.environ.setdefault("LAGTRAP_UPLOADER", str(lagtrap_test.UPLOADER))
-for program in ("make_bundle", "make_runs"):
-    os.environ.setdefault(f"LAGTRAP_{program.upper()}", str(lagtrap_test.BUILD_DIR / "server" / program))
-
-from test_server_api import ServerCase  # noqa: E402  (it reads the environment)
-from upload_test import MIB, sha256  # noqa: E402
+from test_server_api import ServerCase
+from upload_world import MIB, sha256
 
 COMMANDS = {
     "report": ("report", "{bundle}"),

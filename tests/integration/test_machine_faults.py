@@ -1,5 +1,5 @@
 """What happens to machines: the clock is set, process numbers come again, thousands of processes, a storm of
-forks, little memory. The daemon goes on, and what it says stays true.
+forks. The daemon goes on, and what it says stays true.
 """
 
 import contextlib
@@ -160,50 +160,5 @@ def storm_of_forks():
         one_capture(daemon)
 
 
-def cgroup_with_memory(bytes_allowed):
-    """A new group with this much memory; (folder, file of its processes) or the reason why there is none."""
-    name = f"lagtrap-test-{os.getpid()}"
-    for root, limit, swap in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
-                              ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
-        folder = pathlib.Path(root) / name
-        try:
-            folder.mkdir()
-        except OSError as refused:
-            reason = refused
-            continue
-        try:
-            (folder / limit).write_text(str(bytes_allowed))
-            return folder
-        except OSError as refused:
-            reason = refused
-            folder.rmdir()
-    return str(reason)
-
-
-def little_memory():
-    """In a group with 256 MiB: the capture is made, and the kernel ends nobody."""
-    group = cgroup_with_memory(256 << 20)
-    if isinstance(group, str):
-        print(f"        no group with limited memory can be made here: {group}")
-        return
-    try:
-        with Daemon(work_event()) as daemon, many_processes("sleep", 1000):
-            (group / "cgroup.procs").write_text(str(daemon.process.pid))
-            daemon.stop()
-            # Started by this process while it is in the group itself, so that all of its memory counts.
-            (group / "cgroup.procs").write_text(str(os.getpid()))
-            try:
-                daemon.start()
-            finally:
-                (group.parent / "cgroup.procs").write_text(str(os.getpid()))
-            one_capture(daemon)
-            check(daemon.process.poll() is None, "the daemon ended")
-            peak = next(iter(group.glob("memory.max_usage_in_bytes")), group / "memory.peak")
-            print(f"        most memory used: {int(peak.read_text()) >> 20} MiB of 256")
-    finally:
-        wait_for(lambda: not (group / "cgroup.procs").read_text(), "the group to be empty")
-        group.rmdir()
-
-
 if __name__ == "__main__":
-    run(process_number_comes_again, clock_is_set, ten_thousand_processes, storm_of_forks, little_memory)
+    run(process_number_comes_again, clock_is_set, ten_thousand_processes, storm_of_forks)

@@ -5,6 +5,7 @@ What reads hostile files has no privileges and breaks alone; callers get what th
 
 import grp
 import json
+import math
 import os
 import pathlib
 import re
@@ -13,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import time
 
-from lagtrap_test import (BUILD_DIR, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, report, run,
+from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, report, run,
                           wait_for)
 
 READER = BUILD_DIR / "binaries" / "lagtrap-reader"
@@ -93,6 +96,18 @@ class Rules(Daemon):
 EVENT = library_event("work", PLANTED, "50ms", "300ms")
 
 
+def status_text(daemon):
+    done = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0, f"lagtrap status: {done.stderr}")
+    return done.stdout
+
+
+def doctor_about_readers(daemon):
+    done = subprocess.run([LAGTRAP.resolve(), "doctor", "--json", "--settings", daemon.settings_path, "--socket",
+                           daemon.socket_path], capture_output=True, text=True, timeout=120)
+    return next(one for one in json.loads(done.stdout)["findings"] if one["name"] == "reader of files")
+
+
 def readers_have_no_privileges():
     with Daemon(EVENT) as daemon:
         readers = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")
@@ -102,7 +117,185 @@ def readers_have_no_privileges():
                 target = os.readlink(entry)
                 check(target.startswith("socket:") or target == "/dev/null" or target.startswith("/"),
                       f"the reader has {target}")
-        check(daemon.status()["file_reader"]["started"] >= len(readers), "readers are not counted")
+        told = daemon.status()["file_reader"]
+        check(told["started"] >= len(readers), "readers are not counted")
+        user = int(process_status(readers[0])["Uid"].split()[0])
+        check(told["user"] == user and not told["as_root"] and not told["problem"], f"{told}")
+        check(f" of user {user};" in status_text(daemon), status_text(daemon))
+        check(doctor_about_readers(daemon)["state"] == "ok", f"{doctor_about_readers(daemon)}")
+
+
+def readers_that_stay_root_are_told_of():
+    """Where the service manager takes the right to change the user away."""
+    with Daemon(EVENT, prefix=("setpriv", "--bounding-set=-setuid,-setgid")) as daemon:
+        reader = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")[0]
+        status = process_status(reader)
+        check(status["Uid"].split()[0] == "0", f"the reader has Uid {status['Uid']}: nothing is to be told")
+        check(int(status["CapEff"], 16) == 0 and status["Seccomp"] == "2", f"{status}")
+        told = daemon.status()["file_reader"]
+        check(told["as_root"] and told["user"] == 0, f"{told}")
+        check("root without capabilities" in status_text(daemon), status_text(daemon))
+        finding = doctor_about_readers(daemon)
+        check(finding["state"] == "works otherwise" and "CAP_SETUID" in finding["advice"], f"{finding}")
+
+
+def a_daemon_without_its_reader_says_so_and_ends():
+    with Daemon(EVENT) as daemon:
+        daemon.stop()
+        folder = daemon.folder
+        plain, other = folder / "plain", folder / "other"
+        plain.write_text("#!/bin/sh\n")
+        other.write_text("#!/bin/sh\nexit 5\n")
+        os.chmod(other, 0o755)
+        for program, cause, code in ((folder / "nothing", "No such file", 2), (plain, "Permission denied", 2),
+                                     (other, "ended with status 5", 1)):
+            for option in ("--settings", "--check-settings"):
+                done = subprocess.run([LAGTRAPD, option, daemon.settings_path, "--reader-program", program],
+                                      capture_output=True, text=True, timeout=60)
+                said = done.stdout + done.stderr
+                check(done.returncode == code, f"{program} {option}: ended with {done.returncode}: {said}")
+                for word in (str(program), cause, "--reader-program"):
+                    check(said.count(word) == 1, f"{word} stands {said.count(word)} times in: {said}")
+
+
+def a_reader_that_vanishes_and_comes_back():
+    """While it is away nothing is read, it is looked for seldom, and what waits is read when it is there again."""
+    # Another daemon of this machine may make the tables of the same files: so the cache is its own.
+    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
+         Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
+        daemon.stop()
+        program = daemon.folder / "lagtrap-reader"
+        shutil.copy(READER, program)
+        daemon.options = ("--reader-program", program)
+        daemon.start()
+        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables of this machine")
+        os.rename(program, daemon.folder / "away")
+        for pid in children(daemon.process.pid, "lagtrap-reader"):
+            os.kill(pid, signal.SIGKILL)
+        files = [with_another_build_id("/bin/true", daemon.folder / f"file_{number}") for number in range(30)]
+        begun = time.monotonic()
+        with mapper(files):
+            told = wait_for(lambda: daemon.status()["file_reader"]["problem"], "the reader to be missed")
+            check(str(program) in told and "No such file" in told, told)
+            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] >= len(files), "files that wait")
+            # Each of them asks for a reader; settings that are read anew do too.
+            daemon.process.send_signal(signal.SIGHUP)
+            refused = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
+            check(str(program) in refused, refused)
+            check(daemon.event("work")["armed"], "the event is not armed any more")
+            check(str(program) in status_text(daemon) and "in vain" in status_text(daemon), status_text(daemon))
+            finding = doctor_about_readers(daemon)
+            check(finding["state"] == "missing" and str(program) in finding["reason"], f"{finding}")
+            attempts, seconds = daemon.status()["file_reader"]["not_started"], time.monotonic() - begun
+            # After 1 s, 2 s more, 4 s more, ...
+            check(1 <= attempts <= 2 + math.ceil(seconds + 1).bit_length(), f"{attempts} attempts in {seconds} s")
+            os.rename(daemon.folder / "away", program)
+            wait_for(lambda: not daemon.status()["file_reader"]["problem"], "the reader to be found", 120)
+            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the files that waited")
+            check(not daemon.status()["file_reader"]["unreadable"], f"{daemon.status()['file_reader']}")
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: not daemon.status()["settings"]["reload_error"], "the settings to be taken")
+
+
+def with_another_build_id(source, path):
+    """A copy whose table nobody knows."""
+    content = bytearray(pathlib.Path(source).read_bytes())
+    note = content.find(b"GNU\x00", content.find(b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00"))
+    check(note > 0, f"{source} has no build id")
+    content[note + 4:note + 24] = os.urandom(20)
+    path.write_bytes(content)
+    os.chmod(path, 0o755)
+    return path
+
+
+# Everything by which a program's bytes come into a process.
+READING = ("read", "readv", "pread64", "preadv", "preadv2", "mmap", "splice", "vmsplice", "io_uring_setup")
+BY_EVERY_WAY = f"""
+<event name="work" threshold="50ms" trace-length="300ms" record="runs" stacks="markers">
+  <library binary="{PLANTED.resolve()}"/></event>
+<event name="by_arguments" threshold="10s" trace-length="1s" binary="{{folder}}/arguments"><key/>
+  <begin usdt="forms:memory__begin" key="arg0"/><end usdt="forms:memory__end" key="arg0"/></event>
+<event name="by_function" threshold="10s" trace-length="1s" binary="{{folder}}/nested">
+  <begin function="main"/><end function="main" side="return"/></event>
+<event name="by_c_function" threshold="10s" trace-length="1s" binary="{{folder}}/arguments">
+  <begin function="main"/><end function="main" side="return"/></event>
+<event name="by_tracepoint" threshold="10s" trace-length="1s">
+  <begin tracepoint="syscalls:sys_enter_fsync"/><end tracepoint="syscalls:sys_exit_fsync"/></event>
+"""
+# Code that is made at run time, of which a map tells.
+MAP_WRITER = """
+import ctypes, mmap, os, sys
+code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+with open(f"/tmp/perf-{os.getpid()}.map", "w") as file:
+    file.write("1000 10 made_at_run_time\\n")
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def calls(trace):
+    """Lines of strace, a call each: one during which another thread's came stands in two."""
+    begun = {}
+    for line in trace.read_text(errors="replace").splitlines():
+        thread = line.split("<", 1)[0]
+        if line.endswith("<unfinished ...>"):
+            begun[thread] = line.removesuffix("<unfinished ...>")
+            continue
+        resumed = re.match(r"^\d+<[^>]*> <\.\.\. \w+ resumed>(.*)", line)
+        yield begun.pop(thread, "") + resumed[1] if resumed else line
+    yield from begun.values()
+
+
+def read_files(trace):
+    """Paths of what the daemon itself read, from the lines of strace."""
+    reading = re.compile(rf"^\d+<lagtrapd> (?:{'|'.join(READING)})\(.*?\d+<(/[^>]*)>")
+    # Of what a reader asks for the first four bytes are looked at: an ELF file, or nothing.
+    magic = re.compile(r".* pread64\(\d+<[^>]*>,\s+\S+, 4, 0\)")
+    found = (reading.match(line) for line in calls(trace) if not magic.match(line))
+    return {path[1] for path in found if path}
+
+
+def the_daemon_reads_no_program():
+    """All that it does with others' files, watched from outside: it opens them, and others look into them."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-theirs-"))
+    os.chmod(folder, 0o755)
+    trace = folder / "trace"
+    try:
+        for name in ("arguments", "nested"):
+            shutil.copy(BUILD_DIR / "tests/integration/programs" / name, folder / name)
+        mapped = [with_another_build_id("/bin/true", folder / f"mapped_{number}") for number in range(3)]
+        strace = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "--decode-pids=comm", "-qqq", "-s", "0", "-o", trace,
+                  "-e", "trace=" + ",".join((*READING, "sendfile")), "--")
+        with Daemon(BY_EVERY_WAY.format(folder=folder), prefix=strace) as daemon:
+            with mapper(mapped), Watched(sys.executable, "-c", MAP_WRITER) as writer:
+                with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 120, "--wait") as program:
+                    program.go().result()
+                daemon.wait_for_bundles(1)
+                wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "all tables")
+                wait_for(lambda: list((daemon.spool / "ready").glob("*.runs.zst")), "the runs")
+                loaded = daemon.status()["settings"]["loaded_realtime_ns"]
+                daemon.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the settings read anew")
+                check(not daemon.status()["settings"]["reload_error"], f"{daemon.status()['settings']}")
+                map_file = pathlib.Path(f"/tmp/perf-{writer.process.pid}.map")
+                own = {line.split(None, 5)[5] for line in
+                       pathlib.Path(f"/proc/{daemon.process.pid}/maps").read_text().splitlines() if "/" in line}
+            daemon.stop()
+            map_file.unlink()
+        read = read_files(trace)
+        # The trace would show it: its own program and libraries are read by the daemon, by the loader.
+        check(any("libc.so" in path for path in read), f"the trace shows nothing: {sorted(read)}")
+        programs = {path for path in read if path not in own and pathlib.Path(path).is_file()
+                    and not path.startswith(("/proc/", "/sys/")) and open(path, "rb").read(4) == b"\x7fELF"}
+        check(not programs, f"the daemon read {sorted(programs)}")
+        for path in (*mapped, folder / "arguments", folder / "nested", PLANTED.resolve(), map_file):
+            check(str(path) not in read, f"the daemon read {path}")
+        text = trace.read_text(errors="replace")
+        check(re.search(rf"lagtrapd> sendfile\(.*{map_file}", text), "no map was copied: nothing is shown by its absence")
+        for path in mapped:
+            check(re.search(rf"lagtrap-reader> \w+\(.*{path}", text), f"nobody read {path}: nothing is shown")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # Maps a file as code and waits, as a user of no rights.
@@ -127,27 +320,25 @@ def mapper(files):
 
 
 def a_hostile_file_costs_itself():
-    with Daemon(EVENT) as daemon:
+    # Another daemon of this machine may make the tables of the same files: so the cache is its own.
+    with tempfile.TemporaryDirectory(prefix="lagtrap-cache-") as cache, \
+         Daemon(EVENT, more=f'<unwinding cache="{cache}"/>') as daemon:
         folder = daemon.folder / "theirs"
         folder.mkdir()
         os.chmod(folder, 0o755)
         # While the flag is there, every reader that is started breaks as one does that a hostile file got hold of.
         flag = daemon.folder / "break"
         script = daemon.folder / "reader"
-        script.write_text(f'#!/bin/sh\n[ -e {flag} ] && kill -SEGV $$\nexec {READER.resolve()} "$@"\n')
+        greeting = r"rlgt\007\000\000\000\000\000\000\000\000\000\000\000"
+        script.write_text(f"#!/bin/sh\n[ -e {flag} ] && printf '{greeting}' >&3 && kill -SEGV $$\n"
+                          f'exec {READER.resolve()} "$@"\n')
         os.chmod(script, 0o755)
         daemon.stop()
         daemon.options = ("--reader-program", script)
         daemon.start()
-        wait_for(lambda: daemon.status()["unwinder"]["tables"] > 0, "the first tables")
-        hostile = folder / "hostile.so"
-        shutil.copy("/bin/true", hostile)
-        with open(hostile, "r+b") as file:  # another build id, so that nobody knows its table
-            content = bytearray(file.read())
-            note = content.find(b"GNU\x00", content.find(b"\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00"))
-            check(note > 0, "/bin/true has no build id")
-            file.seek(note + 4)
-            file.write(os.urandom(20))
+        # All of them: what is read while readers break has no table.
+        wait_for(lambda: (unwinder := daemon.status()["unwinder"])["tables"] > 0 and unwinder["tables_waiting"] == 0, "the tables")
+        hostile = with_another_build_id("/bin/true", folder / "hostile.so")
         flag.touch()
         for pid in children(daemon.process.pid, "lagtrap-reader"):
             os.kill(pid, signal.SIGKILL)
@@ -161,12 +352,14 @@ def a_hostile_file_costs_itself():
             check("broke its reader" in problem, f"the reason is: {problem}")
             check(daemon.status()["file_reader"]["ended"] >= 1, "the broken reader is not counted")
             flag.unlink()
-            with Watched(PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 900, "--wait") as program:
+            # A process is known a second after it began, and so is slow after three seconds of fast runs.
+            with Watched(PLANTED, "--kind", "sleep", "--fast", 3000, "--gap-us", 1000, "--slow-ms", 900, "--wait") as program:
                 program.go().result()
             bundle = daemon.wait_for_bundles(1)[0]
-        text = json.dumps(report(bundle))
+            facts = daemon.status()["file_reader"]
+        found = report(bundle)
         for function in ("slow_run", "run_work", "main"):
-            check(function in text, f"the good program's stacks lack {function}")
+            check(function in json.dumps(found), f"the good program's stacks lack {function}: {found['quality']}, {facts}")
 
 
 def hostile_files_of_the_corpus():
@@ -220,7 +413,7 @@ def the_merge_has_no_privileges():
             opener = process_status(merge.pid)
             net_admin_and_module = 1 << 12 | 1 << 16
             check(int(opener["CapEff"], 16) & net_admin_and_module == 0, f"the opener has {opener['CapEff']}")
-            check(opener["NoNewPrivs"] == "1", "the opener may gain privileges")
+            check(opener["NoNewPrivs"] == "1" and opener["Seccomp"] == "2", f"the opener has {opener}")
         finally:
             with os.fdopen(reading, "rb") as pipe:
                 printed = pipe.read()
@@ -271,6 +464,40 @@ def callers_get_what_the_settings_allow():
         daemon.wait_for_bundles(1)
 
 
+def a_reload_changes_who_may_do_what():
+    members = [grp.getgrnam(GROUP).gr_gid]
+
+    def reload(daemon, control):
+        daemon.control = control
+        daemon.write_settings(EVENT)
+        before = daemon.status()["settings"]
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: daemon.status()["settings"] != before, "the settings read anew")
+        return daemon.status()
+
+    with Rules(EVENT, 'read="root" change="root"') as daemon:
+        check("PermissionError" in ask_as(daemon, NOBODY, [], STATUS), "another user came in")
+        status = reload(daemon, f'group="{GROUP}" read="anyone" change="group"')
+        check(status["control"]["read"] == "anyone" and status["control"]["change"] == "group"
+              and status["control"]["group"] == GROUP, f"{status['control']}")
+        check(f"anyone may read, root and the group {GROUP} may start and decide" in status_text(daemon),
+              status_text(daemon))
+        check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "anyone may read, but could not")
+        check(not json.loads(ask_as(daemon, NOBODY, [], TRIGGER))["ok"], "one who is not in the group may change")
+        check(json.loads(ask_as(daemon, SOMEBODY, members, TRIGGER))["ok"], "a member may not change")
+        daemon.wait_for_bundles(1)
+        check("1 request denied" in status_text(daemon), status_text(daemon))
+        # What is refused changes nothing.
+        status = reload(daemon, 'group="no-such-group" read="root" change="root"')
+        check("no-such-group" in status["settings"]["reload_error"], f"{status['settings']}")
+        check(json.loads(ask_as(daemon, NOBODY, [], STATUS))["ok"], "refused settings took a right away")
+        status = reload(daemon, 'read="root" change="root"')
+        check(not status["settings"]["reload_error"], f"{status['settings']}")
+        check("PermissionError" in ask_as(daemon, SOMEBODY, members, STATUS), "a right was not taken away")
+        facts = daemon.socket_path.stat()
+        check(facts.st_mode & 0o777 == 0o600 and facts.st_gid == 0, f"{facts}")
+
+
 def a_flood_harms_nobody():
     with Rules(EVENT, 'read="anyone"') as daemon:
         def flood():
@@ -316,6 +543,7 @@ def others_can_not_read_bundles():
 
 
 if __name__ == "__main__":
-    run(readers_have_no_privileges, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
+    run(readers_have_no_privileges, readers_that_stay_root_are_told_of, a_daemon_without_its_reader_says_so_and_ends,
+        a_reader_that_vanishes_and_comes_back, the_daemon_reads_no_program, a_reload_changes_who_may_do_what, a_hostile_file_costs_itself, hostile_files_of_the_corpus,
         the_merge_has_no_privileges, root_alone_by_default, callers_get_what_the_settings_allow, a_flood_harms_nobody,
         others_can_not_read_bundles)

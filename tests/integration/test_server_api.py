@@ -1,19 +1,16 @@
 """Every address of openapi.yaml answers, and every answer is what its schema says."""
 
-import contextlib
 import gzip
-import http.client
 import json
-import os
-import pathlib
 import subprocess
 import sys
 import unittest
 import urllib.parse
 import uuid
 
-from lagtrap_test import SOURCE_DIR, skip, wait_for
-from upload_test import Case, MAKE_BUNDLE, SERVER, sha256
+import lagtrap_test
+from lagtrap_test import SERVER, SOURCE_DIR, skip, wait_for
+from upload_world import SpoolCase, sha256
 
 try:
     import jsonschema
@@ -21,7 +18,6 @@ try:
 except ImportError as missing:
     skip(f"Debian's python3-jsonschema and python3-yaml are needed: {missing}")
 
-MAKE_RUNS = os.environ["LAGTRAP_MAKE_RUNS"]
 DESCRIPTION = yaml.safe_load((SOURCE_DIR / "server" / "api" / "openapi.yaml").read_text())
 PASSWORD = "correct horse battery"
 METHODS = ("get", "head", "put", "post", "delete")
@@ -95,7 +91,7 @@ class Checker:
         return response
 
 
-class ServerCase(Case):
+class ServerCase(SpoolCase):
     def open_world(self, *options):
         """A server with an admin, two bundles and two batches."""
         data = self.root / "data"
@@ -109,13 +105,11 @@ class ServerCase(Case):
         return checker
 
     def make_bundle(self, seed, host="host-<1>"):
-        path = subprocess.run([MAKE_BUNDLE, str(uuid.uuid4()), host, self.root, str(seed)], capture_output=True,
-                              text=True, check=True).stdout.strip()
-        return pathlib.Path(path).read_bytes()
+        return lagtrap_test.make_bundle(self.root, seed, host).read_bytes()
 
     def make_runs(self, seed, host="host-<1>", count=60, event="query"):
         path = self.root / f"{uuid.uuid4()}.runs.zst"
-        subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), path], check=True)
+        lagtrap_test.make_runs(path, seed, host, event, count)
         return path.read_bytes()
 
     def upload_all(self, checker):

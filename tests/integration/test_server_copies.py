@@ -8,7 +8,6 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -16,10 +15,10 @@ import tempfile
 import threading
 import unittest
 
-from lagtrap_test import SKIP_EXIT_CODE, SOURCE_DIR, skip, wait_for
-from test_postgresql import BIN, Postgres
-from test_server_api import Checker, ServerCase, add_user
-from upload_test import MIB, SERVER, Server, sha256
+from lagtrap_test import SERVER, SKIP_EXIT_CODE, SOURCE_DIR, skip, wait_for
+from test_postgresql import Postgres
+from test_server_api import Checker, ServerCase
+from upload_world import MIB, Port, Server, relay, sha256
 
 RADOSGW = SOURCE_DIR / "tests" / "integration" / "radosgw.sh"
 DIGESTS = '/api/v1/{}/{}'
@@ -145,40 +144,16 @@ class OneServer(World):
         self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
 
 
-class Forwarder:
+class Forwarder(Port):
     """A port that stays the same while servers behind it come and go."""
 
     def __init__(self, port, target):
-        self.listener = socket.create_server(("127.0.0.1", port))
         self.target = target
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(port)
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client):
-        with contextlib.suppress(OSError), client:
-            with socket.create_connection(("127.0.0.1", self.target()), timeout=30) as server:
-                back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
-                back.start()
-                self._pump(client, server)
-                back.join()
-
-    @staticmethod
-    def _pump(source, target):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-        with contextlib.suppress(OSError):
-            target.shutdown(socket.SHUT_WR)
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    def serve(self, client):
+        with socket.create_connection(("127.0.0.1", self.target()), timeout=30) as server:
+            relay(client, server)
 
 
 class ObjectStore:

@@ -9,7 +9,7 @@ import unittest
 
 from lagtrap_test import SOURCE_DIR, skip
 from test_server_api import PASSWORD, ServerCase
-from upload_test import sha256
+from upload_world import sha256
 
 HOSTILE_EVENT = "<script>document.title='taken over'</script>"
 

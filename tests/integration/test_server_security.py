@@ -13,13 +13,12 @@ import ssl
 import subprocess
 import sys
 import tarfile
-import time
 import unittest
-import uuid
 
 from lagtrap_test import wait_for
 from test_server_api import Checker, PASSWORD, ServerCase, add_user
-from upload_test import MIB, SERVER, Tls, sha256
+from upload_test import Tls
+from upload_world import MIB, sha256
 
 
 def memory_peak_bytes(process):

@@ -5,13 +5,10 @@ does not belong, and nobody is asked more often than the documented back-off all
 import contextlib
 import datetime
 import email.utils
-import hashlib
-import http.server
 import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import ssl
 import subprocess
@@ -20,159 +17,69 @@ import tempfile
 import threading
 import time
 import unittest
-import uuid
 
-from lagtrap_test import UPLOADER, wait_for
+from lagtrap_test import wait_for
+from upload_world import Port, Service, SpoolCase, confirm, confirmation, read_head, relay
 
-FOLDERS = ("captures", "ready", "sending", "sent", "rejected")
 TOKEN = "lt_a-token-that-nobody-else-may-see"
 
 
-def confirmation(body):
-    return json.dumps({"digest": sha256(body), "bytes": len(body), "stored": "new"}).encode()
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-def confirm(request, body):
-    request.reply(201, confirmation(body))
-
-
-class Server:
-    """Answers PUT as `answer(request, body)` says, and HEAD with 404 or as `head(request)` says; keeps what it was asked.
-    With `tls`, an SSLContext, over TLS."""
-
-    def __init__(self, answer=confirm, head=None, tls=None):
-        outer = self
-        self.requests = []  # method, path, headers, when
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def setup(self):
-                if tls:
-                    plain, self.request = self.request, tls.wrap_socket(self.request, server_side=True)
-                    plain.close()
-                super().setup()
-
-            def log_message(self, *_):
-                pass
-
-            def reply(self, status, body=b"", length=None, date=None, **headers):
-                self.send_response_only(status)
-                self.send_header("Date", date or self.date_time_string())
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body) if length is None else length))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def note(self):
-                outer.requests.append((self.command, self.path, dict(self.headers), time.monotonic()))
-
-            def do_HEAD(self):
-                self.note()
-                head(self) if head else self.reply(404)
-
-            def do_PUT(self):
-                self.note()
-                answer(self, self.rfile.read(int(self.headers["Content-Length"])))
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.http.handle_error = lambda *_: None  # that a client hangs up is what some tests are about
-        self.port = self.http.server_address[1]
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def of(self, method):
-        return [request for request in list(self.requests) if request[0] == method]
-
-    def close(self):
-        self.http.shutdown()
-        self.http.server_close()
-
-
-class Proxy:
+class Proxy(Port):
     """A forward proxy that knows CONNECT. With `refusal`, a whole answer, it lets nothing through."""
 
     def __init__(self, refusal=None):
         self.refusal = refusal
         self.heads = []  # what each request began with, up to the empty line
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client):
-        with contextlib.suppress(OSError), client:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                part = client.recv(65536)
-                if not part:
-                    return
-                head += part
-            self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
-            if self.refusal:
-                client.sendall(self.refusal)
-                return
-            method, address, _ = head.split(b" ", 2)
-            place = address if method == b"CONNECT" else re.match(rb"http://([^/]+)", address).group(1)
-            host, port = place.rsplit(b":", 1)
-            server = socket.create_connection((host.decode(), int(port)))
+    def serve(self, client):
+        head = read_head(client)
+        if head is None:
+            return
+        self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
+        if self.refusal:
+            client.sendall(self.refusal)
+            return
+        method, address, _ = head.split(b" ", 2)
+        place = address if method == b"CONNECT" else re.match(rb"http://([^/]+)", address).group(1)
+        host, port = place.rsplit(b":", 1)
+        with socket.create_connection((host.decode(), int(port))) as server:
             if method == b"CONNECT":
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 server.sendall(head.replace(b"http://" + place, b"", 1))
-            back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
-            back.start()
-            self._pump(client, server)
-            back.join()
-
-    @staticmethod
-    def _pump(source, target):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+            relay(client, server)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-upload-faults-"))
-        self.addCleanup(shutil.rmtree, self.root)
-        self.spool = self.root / "spool"
-        for folder in FOLDERS:
-            (self.spool / folder).mkdir(parents=True)
+class RawServer(Port):
+    """Reads the request's head, sends `answer` to PUT (404 to HEAD) and hangs up."""
 
-    def server(self, *arguments, **named):
-        server = Server(*arguments, **named)
-        self.addCleanup(server.close)
-        return server
+    def __init__(self, answer):
+        self.answer = answer
+        super().__init__()
 
+    def serve(self, client):
+        head = read_head(client)
+        if head is None:
+            return
+        if head.startswith(b"HEAD"):
+            client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
+        client.sendall(self.answer)
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(65536):  # a reset would overtake the answer
+            pass
+
+
+class Case(SpoolCase):
     def proxy(self, refusal=None):
         proxy = Proxy(refusal)
         self.addCleanup(proxy.close)
         return proxy
 
-    def add_bundle(self, size=20_000):
-        content = os.urandom(size)
-        name = f"{uuid.uuid4()}-{sha256(content)[:16]}.lagtrap.tar.zst"
-        (self.spool / "captures" / name).write_bytes(content)
-        (self.spool / "captures" / name).rename(self.spool / "ready" / name)
-        return name
+    def add_one(self, size=20_000):
+        """A bundle in ready/; its name."""
+        return self.add_bundle(size=size)[0]
 
     def token_file(self):
         path = self.root / "token"
@@ -180,96 +87,12 @@ class Case(unittest.TestCase):
         path.chmod(0o600)
         return path
 
-    def settings(self, url, attributes=""):
-        path = self.root / "settings.xml"
-        path.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
-                        f'<spool path="{self.spool}"/>\n<upload url="{url}" {attributes}/>\n'
-                        '<event name="sync" threshold="1s" trace-length="1s">'
-                        '<function name="nothing_yet" binary="/nowhere/installed"/></event></lagtrap>\n')
-        return ["--settings", path]
-
-    def upload(self, *options, environment=None):
-        """lagtrap-uploader --once: its exit code and what it printed."""
-        outcome = subprocess.run([UPLOADER, *options, "--once"], capture_output=True, text=True, timeout=300,
-                                 env={**os.environ, **(environment or {})})
-        return outcome.returncode, outcome.stdout + outcome.stderr
-
-    def upload_to(self, url, *options, **named):
-        return self.upload("--spool", self.spool, "--url", url, *options, **named)
-
-    def in_state(self, state):
-        return sorted(path.name for path in (self.spool / state).iterdir() if path.name.endswith(".tar.zst"))
-
     def assert_tried_later(self, outcome, *said):
         code, lines = outcome
         self.assertEqual(code, 1, lines)
         for text in ("try later", *said):
             self.assertIn(text, lines)
         self.assertEqual(self.in_state("sent") + self.in_state("rejected") + self.in_state("sending"), [])
-
-
-class Service:
-    """lagtrap-uploader as systemd runs it, with the socket of sd_notify."""
-
-    def __init__(self, case, *options, prefix=()):
-        self.log_path = case.root / f"uploader-{uuid.uuid4()}.log"
-        address = case.root / "notify"
-        address.unlink(missing_ok=True)
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notify.bind(str(address))
-        self.messages = []
-        threading.Thread(target=self._listen, daemon=True).start()
-        with open(self.log_path, "w") as log:
-            self.process = subprocess.Popen([*prefix, UPLOADER, *options], stderr=log,
-                                            env={**os.environ, "NOTIFY_SOCKET": str(address)})
-        try:
-            self.wait_for_status("READY=1")
-        except Exception:
-            self.__exit__()
-            raise
-
-    def _listen(self):
-        """As systemd does: a sender waits while nobody reads."""
-        with contextlib.suppress(OSError):
-            while True:
-                self.messages.append(self.notify.recv(65536).decode())
-
-    def wait_for_status(self, text):
-        wait_for(lambda: any(text in message for message in list(self.messages)), f"the status {text!r}: {self.log()}", 120)
-
-    def log(self):
-        return self.log_path.read_text()
-
-    def waits_s(self):
-        """What it said after each failure: how long it will wait."""
-        return [float(found) for found in re.findall(r"will try again in ([0-9.]+) s", self.log())]
-
-    def wait_for_failures(self, count):
-        return wait_for(lambda: len(self.waits_s()) >= count and self.waits_s(), f"{count} failures", 120)
-
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def resident_bytes(self):
-        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", text).group(1)) * 1024
-
-    def cpu_ticks(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[11]) + int(fields[12])
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.notify.close()
 
 
 class BackOff(Case):
@@ -285,8 +108,8 @@ class BackOff(Case):
             self.assertGreaterEqual(second - first, wait - 0.2, f"{asked} {waits}")
 
     def test_a_server_in_trouble_is_asked_as_documented(self):
-        server = self.server(head=lambda request: request.reply(503))
-        names = [self.add_bundle() for _ in range(5)]
+        server = self.odd_server(head=lambda request: request.reply(503))
+        names = [self.add_one() for _ in range(5)]
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             self.assert_schedule_kept(service, server, 5)
             self.assertEqual(server.of("PUT"), [])
@@ -299,8 +122,8 @@ class BackOff(Case):
 
         def answer(request, body):
             request.reply(500) if down.is_set() else confirm(request, body)
-        server = self.server(answer)
-        names = [self.add_bundle() for _ in range(3)]
+        server = self.odd_server(answer)
+        names = [self.add_one() for _ in range(3)]
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             service.wait_for_failures(6)
             self.assertEqual(self.in_state("sent"), [])
@@ -313,7 +136,7 @@ class BackOff(Case):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         for _ in range(3):
-            self.add_bundle()
+            self.add_one()
         with Service(self, "--spool", self.spool, "--url", f"http://127.0.0.1:{port}") as service:
             service.wait_for_failures(2)
             descriptors, ticks = service.descriptors(), service.cpu_ticks()
@@ -323,19 +146,20 @@ class BackOff(Case):
             self.assertLess(service.cpu_ticks() - ticks, 50, "of 100 a second")
 
     def test_many_failures_leave_nothing_behind(self):
-        server = self.server(lambda request, _: request.reply(500, b"x" * 10_000))
+        server = self.odd_server(lambda request, _: request.reply(500, b"x" * 10_000))
         for _ in range(300):
-            self.add_bundle(2_000)
+            self.add_one(2_000)
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             service.wait_for_failures(100)
             descriptors, resident = service.descriptors(), service.resident_bytes()
             service.wait_for_failures(300)
             self.assertLessEqual(service.descriptors(), descriptors + 1)  # one connection, open or not
             self.assertLess(service.resident_bytes() - resident, 4 << 20)
-            self.assertEqual(len(self.in_state("ready") + self.in_state("sending")), 300)
+            self.assertEqual(service.stop(), 0)  # what moves can not be counted
+        self.assertEqual(len(self.in_state("ready")), 300)
 
     def test_one_at_which_the_connection_breaks_keeps_none_back(self):
-        poisoned = self.add_bundle(50_001)
+        poisoned = self.add_one(50_001)
 
         def answer(request, body):
             if len(body) == 50_001:
@@ -343,10 +167,10 @@ class BackOff(Case):
                 request.connection.shutdown(socket.SHUT_RDWR)
             else:
                 confirm(request, body)
-        server = self.server(answer)
+        server = self.odd_server(answer)
         # The oldest is tried first.
         os.utime(self.spool / "ready" / poisoned, (time.time() - 1000,) * 2)
-        names = [self.add_bundle() for _ in range(5)]
+        names = [self.add_one() for _ in range(5)]
         with Service(self, "--spool", self.spool, "--url", server.url):
             wait_for(lambda: self.in_state("sent") == sorted(names), "the others to be sent")
             wait_for(lambda: self.in_state("ready") == [poisoned], "the broken one to wait")
@@ -357,43 +181,43 @@ class Answers(Case):
         now = datetime.datetime(2021, 3, 4, 5, 6, 7, tzinfo=datetime.timezone.utc)
         after = email.utils.format_datetime(now + datetime.timedelta(seconds=7200), usegmt=True)
         # Compared with the answer's own date: a host whose clock is wrong waits no shorter and no longer.
-        server = self.server(lambda request, _: request.reply(
+        server = self.odd_server(lambda request, _: request.reply(
             429, date=email.utils.format_datetime(now, usegmt=True), Retry_After=after))
-        self.add_bundle()
-        self.assert_tried_later(self.upload_to(server.url), "HTTP 429", "retry after 7200 s")
+        self.add_one()
+        self.assert_tried_later(self.upload(server.url), "HTTP 429", "retry after 7200 s")
 
     def test_the_service_waits_for_a_date(self):
         after = email.utils.formatdate(time.time() + 3600, usegmt=True)
-        server = self.server(head=lambda request: request.reply(503, Retry_After=after))
-        self.add_bundle()
+        server = self.odd_server(head=lambda request: request.reply(503, Retry_After=after))
+        self.add_one()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             (wait,) = service.wait_for_failures(1)
             self.assertGreater(wait, 3000)
-            self.add_bundle()
+            self.add_one()
             service.wait_for_status("1 failed attempts, 2 waiting")
             self.assertEqual(len(server.requests), 1)
 
     def test_a_senseless_retry_after_is_ignored(self):
         for value in ("-5", "soon", "1e9", "Thu, 32 Foo 2021 99:99:99 GMT", "9" * 400):
             with self.subTest(value):
-                server = self.server(lambda request, _, value=value: request.reply(429, Retry_After=value))
-                self.add_bundle()
-                code, lines = self.upload_to(server.url)
+                server = self.odd_server(lambda request, _, value=value: request.reply(429, Retry_After=value))
+                self.add_one()
+                code, lines = self.upload(server.url)
                 self.assertEqual(code, 1)
                 asked = re.findall(r"retry after (\d+) s", lines)
                 self.assertEqual(asked, ["86400"] if value.startswith("9") else [], lines)
 
     def test_413_is_never_sent_again(self):
         body = json.dumps({"error": {"message": "larger than 1 MiB", "hint": "raise --max-bundle"}}).encode()
-        server = self.server(lambda request, _: request.reply(413, body))
-        name = self.add_bundle()
+        server = self.odd_server(lambda request, _: request.reply(413, body))
+        name = self.add_one()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             service.wait_for_status("0 delivered, 1 rejected")
             self.assertIn("HTTP 413: larger than 1 MiB", service.log())
             self.assertEqual(self.in_state("rejected"), [name])
             self.assertIn("HTTP 413", (self.spool / "rejected" / (name + ".reason")).read_text())
             self.assertEqual(service.stop(), 0)
-        code, lines = self.upload_to(server.url)
+        code, lines = self.upload(server.url)
         self.assertIn("nothing to send", lines)
         self.assertEqual(len(server.of("PUT")), 1)
         self.assertEqual(self.in_state("rejected"), [name])
@@ -401,8 +225,8 @@ class Answers(Case):
     def test_413_before_the_body_is_read(self):
         """As proxies answer: at once, and then they hang up."""
         with contextlib.closing(RawServer(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")) as server:
-            name = self.add_bundle(8 << 20)
-            code, lines = self.upload_to(server.url)
+            name = self.add_one(8 << 20)
+            code, lines = self.upload(server.url)
             self.assertIn("rejected: HTTP 413", lines)
             self.assertEqual(self.in_state("rejected"), [name])
 
@@ -410,62 +234,25 @@ class Answers(Case):
         for cut in (b"HTTP/1.", b"HTTP/1.1 201 Created\r\nContent-Le", b"HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{",
                     b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{\"digest\":", b"\0\xff" * 100, b""):
             with self.subTest(cut), contextlib.closing(RawServer(cut)) as server:
-                self.add_bundle()
-                self.assert_tried_later(self.upload_to(server.url))
+                self.add_one()
+                self.assert_tried_later(self.upload(server.url))
 
     def test_headers_without_end_are_cut(self):
         with contextlib.closing(RawServer(b"HTTP/1.1 201 Created\r\n" + b"X-More: 1234567890\r\n" * 10_000)) as server:
-            self.add_bundle()
-            self.assert_tried_later(self.upload_to(server.url), "longer than 65536 bytes")
+            self.add_one()
+            self.assert_tried_later(self.upload(server.url), "longer than 65536 bytes")
 
     def test_a_redirect_does_not_carry_the_token_away(self):
-        elsewhere = self.server()
+        elsewhere = self.odd_server()
         for status in (301, 302, 303, 307, 308):
-            server = self.server(lambda request, _, status=status: request.reply(status, Location=elsewhere.url + request.path),
+            server = self.odd_server(lambda request, _, status=status: request.reply(status, Location=elsewhere.url + request.path),
                                  head=lambda request, status=status: request.reply(status, Location=elsewhere.url + request.path))
             with self.subTest(status):
-                self.add_bundle()
-                self.assert_tried_later(self.upload_to(server.url, "--token-file", self.token_file()),
+                self.add_one()
+                self.assert_tried_later(self.upload(server.url, "--token-file", self.token_file()),
                                         f"HTTP {status}", "redirects are not followed")
                 self.assertEqual(server.requests[0][2]["Authorization"], "Bearer " + TOKEN)
         self.assertEqual(elsewhere.requests, [])
-
-
-class RawServer:
-    """Reads the request's head, sends `answer` to PUT (404 to HEAD) and hangs up."""
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                with contextlib.suppress(OSError), client:
-                    self._serve(client)
-
-    def _serve(self, client):
-        head = b""
-        while b"\r\n\r\n" not in head:
-            part = client.recv(65536)
-            if not part:
-                return
-            head += part
-        if head.startswith(b"HEAD"):
-            client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            return
-        client.sendall(self.answer)
-        client.shutdown(socket.SHUT_WR)
-        while client.recv(65536):  # a reset would overtake the answer
-            pass
-
-    def close(self):
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 class Slow(Case):
@@ -480,9 +267,9 @@ class Slow(Case):
             with contextlib.suppress(OSError):
                 while not stopped.wait(0.05):
                     request.wfile.write(b" ")
-        server = self.server(trickle)
-        name = self.add_bundle()
-        self.assert_tried_later(self.upload(*self.settings(server.url, 'timeout="2s"')), "timed out")
+        server = self.odd_server(trickle)
+        name = self.add_one()
+        self.assert_tried_later(self.run_uploader(*self.settings(server.url, 'timeout="2s"')), "timed out")
         self.assertEqual(self.in_state("ready"), [name])
 
     def test_a_stop_does_not_wait_for_a_slow_server(self):
@@ -492,8 +279,8 @@ class Slow(Case):
         def stall(request, _):
             asked.set()
             stopped.wait(300)
-        server = self.server(stall)
-        name = self.add_bundle()
+        server = self.odd_server(stall)
+        name = self.add_one()
         with Service(self, "--spool", self.spool, "--url", server.url) as service:
             self.assertTrue(asked.wait(60))
             self.assertEqual(self.in_state("sending"), [name])
@@ -502,8 +289,8 @@ class Slow(Case):
 
     def test_a_server_that_reads_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as deaf:
-            name = self.add_bundle(8 << 20)
-            self.assert_tried_later(self.upload(*self.settings(f"http://127.0.0.1:{deaf.getsockname()[1]}", 'timeout="2s"')))
+            name = self.add_one(8 << 20)
+            self.assert_tried_later(self.run_uploader(*self.settings(f"http://127.0.0.1:{deaf.getsockname()[1]}", 'timeout="2s"')))
             self.assertEqual(self.in_state("ready"), [name])
 
 
@@ -535,9 +322,9 @@ class TlsCase(Case):
 class Certificates(TlsCase):
     def test_a_good_one_is_taken(self):
         context, trusted = self.make(-1, 2)
-        server = self.server(tls=context)
-        name = self.add_bundle()
-        code, lines = self.upload_to(server.url, "--ca-file", trusted)
+        server = self.odd_server(tls=context)
+        name = self.add_one()
+        code, lines = self.upload(server.url, "--ca-file", trusted)
         self.assertEqual(code, 0, lines)
         self.assertEqual(self.in_state("sent"), [name])
 
@@ -548,10 +335,10 @@ class Certificates(TlsCase):
                                  ("of another host", "no alternative certificate subject name", self.make(-1, 2, "192.0.2.1")),
                                  ("of another signer", "certificate", (good, self.make(-1, 2)[1]))):
             with self.subTest(what):
-                server = self.server(tls=made[0])
-                self.add_bundle()
+                server = self.odd_server(tls=made[0])
+                self.add_one()
                 self.assert_tried_later(
-                    self.upload_to(server.url, "--ca-file", made[1], "--token-file", self.token_file()), said)
+                    self.upload(server.url, "--ca-file", made[1], "--token-file", self.token_file()), said)
                 self.assertEqual(server.requests, [])
 
     def test_a_server_without_tls_gets_nothing(self):
@@ -563,26 +350,26 @@ class Certificates(TlsCase):
                     heard.append(client.recv(65536))
                     client.sendall(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
             threading.Thread(target=serve, daemon=True).start()
-            self.add_bundle()
-            self.assert_tried_later(self.upload_to(f"https://127.0.0.1:{plain.getsockname()[1]}",
+            self.add_one()
+            self.assert_tried_later(self.upload(f"https://127.0.0.1:{plain.getsockname()[1]}",
                                                    "--token-file", self.token_file()))
         self.assertNotIn(TOKEN.encode(), heard[0])
 
 
 class Proxies(TlsCase):
     def test_plain_http_goes_through_the_proxy(self):
-        server, proxy = self.server(), self.proxy()
-        name = self.add_bundle()
-        code, lines = self.upload(*self.settings(server.url, f'proxy="{proxy.url}"'))
+        server, proxy = self.odd_server(), self.proxy()
+        name = self.add_one()
+        code, lines = self.run_uploader(*self.settings(server.url, f'proxy="{proxy.url}"'))
         self.assertEqual(code, 0, lines)
         self.assertEqual(self.in_state("sent"), [name])
         self.assertTrue(proxy.heads[0].startswith(f"HEAD {server.url}/"), proxy.heads)
 
     def test_https_goes_through_a_tunnel_that_hides_the_token(self):
         context, trusted = self.make(-1, 2)
-        server, proxy = self.server(tls=context), self.proxy()
-        name = self.add_bundle()
-        code, lines = self.upload(*self.settings(server.url, f'proxy="{proxy.url}" ca-file="{trusted}" '
+        server, proxy = self.odd_server(tls=context), self.proxy()
+        name = self.add_one()
+        code, lines = self.run_uploader(*self.settings(server.url, f'proxy="{proxy.url}" ca-file="{trusted}" '
                                                  f'token-file="{self.token_file()}"'))
         self.assertEqual(code, 0, lines)
         self.assertEqual(self.in_state("sent"), [name])
@@ -594,35 +381,35 @@ class Proxies(TlsCase):
 
     def test_a_proxy_in_trouble(self):
         context, trusted = self.make(-1, 2)
-        server = self.server(tls=context)
+        server = self.odd_server(tls=context)
         with socket.create_server(("127.0.0.1", 0)) as taken:
             gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
         refusing = self.proxy(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
         failing = self.proxy(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
         for address, said in ((gone, "Failed to connect"), (refusing.url, "407"), (failing.url, "502")):
             with self.subTest(said):
-                self.add_bundle()
-                self.assert_tried_later(self.upload(*self.settings(server.url, f'proxy="{address}" ca-file="{trusted}"')), said)
+                self.add_one()
+                self.assert_tried_later(self.run_uploader(*self.settings(server.url, f'proxy="{address}" ca-file="{trusted}"')), said)
         self.assertEqual(server.requests, [])
 
     def test_the_environment_names_no_proxy(self):
-        server, proxy = self.server(), self.proxy()
-        self.add_bundle()
+        server, proxy = self.odd_server(), self.proxy()
+        self.add_one()
         environment = {name: proxy.url for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")}
-        code, lines = self.upload_to(server.url, environment={**environment, "no_proxy": ""})
+        code, lines = self.upload(server.url, environment={**environment, "no_proxy": ""})
         self.assertEqual(code, 0, lines)
         self.assertEqual(proxy.heads, [])
 
 
 class Names(Case):
     def test_a_name_that_nobody_knows(self):
-        name = self.add_bundle()
-        self.assert_tried_later(self.upload_to("https://lagtrap.invalid"), "lagtrap.invalid")
+        name = self.add_one()
+        self.assert_tried_later(self.upload("https://lagtrap.invalid"), "lagtrap.invalid")
         self.assertEqual(self.in_state("ready"), [name])
 
     def test_a_silent_name_server_holds_nobody_up(self):
         """A name server that answers nothing: given up after the time for connecting, and a stop is obeyed meanwhile."""
-        name = self.add_bundle()
+        name = self.add_one()
         resolver = self.root / "resolv.conf"
         resolver.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
         # The socket that nobody reads is handed down to the uploader.

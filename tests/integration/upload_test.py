@@ -1,18 +1,13 @@
 """The real server and the real uploader over loopback, and servers that misbehave between them.
 
-The programs come in LAGTRAP_SERVER, LAGTRAP_UPLOADER and LAGTRAP_MAKE_BUNDLE. Arguments: names of test classes.
+Arguments: names of test classes.
 """
 
 import concurrent.futures
 import contextlib
-import hashlib
 import http.client
-import http.server
 import json
 import os
-import pathlib
-import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,237 +17,46 @@ import threading
 import unittest
 import uuid
 
-from lagtrap_test import skip, wait_for
+from lagtrap_test import SERVER, UPLOADER, make_bundle, skip, wait_for
+from upload_world import FOLDERS, MIB, Port, Service, SpoolCase, confirmation, pump, sha256
 
-SERVER = os.environ["LAGTRAP_SERVER"]
-UPLOADER = os.environ["LAGTRAP_UPLOADER"]
-MAKE_BUNDLE = os.environ["LAGTRAP_MAKE_BUNDLE"]
-FOLDERS = ("captures", "ready", "sending", "sent", "rejected")
-MIB = 1 << 20
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-class Server:
-    """A lagtrap-server of its own; its log is read from a file."""
-
-    def __init__(self, data, *options):
-        self.data = pathlib.Path(data)
-        self.log_path = self.data.with_suffix(f".{uuid.uuid4()}.log")
-        with open(self.log_path, "w") as log:
-            self.process = subprocess.Popen([SERVER, "--listen", "127.0.0.1:0", "--data", data, *options], stderr=log)
-        self.url = wait_for(self._address, "the server to listen")
-        self.port = int(self.url.rsplit(":", 1)[1])
-
-    def _address(self):
-        if self.process.poll() is not None:
-            raise AssertionError(f"the server ended with {self.process.returncode}: {self.log()}")
-        found = re.search(r"listening on (https?://\S+),", self.log())
-        return found and found.group(1)
-
-    def log(self):
-        return self.log_path.read_text()
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        with contextlib.closing(connection):
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            content = response.read()
-            return response, content
-
-    def put(self, content, digest=None):
-        return self.request("PUT", f"/api/v1/bundles/{digest or sha256(content)}", content)
-
-    def bundles(self):
-        return json.loads(self.request("GET", "/api/v1/bundles?limit=500")[1])["bundles"]
-
-    def parsed_bundles(self):
-        """The bundles, once all have been looked into."""
-        def all_parsed():
-            rows = self.bundles()
-            return rows if rows and all(row["parsed"] for row in rows) else None
-        return wait_for(all_parsed, "the bundles to be looked into")
-
-    def metric(self, name):
-        text = self.request("GET", "/metrics")[1].decode()
-        return int(re.search(rf"^lagtrap_server_{name} (\d+)$", text, re.M).group(1))
-
-    def incoming(self):
-        return list((self.data / "incoming").iterdir())
-
-    def begin_upload(self, content, share):
-        """Sends the header and `share` bytes of the body; returns the socket once the server has them."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        head = (f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
-                f"Content-Length: {len(content)}\r\n\r\n")
-        connection.sendall(head.encode() + content[:share])
-        wait_for(lambda: [path for path in self.incoming() if path.stat().st_size == share], "the half bundle")
-        return connection
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.kill()
-
-
-class OddServer:
-    """Answers as `answer(handler, body)` says; remembers (method, path) of each request."""
-
-    def __init__(self, answer, head_status=404):
-        odd = self
-        odd.requests = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def reply(self, status, body=b"", length=None, **headers):
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body) if length is None else length))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_HEAD(self):
-                odd.requests.append(("HEAD", self.path))
-                if callable(head_status):
-                    head_status(self)
-                else:
-                    self.reply(head_status)
-
-            def do_PUT(self):
-                odd.requests.append(("PUT", self.path))
-                answer(self, self.rfile.read(int(self.headers["Content-Length"])))
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        # That a client hangs up is what some tests are about.
-        self.http.handle_error = lambda *_: None
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def puts(self):
-        return [path for method, path in self.requests if method == "PUT"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.http.shutdown()
-        self.http.server_close()
-
-
-def confirmation(content, **changes):
-    answer = {"digest": sha256(content), "bytes": len(content), "stored": "new"}
-    return json.dumps({**answer, **changes}).encode()
-
-
-class StallingProxy:
-    """Lets `limit` bytes of the first connection that sends so much through, and then nothing more."""
+class StallingProxy(Port):
+    """Lets `limit` bytes of each connection through, and then nothing more."""
 
     def __init__(self, target_port, limit):
         self.target_port = target_port
         self.limit = limit
         self.stalled = threading.Event()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.sockets = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.closed = threading.Event()
+        super().__init__()
 
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target_port))
-                self.sockets += [client, server]
-                threading.Thread(target=self._pump, args=(client, server, self.limit), daemon=True).start()
-                threading.Thread(target=self._pump, args=(server, client, None), daemon=True).start()
-
-    def _pump(self, source, target, limit):
-        left = limit
-        with contextlib.suppress(OSError):
-            while True:
-                data = source.recv(65536 if left is None else min(65536, left))
-                if not data:
-                    target.shutdown(socket.SHUT_WR)
-                    return
-                target.sendall(data)
-                if left is not None:
-                    left -= len(data)
-                    if left == 0:
-                        self.stalled.set()
-                        return
+    def serve(self, client):
+        with socket.create_connection(("127.0.0.1", self.target_port)) as server:
+            threading.Thread(target=pump, args=(server, client), daemon=True).start()
+            left = self.limit
+            while left > 0 and (data := client.recv(min(65536, left))):
+                server.sendall(data)
+                left -= len(data)
+            if left == 0:
+                self.stalled.set()
+                self.closed.wait()
+            server.shutdown(socket.SHUT_RDWR)  # closing alone would not wake the thread that receives
 
     def close(self):
-        # Closing alone would not wake a thread that accepts.
-        for one in [self.listener, *self.sockets]:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+        self.closed.set()
+        super().close()
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-upload-"))
-        self.addCleanup(shutil.rmtree, self.root)
-        self.spool = self.root / "spool"
-        for folder in FOLDERS:
-            (self.spool / folder).mkdir(parents=True)
-
-    def server(self, *options, data="data"):
-        server = Server(str(self.root / data), *options)
-        self.addCleanup(server.__exit__)
-        return server
-
-    def odd_server(self, answer, **more):
-        server = OddServer(answer, **more)
-        self.addCleanup(server.__exit__)
-        return server
-
-    def add_bundle(self, content=None, size=100_000, digest=None):
-        content = os.urandom(size) if content is None else content
-        name = f"{uuid.uuid4()}-{(digest or sha256(content))[:16]}.lagtrap.tar.zst"
-        # As the daemon does it: written beside, then renamed.
-        (self.spool / "captures" / name).write_bytes(content)
-        (self.spool / "captures" / name).rename(self.spool / "ready" / name)
-        return name, content
-
-    def upload(self, url, *options):
-        """lagtrap-uploader --once: its exit code and its lines."""
-        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", url, "--once", *options],
-                                 capture_output=True, text=True, timeout=120)
-        return outcome.returncode, outcome.stdout + outcome.stderr
-
-    def in_state(self, state):
-        return sorted(path.name for path in (self.spool / state).iterdir() if path.name.endswith(".tar.zst"))
-
-
-class Delivery(Case):
+class Delivery(SpoolCase):
     def test_a_bundle_arrives_whole_and_is_shown(self):
         server = self.server()
         session = str(uuid.uuid4())
-        path = subprocess.run([MAKE_BUNDLE, session, "host-<1>", self.spool / "ready"], capture_output=True, text=True,
-                              check=True).stdout.strip()
-        content = pathlib.Path(path).read_bytes()
+        path = make_bundle(self.spool / "ready", host="host-<1>", session=session)
+        content = path.read_bytes()
         code, lines = self.upload(server.url)
         self.assertEqual(code, 0, lines)
         self.assertIn("delivered: sent", lines)
-        self.assertEqual(self.in_state("sent"), [pathlib.Path(path).name])
+        self.assertEqual(self.in_state("sent"), [path.name])
         self.assertEqual(self.in_state("ready"), [])
 
         (row,) = server.parsed_bundles()
@@ -282,13 +86,8 @@ class Delivery(Case):
     def test_the_settings_file_says_where_from_and_where_to(self):
         server = self.server()
         name, _ = self.add_bundle()
-        settings = self.root / "settings.xml"
-        settings.write_text('<?xml version="1.0" encoding="UTF-8"?>\n<lagtrap version="1">\n'
-                            f'<spool path="{self.spool}"/>\n<upload url="{server.url}"/>\n'
-                            '<event name="sync" threshold="1s" trace-length="1s">'
-                            '<function name="nothing_yet" binary="/nowhere/installed"/></event></lagtrap>\n')
-        outcome = subprocess.run([UPLOADER, "--settings", settings, "--once"], capture_output=True, text=True)
-        self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
+        code, lines = self.run_uploader(*self.settings(server.url))
+        self.assertEqual(code, 0, lines)
         self.assertEqual(self.in_state("sent"), [name])
 
     def test_many_at_once_arrive_once_each(self):
@@ -305,55 +104,21 @@ class Delivery(Case):
     def test_the_service_sends_what_comes_and_ends_on_sigterm(self):
         server = self.server()
         first, _ = self.add_bundle()
-        with Service(self, server.url) as service:
-            service.wait_for("READY=1")
+        with Service(self, "--spool", self.spool, "--url", server.url) as service:
             wait_for(lambda: self.in_state("sent") == [first], "the first bundle to be sent")
             second, _ = self.add_bundle()
             wait_for(lambda: self.in_state("sent") == sorted([first, second]), "the second bundle to be sent")
-            service.process.terminate()
-            self.assertEqual(service.process.wait(60), 0)
+            self.assertEqual(service.stop(), 0)
         self.assertIn("2 delivered", service.log())
 
     def test_only_one_uploader_works_on_a_spool(self):
-        with Service(self, "http://127.0.0.1:9") as service:
-            service.wait_for("READY=1")
+        with Service(self, "--spool", self.spool, "--url", "http://127.0.0.1:9"):
             code, lines = self.upload("http://127.0.0.1:9")
             self.assertEqual(code, 1)
             self.assertIn("another lagtrap-uploader", lines)
 
 
-class Service:
-    """lagtrap-uploader as systemd runs it, with the socket of sd_notify."""
-
-    def __init__(self, case, url):
-        self.log_path = case.root / "uploader.log"
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.notify.bind(str(case.root / "notify"))
-        self.notify.settimeout(60)
-        with open(self.log_path, "w") as log:
-            self.process = subprocess.Popen([UPLOADER, "--spool", case.spool, "--url", url], stderr=log,
-                                            env={**os.environ, "NOTIFY_SOCKET": str(case.root / "notify")})
-
-    def wait_for(self, text):
-        while True:
-            message = self.notify.recv(65536).decode()
-            if text in message:
-                return message
-
-    def log(self):
-        return self.log_path.read_text()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.notify.close()
-
-
-class Damage(Case):
+class Damage(SpoolCase):
     def test_a_body_changed_on_the_way_is_refused(self):
         server = self.server()
         response, body = server.put(b"changed", sha256(b"as sent"))
@@ -386,7 +151,7 @@ class Damage(Case):
         name, content = self.add_bundle(size=20 * MIB)
         proxy = StallingProxy(server.port, 2 * MIB)
         self.addCleanup(proxy.close)
-        with Service(self, proxy.url) as service:
+        with Service(self, "--spool", self.spool, "--url", proxy.url) as service:
             self.assertTrue(proxy.stalled.wait(60), service.log())
             self.assertEqual(self.in_state("sending"), [name])
             service.process.kill()
@@ -433,7 +198,7 @@ class Damage(Case):
         self.assertEqual([row["digest"] for row in server.bundles()], [sha256(content)])
 
 
-class Misbehaviour(Case):
+class Misbehaviour(SpoolCase):
     """The spool keeps every bundle until a server has truly confirmed it."""
 
     def assert_not_sent(self, server, *said):
@@ -453,19 +218,19 @@ class Misbehaviour(Case):
         server = self.odd_server(lambda handler, _: handler.reply(429, Retry_After="120"))
         self.add_bundle()
         self.assert_not_sent(server, "HTTP 429", "retry after 120 s", "not tried: the server asks to wait 120 s")
-        self.assertEqual(len(server.puts()), 1)
+        self.assertEqual(len(server.of("PUT")), 1)
         self.assertEqual(len(self.in_state("ready")), 2)
 
     def test_the_service_obeys_retry_after(self):
         server = self.odd_server(lambda handler, _: handler.reply(429, Retry_After="120"))
         self.add_bundle()
         self.add_bundle()
-        with Service(self, server.url) as service:
-            service.wait_for("1 failed attempts, 2 waiting")  # after the attempt
-            service.wait_for("1 failed attempts, 2 waiting")  # after the schedule was asked again
+        with Service(self, "--spool", self.spool, "--url", server.url) as service:
+            service.wait_for_status("1 failed attempts, 2 waiting")  # after the attempt
+            service.wait_for_status("1 failed attempts, 2 waiting")  # after the schedule was asked again
             self.add_bundle()
-            service.wait_for("1 failed attempts, 3 waiting")
-            self.assertEqual(len(server.puts()), 1)
+            service.wait_for_status("1 failed attempts, 3 waiting")
+            self.assertEqual(len(server.of("PUT")), 1)
             self.assertIn("retry after 120 s", service.log())
 
     def test_500_is_tried_later(self):
@@ -504,11 +269,10 @@ class Misbehaviour(Case):
         self.assert_tries_later(server, "5 bytes of 100000")
 
     def test_another_digest_at_head_is_no_reason_to_keep_it_back(self):
-        server = self.odd_server(lambda handler, body: handler.reply(201, confirmation(body)),
-                                 head_status=lambda handler: handler.reply(200, X_Lagtrap_Digest="0" * 64))
+        server = self.odd_server(head=lambda handler: handler.reply(200, X_Lagtrap_Digest="0" * 64))
         self.add_bundle()
         self.assertEqual(self.upload(server.url)[0], 0)
-        self.assertEqual(len(server.puts()), 1)
+        self.assertEqual(len(server.of("PUT")), 1)
 
     def test_endless_answers_are_cut(self):
         server = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body) + b" " * MIB))
@@ -517,7 +281,7 @@ class Misbehaviour(Case):
     def test_redirects_are_not_followed(self):
         elsewhere = self.odd_server(lambda handler, body: handler.reply(200, confirmation(body)))
         server = self.odd_server(lambda handler, _: handler.reply(307, Location=elsewhere.url + handler.path),
-                                 head_status=lambda handler: handler.reply(307, Location=elsewhere.url + handler.path))
+                                 head=lambda handler: handler.reply(307, Location=elsewhere.url + handler.path))
         self.assert_tries_later(server, "redirects are not followed", elsewhere.url)
         self.assertEqual(elsewhere.requests, [])
 
@@ -543,7 +307,7 @@ class Misbehaviour(Case):
         self.assertIn(f"{settings}:3:", outcome.stderr)
 
 
-class Limits(Case):
+class Limits(SpoolCase):
     def test_requests_are_bounded(self):
         server = self.server("--max-bundle", "1MiB")
         digest = sha256(b"x")
@@ -628,7 +392,7 @@ class Limits(Case):
         self.assertEqual(server.metric("bundles_expired_total"), 2)
 
 
-class Tokens(Case):
+class Tokens(SpoolCase):
     def make_token(self, name, scope):
         lines = subprocess.run([SERVER, "token", name, "--scope", scope], capture_output=True, text=True,
                                check=True).stdout.splitlines()
@@ -683,7 +447,7 @@ class Tokens(Case):
         self.assertIn("without accounts, tokens and --token-file", outcome.stderr)
 
 
-class Tls(Case):
+class Tls(SpoolCase):
     def certificate(self, name, subject_name):
         """A CA of its own and a server certificate by it; paths of CA, certificate and key."""
         def openssl(*arguments):
@@ -736,7 +500,7 @@ def require_small_disk():
         subprocess.run(["umount", folder], check=True)
 
 
-class DiskFull(Case):
+class DiskFull(SpoolCase):
     def setUp(self):
         super().setUp()
         self.disk = self.root / "disk"
@@ -766,7 +530,7 @@ class DiskFull(Case):
         self.assertEqual(len(server.bundles()), 1)
 
 
-class Unprivileged(Case):
+class Unprivileged(SpoolCase):
     """As the package sets it up: files of root, folders of a group, an uploader with nothing but that group."""
 
     GROUP, USER = 54321, 54322

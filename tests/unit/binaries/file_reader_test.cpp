@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -65,6 +67,11 @@ TEST(FileReader, SaysWhatReadingHereSays) {
     if (exits) {
         EXPECT_EQ(exits->file_offsets, exits_here->file_offsets);
     }
+    const auto code = there->code_at(functions_here->front().file_offset);
+    ASSERT_TRUE(code) << code.error().message;
+    EXPECT_EQ(*code, *here->code_at(functions_here->front().file_offset));
+    EXPECT_EQ(code->size(), kCodeBytes);
+    EXPECT_TRUE(there->code_at(UINT64_MAX)->empty());
     PlaceNamesRequest request;
     request.path = library;
     request.offsets = {functions_here->front().file_offset};
@@ -72,6 +79,32 @@ TEST(FileReader, SaysWhatReadingHereSays) {
     ASSERT_TRUE(names) << names.error().message;
     EXPECT_FALSE(names->places.front().symbol.empty());
     EXPECT_EQ(reader.counts().started, 1U);
+}
+
+TEST(FileReader, TellsWhereArgumentsAre) {
+    const std::string program = "/usr/lib/postgresql/15/bin/postgres";
+    const auto here = ProgramFile::open(program);
+    ASSERT_TRUE(here);
+    const auto probes_here = here->usdt_probes();
+    ASSERT_TRUE(probes_here);
+    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    const Reading through(reader);
+    const auto there = ProgramFile::open(program);
+    ASSERT_TRUE(there);
+    const auto probes = there->usdt_probes();
+    ASSERT_TRUE(probes) << probes.error().message;
+    ASSERT_EQ(probes->size(), probes_here->size());
+    std::size_t arguments = 0;
+    for (std::size_t i = 0; i < probes->size(); ++i) {
+        ASSERT_EQ((*probes)[i].places.size(), (*probes_here)[i].places.size());
+        for (std::size_t n = 0; n < (*probes)[i].places.size(); ++n, ++arguments) {
+            const UsdtArgument& one = (*probes)[i].places[n];
+            // Some of PostgreSQL's are global variables, which are not read.
+            EXPECT_TRUE(one.readable() || one.place == UsdtPlace::GlobalVariable) << (*probes)[i].arguments;
+            EXPECT_EQ(std::memcmp(&one, &(*probes_here)[i].places[n], sizeof one), 0) << (*probes)[i].arguments;
+        }
+    }
+    EXPECT_GT(arguments, 50U);
 }
 
 TEST(FileReader, TellsAnotherFileByItsBuildId) {
@@ -90,10 +123,36 @@ class BrokenReader : public ::testing::Test {
         script_ = std::filesystem::path(::testing::TempDir()) / ("reader-" + std::to_string(::getpid()));
     }
     void TearDown() override { std::filesystem::remove(script_); }
-    // Two files are read by a reader that does `what`.
-    FileReaderCounts counts_after(const std::string& what, FileReaderOptions options) {
+    void write_script(const std::string& what) const {
         std::ofstream(script_) << "#!/bin/sh\n" << what << "\n";
         ::chmod(script_.c_str(), 0755);
+    }
+    // Counts after two attempts to read, where no reader comes to it.
+    FileReaderCounts counts_without(const std::string& what) {
+        write_script(what);
+        FileReaderOptions options = options_for(script_);
+        options.start_pause = std::chrono::hours(1);
+        options.longest_start_pause = std::chrono::hours(1);
+        FileReader reader(options);
+        const auto file = open_regular_file(library);
+        for (int i = 0; i < 2; ++i) {
+            const auto table = reader.unwind_table(file->get(), library, "");
+            EXPECT_FALSE(table);
+            if (!table) {
+                EXPECT_EQ(table.error().kind, ErrorKind::Busy);
+                EXPECT_NE(table.error().message.find(script_), std::string::npos) << table.error().message;
+            }
+        }
+        EXPECT_FALSE(reader.may_start());
+        EXPECT_EQ(reader.counts().started, 0U);
+        EXPECT_EQ(reader.counts().not_started, 1U);
+        return reader.counts();
+    }
+    // What a reader says when it is confined, here as user 7.
+    const std::string greeting = "printf 'rlgt\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3\n";
+    // Two files are read by a reader that does `what`.
+    FileReaderCounts counts_after(const std::string& what, FileReaderOptions options) {
+        write_script(greeting + what);
         options.program = script_;
         FileReader reader(options);
         const auto file = open_regular_file(library);
@@ -143,9 +202,50 @@ TEST_F(BrokenReader, ThatSaysNonsense) {
 
 TEST_F(BrokenReader, ThatIsNotThere) {
     FileReader reader(options_for("/nonexistent/lagtrap-reader"));
+    const Status started = reader.try_start();
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().system_errno, ENOENT);
+    EXPECT_NE(started.error().message.find("/nonexistent/lagtrap-reader"), std::string::npos);
+    EXPECT_NE(started.error().message.find("No such file"), std::string::npos) << started.error().message;
+    EXPECT_EQ(reader.counts().start_problem, started.error().message);
+}
+
+TEST_F(BrokenReader, ThatCanNotBeExecuted) {
+    write_script("");
+    ::chmod(script_.c_str(), 0644);
+    const Status started = FileReader(options_for(script_)).try_start();
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().system_errno, EACCES);
+}
+
+TEST_F(BrokenReader, ThatEndsBeforeItReadsAnything) {
+    EXPECT_NE(counts_without("exit 3").start_problem.find("status 3"), std::string::npos);
+    EXPECT_NE(counts_without("exit 4").start_problem.find("confined"), std::string::npos);
+    EXPECT_NE(counts_without("kill -SEGV $$").start_problem.find("Segmentation fault"), std::string::npos);
+    EXPECT_NE(counts_without("printf 0123456789abcdef >&3; read line <&4").start_problem.find("another program"),
+              std::string::npos);
+}
+
+TEST_F(BrokenReader, ThatComesBackIsUsedAgain) {
+    FileReaderOptions options = options_for(script_);
+    options.start_pause = options.longest_start_pause = std::chrono::milliseconds(1);
+    FileReader reader(options);
+    EXPECT_FALSE(reader.try_start());
+    write_script(std::string("exec ") + LAGTRAP_READER_PROGRAM + " \"$@\"");
+    while (!reader.may_start()) {
+    }
     const auto file = open_regular_file(library);
-    EXPECT_FALSE(reader.unwind_table(file->get(), library, ""));
-    EXPECT_NE(reader.counts().last_problem.find("lagtrap-reader"), std::string::npos);
+    EXPECT_TRUE(reader.unwind_table(file->get(), library, ""));
+    EXPECT_TRUE(reader.counts().start_problem.empty());
+    EXPECT_EQ(reader.counts().not_started, 1U);
+    EXPECT_EQ(reader.counts().started, 1U);
+}
+
+TEST_F(BrokenReader, ThatIsAnotherUserSaysSo) {
+    EXPECT_EQ(counts_after("kill -SEGV $$", {}).user, 7U);
+    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    ASSERT_TRUE(reader.try_start());
+    EXPECT_NE(reader.counts().user, 0U);
 }
 
 }  // namespace

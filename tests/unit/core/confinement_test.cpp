@@ -52,6 +52,17 @@ TEST(Confinement, RefusesWhatAReaderDoesNotNeed) {
     EXPECT_EQ(WEXITSTATUS(status), 0) << "a bit for each call that went through";
 }
 
+TEST(Confinement, WhoOpensFilesForAnotherMayDoNothingElse) {
+    const int status = status_of_child([] {
+        Confinement confinement;
+        confinement.opens_files = true;
+        return confine_process(confinement) ? not_refused() : 255;
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    const int opening = 1;
+    EXPECT_EQ(WEXITSTATUS(status), opening) << "a bit for each call that went through";
+}
+
 TEST(Confinement, GivesUpRootForGood) {
     if (::geteuid() != 0) GTEST_SKIP() << "giving up root needs root";
     const int status = status_of_child([] {

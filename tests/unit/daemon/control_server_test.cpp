@@ -8,8 +8,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
+#include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
 #include "core/unique_fd.hpp"
@@ -91,6 +93,20 @@ TEST_F(ControlServerTest, IsForRootAlone) {
     struct stat facts {};
     ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+}
+
+TEST_F(ControlServerTest, ChangesWhoMayComeIn) {
+    settings::Control control = at(path_);
+    control.read = settings::Callers::Anyone;
+    auto access = ControlAccess::create(control);
+    ASSERT_TRUE(access);
+    std::promise<Status> changed;
+    boost::asio::post(context_, [&] { changed.set_value(server_->change_access(std::move(access).value())); });
+    EXPECT_TRUE(changed.get_future().get());
+    struct stat facts {};
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0666U);
+    EXPECT_EQ(server_->access().control().read, settings::Callers::Anyone);
 }
 
 TEST_F(ControlServerTest, LeavesASocketThatAnswersAndAFileThatIsNone) {

@@ -122,6 +122,32 @@ TEST(HostileFiles, ManyErrorsAreBounded) {
     EXPECT_LT(format_diagnostics("f", text, outcome.diagnostics).size(), 1'000'000);
 }
 
+TEST(HostileFiles, AnErrorFarOutInALongLineIsShownWithItsSurroundings) {
+    const std::string before = "<lagtrap version='1'>" + std::string(500'000, ' ');
+    for (const std::string& letter : {std::string("a"), std::string("\xc3\xa4"), std::string("\xf0\x9f\x90\x8c")}) {
+        std::string letters;
+        for (int i = 0; i < 100; ++i) letters += letter;
+        const std::string text = before + "<!--" + letters + "--><x/>" + std::string(100, ' ') + "</lagtrap>";
+        const std::string shown = "..." + letters.substr(0, 77 * letter.size()) + "--><x/>" + std::string(56, ' ') +
+                                  "...\n  " + std::string(83, ' ') + "^\n";
+        EXPECT_THAT(check(text, BinaryCheck::Skip), testing::HasSubstr(shown)) << letter;
+    }
+}
+
+TEST(HostileFiles, PlacesLeadBackToTheirCharacters) {
+    const std::string text = "ab\n\n\xc3\xa4\xc3\xb6\n" + std::string(1000, 'x') + "\xf0\x9f\x90\x8c\n\xc3\xa4";
+    const LineIndex index(text);
+    for (std::size_t offset = 0; offset < text.size(); ++offset) {
+        const bool continues = (static_cast<unsigned char>(text[offset]) & 0xc0) == 0x80;
+        if (!continues) {
+            EXPECT_EQ(index.offset_of(index.place_of(offset)), offset);
+        }
+    }
+    EXPECT_EQ(index.offset_of({1, 99}), 2U);
+    EXPECT_EQ(index.offset_of({2, 99}), 3U);
+    EXPECT_EQ(index.offset_of({9, 1}), text.size());
+}
+
 TEST(HostileFiles, OneTagOfAMegabyte) {
     std::string text = "<lagtrap version='1'><spool ";
     while (text.size() < file_bytes_limit - 100) text += "path='/x' ";

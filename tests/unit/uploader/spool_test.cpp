@@ -181,6 +181,23 @@ TEST_F(SpoolTest, OneUploaderAtATime) {
     EXPECT_TRUE(spool_->lock_for_sending().ok());
 }
 
+// The daemon's umask takes everything from the group; the uploader is in the group and no more.
+TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto group_may_read = [&] {
+        return (fs::status(lock).permissions() & fs::perms::group_read) != fs::perms::none;
+    };
+    const mode_t before = ::umask(0077);
+    const auto kept = spool_->apply_retention({}, std::chrono::system_clock::now());
+    ::umask(before);
+    ASSERT_TRUE(kept.ok()) << kept.error().message;
+    EXPECT_TRUE(group_may_read());
+    // As an earlier version left it.
+    fs::permissions(lock, fs::perms::owner_read | fs::perms::owner_write);
+    ASSERT_TRUE(spool_->apply_retention({}, std::chrono::system_clock::now()).ok());
+    EXPECT_TRUE(group_may_read());
+}
+
 TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
     const auto now = std::chrono::system_clock::now();
     add(EntryState::Ready, "aaaa", hours(5));

@@ -1,0 +1,21 @@
+#include "core/heap.hpp"
+
+#include <malloc.h>
+
+namespace lagtrap {
+
+void keep_heap_small() {
+#ifdef __GLIBC__
+    // Setting them also ends that they grow with what the program asks for, up to 32 and 64 MiB.
+    (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    (void)::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+#endif
+}
+
+void return_free_memory() {
+#ifdef __GLIBC__
+    (void)::malloc_trim(0);
+#endif
+}
+
+}  // namespace lagtrap

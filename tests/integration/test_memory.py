@@ -1,0 +1,160 @@
+"""A daemon whose memory is limited, as a unit's is: it records, gives up what it can when room gets short, says so, and
+takes it up again. The kernel ends nobody.
+"""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
+from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run, skip, wait_for
+
+LIMIT_MIB = 256
+
+
+class Group:
+    """A group of processes with limited memory; version 1 or 2 of the interface, whichever has the memory controller."""
+
+    VERSIONS = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "total_"),
+                ("/sys/fs/cgroup", "memory.max", "memory.current", "memory.events", ""))
+
+    def __init__(self, limit_bytes):
+        refused = []
+        for root, limit, usage, events, prefix in self.VERSIONS:
+            self.folder = pathlib.Path(root) / f"lagtrap-test-{os.getpid()}"
+            self.usage, self.events, self.prefix = usage, events, prefix
+            try:
+                self.folder.mkdir()
+            except OSError as error:
+                refused.append(str(error))
+                continue
+            try:
+                (self.folder / limit).write_text(str(limit_bytes))
+                return
+            except OSError as error:
+                refused.append(str(error))
+                self.folder.rmdir()
+        skip("no group with limited memory can be made: " + "; ".join(refused))
+
+    @property
+    def processes(self):
+        return self.folder / "cgroup.procs"
+
+    @contextlib.contextmanager
+    def inside(self):
+        """What is started meanwhile is in the group from its first page on."""
+        self.processes.write_text(str(os.getpid()))
+        try:
+            yield
+        finally:
+            (self.folder.parent / "cgroup.procs").write_text(str(os.getpid()))
+
+    def used_mib(self):
+        """Without pages of files."""
+        facts = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+        files = sum(int(facts[f"{self.prefix}{kind}_file"]) for kind in ("active", "inactive"))
+        return (int((self.folder / self.usage).read_text()) - files) >> 20
+
+    def killed(self):
+        facts = dict(line.split() for line in (self.folder / self.events).read_text().splitlines())
+        return int(facts["oom_kill"])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        wait_for(lambda: not self.processes.read_text(), "the group to be empty")
+        self.folder.rmdir()
+
+
+class Hog:
+    """A process of the group that holds memory."""
+
+    PROGRAM = "import sys; held = bytearray(int(sys.argv[1]) << 20); held[::4096] = b'x' * len(held[::4096]); print('held', flush=True); sys.stdin.read()"
+
+    def __init__(self, group, mib):
+        with group.inside():
+            self.process = subprocess.Popen([sys.executable, "-c", self.PROGRAM, str(mib)], stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, text=True)
+        check(self.process.stdout.readline() == "held\n", "the memory could not be held")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
+def slow_run():
+    with Watched(PLANTED, "--kind", "sleep", "--fast", 10, "--slow-ms", 400, "--wait") as program:
+        program.go().result()
+
+
+@contextlib.contextmanager
+def daemon_in(group):
+    daemon = Daemon(library_event("work", PLANTED, "100ms", "1s"))
+    with group.inside():
+        daemon.start()
+    with contextlib.ExitStack() as stack:
+        stack.push(daemon.__exit__)
+        yield daemon
+
+
+def memory_of(daemon):
+    return daemon.status()["memory"]
+
+
+def unwinding_budget(daemon):
+    """What the thread that makes tables last said of it."""
+    unwinder = daemon.status()["unwinder"]
+    return "held" if unwinder["budget_bytes"] == unwinder["taken_bytes"] else "free"
+
+
+def enough_is_enough():
+    """Recorded and merged within the limit; nothing is given up."""
+    with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
+        slow_run()
+        check_trace(daemon.wait_for_bundles(1)[0])
+        memory = memory_of(daemon)
+        check(memory["limit_bytes"] == LIMIT_MIB << 20, f"{memory}")
+        check(not memory["times_shed"] and not memory["killed"] and not group.killed(), f"{memory}")
+        check(abs((memory["used_bytes"] >> 20) - group.used_mib()) < 32, f"{memory}, the group says {group.used_mib()} MiB")
+
+
+def readers_go_first():
+    """Whom the kernel would end: those who read a file for the daemon, not the daemon."""
+    with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
+        wait_for(lambda: len(group.processes.read_text().split()) > 1, "a reader")
+        scores = {int(pid): int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
+                  for pid in group.processes.read_text().split()}
+        own = scores.pop(daemon.process.pid)
+        check(scores and own < 1000 and all(score == 1000 for score in scores.values()), f"the daemon has {own}, its readers {scores}")
+
+
+def room_gets_short():
+    with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
+        wait_for(lambda: not daemon.status()["unwinder"]["tables_waiting"], "the tables to be made")
+        with Hog(group, LIMIT_MIB - 24 - group.used_mib()):
+            memory = wait_for(lambda: memory_of(daemon)["merges_held"] and memory_of(daemon), "the daemon to notice")
+            check(memory["tables_held"], f"{memory}")
+            wait_for(lambda: unwinding_budget(daemon) == "held", "the tables to be held")
+            slow_run()
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the recording to end")
+            captures = daemon.status()["captures"]
+            check(captures["waiting"] == 1 and captures["done"] == 0 and not daemon.bundles(), f"{captures}")
+            check("recordings wait on the disk" in daemon.log(), daemon.log())
+            shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True)
+            check("recordings wait on the disk" in shown.stdout, shown.stdout)
+        bundle = daemon.wait_for_bundles(1)[0]
+        check_trace(bundle)
+        shed = report(bundle)["quality"]["shed"]
+        check(any("unwind tables" in sentence for sentence in shed), f"the report says {shed}")
+        wait_for(lambda: not memory_of(daemon)["tables_held"], "the tables to get memory again")
+        wait_for(lambda: unwinding_budget(daemon) == "free", "the tables to be free to grow")
+        check("memory for merges again" in daemon.log(), daemon.log())
+        check(not group.killed() and not memory_of(daemon)["killed"], "the kernel ended something")
+
+
+if __name__ == "__main__":
+    run(enough_is_enough, readers_go_first, room_gets_short)
