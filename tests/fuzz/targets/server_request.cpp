@@ -1,23 +1,21 @@
-// Questions and marks as the routes answer them, over a real store. The first byte is the method, then the target up to
-// the end of its line, then the body.
-#include <unistd.h>
-
+// Whole requests, as the HTTP server hands them to the application: every route, signing in and uploads among them.
+//
+// The input: requests, parted by a line "%". Each has a line "METHOD TARGET", then lines "name: value" up to an empty one,
+// then the body. "{digest}" in a target is the digest of the body, or of the last body there was.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/digest.hpp"
-#include "server/api/account_routes.hpp"
-#include "server/api/bundle_routes.hpp"
+#include "core/text.hpp"
+#include "server/accounts/token_file.hpp"
 #include "server/api/json_reply.hpp"
-#include "server/api/report_routes.hpp"
-#include "server/api/run_routes.hpp"
-#include "server/api/upload.hpp"
-#include "server/store/store.hpp"
+#include "tests/fuzz/filled_server.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 using namespace lagtrap;
@@ -25,119 +23,176 @@ using namespace lagtrap::server;
 
 namespace {
 
+constexpr std::size_t requests_limit = 16;
+// The servers are made anew after so many inputs, and after so many that changed something: what one leaves must not
+// change what the next ones find, nor grow.
+constexpr unsigned inputs_of_a_server = 500;
+constexpr unsigned changes_of_a_server = 50;
+
 void check(bool holds) {
     if (!holds) std::abort();
 }
 
-constexpr std::uint64_t monday_ns = 20'003ULL * 86'400ULL * 1'000'000'000ULL;
-
-trace::RunBatch batch_of_two() {
-    trace::RunBatch batch;
-    batch.host = "alpha";
-    batch.stacks = {{{"libdemo.so", "ab12", 0x40, "load_data", "load.c", 7}}};
-    for (const std::uint64_t duration_ns : {10'000'000ULL, 100'000'000ULL}) {
-        trace::RecordedRun& run = batch.runs.emplace_back();
-        run.event = "open";
-        run.begin_realtime_ns = monday_ns + duration_ns;
-        run.duration_ns = duration_ns;
-        run.threshold_ns = 50'000'000;
-        run.delay = duration_ns > run.threshold_ns;
-        run.process = "demo";
-        run.user = "ann";
-        run.weight = 1;
-        run.begin_stack = 1;
-        run.stages = {{"loaded", duration_ns / 2, 101, 1}};
-    }
-    return batch;
+// Takes the first part off, up to `separator` or the end.
+std::string_view take_part(std::string_view& text, std::string_view separator) {
+    const std::string_view part = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(part.size() + separator.size(), text.size()));
+    return part;
 }
 
-// A store with two runs and a bundle, in a folder that goes with it.
-class FilledStore {
-  public:
-    FilledStore() {
-        std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-fuzz-XXXXXX";
-        check(::mkdtemp(pattern.data()) != nullptr);
-        folder_ = pattern;
-        auto opened = open_store(folder_ / "lagtrap.sqlite");
-        check(opened.ok());
-        store_ = std::move(opened).value();
-        check(store_->add_batch({sha256_of("batch"), 1000, monday_ns, "token"}, batch_of_two()).ok());
-        BundleRow row;
-        row.digest = sha256_of("x");
-        row.bytes = 1000;
-        row.received_realtime_ns = monday_ns;
-        check(store_->add(row, {"parse", row.digest, monday_ns}).ok());
-        BundleDelay delay;
-        delay.number = 1;
-        delay.event = "open";
-        delay.begin_realtime_ns = monday_ns;
-        delay.duration_ns = 100'000'000;
-        check(
-            store_
-                ->set_contents(row.digest, {"session", "alpha", "open", "demo", monday_ns, 100'000'000, 1}, "", {delay})
-                .ok());
-    }
-    FilledStore(const FilledStore&) = delete;
-    FilledStore& operator=(const FilledStore&) = delete;
-    ~FilledStore() {
-        store_.reset();
-        std::filesystem::remove_all(folder_);
-    }
-    [[nodiscard]] Store& store() { return *store_; }
+Method method_of(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, Method>, 5> methods{{{"GET", Method::Get},
+                                                                          {"HEAD", Method::Head},
+                                                                          {"POST", Method::Post},
+                                                                          {"PUT", Method::Put},
+                                                                          {"DELETE", Method::Delete}}};
+    for (const auto& [text, method] : methods)
+        if (text == name) return method;
+    return Method::Other;
+}
 
-  private:
-    std::filesystem::path folder_;
-    std::unique_ptr<Store> store_;
+struct Asked {
+    Request request;
+    bool of_open = false;  // of the server that has no accounts
 };
 
-// Nothing where the route needs more than a store, or takes as long as a password shall.
-std::optional<Reply> answer(Store& store, const Route& route, const Request& request) {
-    Principal principal;
-    principal.name = "admin";
-    principal.may_administer = true;
-    switch (route.kind) {
-        case RouteKind::ListEvents: return list_events(store, route);
-        case RouteKind::GetChoices: return get_choices(store, route);
-        case RouteKind::GetSummary: return get_summary(store, route);
-        case RouteKind::ListRuns: return list_runs(store, route);
-        case RouteKind::GetStageStacks: return get_stage_stacks(store, route);
-        case RouteKind::GetCauses: return get_causes(store, route);
-        case RouteKind::GetRun: return get_run(store, route);
-        case RouteKind::SetDirty: return set_dirty(store, route, principal, request);
-        case RouteKind::CompareRuns: return compare_runs(store, request);
-        case RouteKind::ListBundles: return list_bundles(store, route);
-        case RouteKind::HasBundle: return has_bundle(store, route);
-        case RouteKind::GetProfile: return get_profile(store, route);
-        case RouteKind::HasBatch: return has_batch(store, route);
-        case RouteKind::ListAccounts: return list_accounts(store);
-        case RouteKind::DeleteAccount: return delete_account(store, principal, route.arguments[0]);
-        case RouteKind::ListTokens: return list_tokens(store);
-        case RouteKind::DeleteToken: return delete_token(store, principal, route.arguments[0]);
-        default: return std::nullopt;
+void read_header(std::string_view name, std::string_view value, Asked& asked) {
+    Request& request = asked.request;
+    const std::array<std::pair<std::string_view, std::string*>, 10> texts{
+        {{"host", &request.host},
+         {"authorization", &request.authorization},
+         {"cookie", &request.cookie},
+         {"origin", &request.origin},
+         {"sec-fetch-site", &request.fetch_site},
+         {"content-type", &request.content_type},
+         {"content-encoding", &request.content_encoding},
+         {"accept-encoding", &request.accept_encoding},
+         {"if-none-match", &request.if_none_match},
+         {"content-digest", &request.content_digest}}};
+    for (const auto& [text, into] : texts)
+        if (text == name) *into = value;
+    if (name == "from") request.sender = value;
+    if (name == "secure") request.secure = true;
+    if (name == "loopback") request.from_loopback = true;
+    if (name == "chunked") request.chunked = true;
+    if (name == "open") asked.of_open = true;
+}
+
+Asked read_request(std::string_view text, std::string& last_digest) {
+    Asked asked;
+    std::string_view line = take_part(text, "\n");
+    asked.request.method = method_of(take_part(line, " "));
+    asked.request.target = line;
+    asked.request.sender = "10.0.0.1";
+    while (!text.empty()) {
+        std::string_view header = take_part(text, "\n");
+        if (header.empty()) break;
+        const std::string_view name = take_part(header, ": ");
+        read_header(name, header, asked);
+    }
+    asked.request.body = text;
+    if (!text.empty()) {
+        asked.request.content_length = text.size();
+        last_digest = sha256_of(text);
+    }
+    constexpr std::string_view place = "{digest}";
+    if (const auto at = asked.request.target.find(place); at != std::string::npos)
+        asked.request.target.replace(at, place.size(), last_digest);
+    return asked;
+}
+
+// Whether the proof in the request is one that suffices for `need`, on the server with accounts.
+bool proves(const Request& request, const Need& need) {
+    const std::string token = token_of_header(request.authorization);
+    if (token == fuzz::admin_token) return true;
+    if (token == fuzz::upload_token) return need.right == Right::Upload || need.or_else == Right::Upload;
+    return request.cookie.find(fuzz::session_secret) != std::string::npos &&
+           (need.right == Right::Read || need.or_else == Right::Read);
+}
+
+void check_reply(const Reply& reply) {
+    // Whatever is asked, it is not store or disk that fails at it.
+    check(reply.status >= 200 && reply.status < 500);
+    bool plain = true;
+    for (const auto& [name, value] : reply.headers) {
+        check(printable(name) == name && printable(value) == value);
+        plain = plain && name != "Content-Encoding";
+    }
+    check(printable(reply.content_type) == reply.content_type);
+    if (reply.source) {
+        std::array<char, 4096> piece;
+        std::uint64_t bytes = 0;
+        for (auto got = reply.source->read(piece.data(), piece.size()); check(got.ok()), *got > 0;
+             got = reply.source->read(piece.data(), piece.size()))
+            bytes += *got;
+        check(!reply.announced_bytes || *reply.announced_bytes == bytes);
+    } else if (plain && reply.content_type == "application/json" && !reply.body.empty()) {
+        json::error_code error;
+        (void)json::parse(reply.body, error);
+        check(!error);
     }
 }
+
+// What the HTTP server does with the plan: hands over the body, in pieces where it is an upload.
+void carry_out(Plan& plan, const Request& request) {
+    if (plan.upload) {
+        const std::string_view body = request.body;
+        for (const std::string_view piece : {body.substr(0, body.size() / 2), body.substr(body.size() / 2)}) {
+            const Status written = plan.upload->write(piece.data(), piece.size());
+            if (!written) return check_reply(reply_of(plan.upload->refusal_of(written.error())));
+        }
+        check_reply(plan.upload->finish());
+    } else if (request.body.size() <= plan.body_limit_bytes) {
+        check_reply(plan.answer(request));
+    }
+}
+
+// Whether something may have changed by it.
+bool ask(fuzz::FilledServer& server, const Request& request) {
+    auto admitted = server.application().admit(request);
+    if (const auto* refusal = std::get_if<Refusal>(&admitted)) {
+        check_reply(reply_of(*refusal));
+        return false;
+    }
+    const auto route = find_route(request.method, request.target);
+    check(std::holds_alternative<Route>(route));
+    const auto need = need_of(std::get<Route>(route).kind);
+    check(!need || !server.has_accounts() || proves(request, *need));
+    carry_out(std::get<Plan>(admitted), request);
+    return request.method != Method::Get && request.method != Method::Head;
+}
+
+// A server, and when it is to be made anew.
+struct Kept {
+    fuzz::FilledServer::Accounts accounts;
+    std::unique_ptr<fuzz::FilledServer> server{};
+    unsigned inputs = 0;
+    unsigned changes = 0;
+
+    fuzz::FilledServer& get() {
+        if (!server) server = std::make_unique<fuzz::FilledServer>(accounts);
+        return *server;
+    }
+    void renew_in_time() {
+        if (++inputs < inputs_of_a_server && changes < changes_of_a_server) return;
+        server.reset();
+        inputs = changes = 0;
+    }
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static FilledStore filled;
-    if (size == 0) return 0;
-    const std::string_view text = fuzz::text_of(data + 1, size - 1);
-    const std::size_t line = std::min(text.find('\n'), text.size());
-    Request request;
-    request.method = static_cast<Method>(data[0] % 6);
-    request.target = text.substr(0, line);
-    request.body = text.substr(std::min(line + 1, text.size()));
-    const auto route = find_route(request.method, request.target);
-    if (!std::holds_alternative<Route>(route)) return 0;
-    const auto reply = answer(filled.store(), std::get<Route>(route), request);
-    if (!reply) return 0;
-    // Whatever is asked, it is not the store that fails at it.
-    check(reply->status < 500);
-    json::error_code error;
-    if (reply->content_type == "application/json" && !reply->body.empty()) {
-        (void)json::parse(reply->body, error);
-        check(!error);
+    static Kept some{fuzz::FilledServer::Accounts::Some};
+    static Kept none{fuzz::FilledServer::Accounts::None};
+    std::string_view text = fuzz::text_of(data, size);
+    std::string digest = sha256_of("y");
+    for (std::size_t i = 0; i < requests_limit && !text.empty(); ++i) {
+        const Asked asked = read_request(take_part(text, "\n%\n"), digest);
+        Kept& kept = asked.of_open ? none : some;
+        if (ask(kept.get(), asked.request)) ++kept.changes;
     }
+    some.renew_in_time();
+    none.renew_in_time();
     return 0;
 }

@@ -1,0 +1,45 @@
+// The server's application over a real store and real blobs, with something in them, for fuzz targets.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "server/api/application.hpp"
+
+namespace lagtrap::fuzz {
+
+// Secrets of those who may do something; an input may hold them.
+inline constexpr const char* admin_token = "ltu_0123456789ab_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+inline constexpr const char* upload_token = "ltu_0123456789cd_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+inline constexpr const char* session_secret = "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC";  // of ann, a reader
+
+// Two runs, a bundle that was looked into, whose bytes are gone, and one that was not, in a folder that goes with it.
+class FilledServer {
+  public:
+    enum class Accounts { None, Some };
+    explicit FilledServer(Accounts accounts);
+    FilledServer(const FilledServer&) = delete;
+    FilledServer& operator=(const FilledServer&) = delete;
+    ~FilledServer();
+
+    [[nodiscard]] server::Application& application() { return *application_; }
+    // Whether somebody was added who is in it.
+    [[nodiscard]] bool has_accounts() const { return accounts_ == Accounts::Some; }
+
+  private:
+    void add_runs();
+    void add_bundles();
+    void add_accounts();
+
+    const Accounts accounts_;
+    std::filesystem::path folder_;
+    std::unique_ptr<server::Store> store_;
+    std::unique_ptr<server::Blobs> blobs_;
+    std::unique_ptr<server::JobRunner> jobs_;  // never started: what it does has targets of its own
+    std::unique_ptr<server::Ingest> ingest_;
+    std::unique_ptr<server::Application> application_;
+};
+
+}  // namespace lagtrap::fuzz

@@ -1,0 +1,106 @@
+// What a process without privileges asks of the one that opens files for it. The input: messages, each after two bytes
+// with its size. Whatever is asked, what lies outside the folder stays as it was.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/file_broker.hpp"
+#include "tests/fuzz/memory_file.hpp"
+
+using namespace lagtrap;
+
+namespace {
+
+constexpr std::size_t messages_limit = 32;
+constexpr std::string_view secret = "nobody's";
+
+void check(bool holds) {
+    if (!holds) std::abort();
+}
+
+// A folder that requests may use, beside one and a file that they may not.
+struct Surroundings {
+    std::filesystem::path root = "/dev/shm/lagtrap-fuzz-files-" + std::to_string(::getpid());
+    std::filesystem::path own = root / "own";
+    std::filesystem::path before = std::filesystem::current_path();
+
+    Surroundings() {
+        std::filesystem::remove_all(root);
+        std::filesystem::create_directories(own / "below");
+        for (const auto& file : {root / "secret", own / "below" / "capture-1"}) std::ofstream(file) << secret;
+        std::filesystem::create_symlink("../secret", own / "capture-link");
+        std::filesystem::create_symlink("..", own / "below" / "capture-up");
+        std::filesystem::current_path(own);
+    }
+    ~Surroundings() {
+        std::filesystem::current_path(before);
+        std::filesystem::remove_all(root);
+    }
+    Surroundings(const Surroundings&) = delete;
+    Surroundings& operator=(const Surroundings&) = delete;
+
+    void check_untouched() const {
+        std::string text;
+        std::ifstream(root / "secret") >> text;
+        check(text == secret);
+        std::size_t entries = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(root)) entries += entry.exists() ? 1 : 0;
+        check(entries == 2);
+    }
+};
+
+// The answer to a request; a descriptor in it is of a file below the folder.
+void take_answer(int socket, const std::filesystem::path& own) {
+    std::array<char, 16384> bytes;
+    iovec part{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    check(::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0);
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+    const UniqueFd given(fd);
+    const auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)).native();
+    check(place == own.native() || place.starts_with(own.native() + "/"));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const Surroundings around;
+    BrokerPolicy policy;
+    policy.folders = {{around.own, "capture"}};
+    policy.may_read_program = [](const std::filesystem::path&) { return false; };
+    auto broker = FileBroker::create(std::move(policy));
+    check(broker.ok());
+    std::array<int, 2> sockets{};
+    check(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+    const UniqueFd asking(sockets[0]), serving(sockets[1]);
+    for (std::size_t sent = 0; size >= 2 && sent < messages_limit; ++sent) {
+        const std::size_t wanted = data[0] + (std::size_t{data[1]} << 8);
+        const std::size_t bytes = std::min(wanted, size - 2);
+        if (bytes == 0) break;
+        check(::send(asking.get(), data + 2, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes));
+        if (!broker->serve(serving.get())) break;
+        take_answer(asking.get(), around.own);
+        data += 2 + bytes;
+        size -= 2 + bytes;
+    }
+    around.check_untouched();
+    return 0;
+}
