@@ -59,8 +59,12 @@ class HostServer:
         self.temporary.cleanup()
 
     def bundles(self):
+        return self.get("bundles")["bundles"]
+
+    def get(self, path):
+        """What the server answers at /api/v1/ and the path."""
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.pem"))
-        request = urllib.request.Request(f"https://127.0.0.1:{self.port}/api/v1/bundles",
+        request = urllib.request.Request(f"https://127.0.0.1:{self.port}/api/v1/{path}",
                                          headers={"Authorization": f"Bearer {self.read_token}"})
         with urllib.request.urlopen(request, timeout=60, context=trust) as answer:
-            return json.load(answer)["bundles"]
+            return json.load(answer)

@@ -1,5 +1,4 @@
-"""test_machine.py debian12|debian13 [--to-the-end]: our packages in a booted machine, from installing to reloading and, to
-the end, to purging.
+"""test_machine.py debian12|debian13: our packages in a booted machine, from installing to purging.
 
 The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
 puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
@@ -15,10 +14,13 @@ import tempfile
 import time
 
 import image
+from findings import check_doctor, check_recording, data
 from host_server import HostServer
 from machine import STEPS, Machine, MachineFailure, say
 
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
+EVENT = "work"  # as steps/lib.sh names it in the settings
+SLEEP_SECONDS = 12
 OLD_VERSION = "0.0.9"
 # Exposure as systemd-analyze counts it; a service may have no more.
 MOST_EXPOSED = {"lagtrapd": 3.4, "lagtrap-uploader": 1.5, "lagtrap-server": 1.5}
@@ -92,6 +94,17 @@ def wait_for_bundles(server, count, seconds=600):
         time.sleep(0.5)
 
 
+def wait_for_slept_run(server, seconds=300):
+    deadline = time.monotonic() + seconds
+    while True:
+        for run in server.get(f"events/{EVENT}/runs?dirty=1")["runs"]:
+            if run["dirty"] and run["dirty"]["reason"] == "the machine slept":
+                return run
+        if time.monotonic() > deadline:
+            raise MachineFailure("the server has no run of which is said that the machine slept")
+        time.sleep(0.5)
+
+
 def check_exposure(lines):
     scores = {name: float(score) for name, score in re.findall(r"^exposure (\S+) (\S+)$", "\n".join(lines), re.M)}
     if scores.keys() != MOST_EXPOSED.keys():
@@ -107,8 +120,12 @@ def live(machine, server, version, watch):
     watch.lap("booted")
     machine.run("install", "/mnt/old")
     watch.lap("installed with apt")
+    check_doctor(machine.name, machine.run("doctor"), "missing")
+    watch.lap("examined before the daemon runs")
     machine.run("first_event")
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
+    check_doctor(machine.name, machine.run("doctor"), "ok")
+    watch.lap("examined beside the daemon")
     machine.run("before_reboot")
     machine.run("reboot")
     machine.wait_for_boot()
@@ -121,6 +138,22 @@ def live(machine, server, version, watch):
     bundles = wait_for_bundles(server, 1)
     say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
     watch.lap("a delay found on the server in the network, over TLS")
+
+
+def suffer(machine, server, watch):
+    """What happens to machines: sleep, and CPUs that come and go."""
+    with machine.woken_after(SLEEP_SECONDS):
+        lines = machine.run("sleep")
+    check_recording(*data(lines, "report"), *data(lines, "planted"))
+    run = wait_for_slept_run(server)
+    say(f"  the run that slept, on the server: {run['duration_ns'] / 1e6:.0f} ms, {run['dirty']['reason']}")
+    watch.lap("slept in the middle of a run, woken; a delay recorded afterwards")
+    lines = machine.run("cpus")
+    afterwards, meanwhile = data(lines, "report")
+    first, second, third = data(lines, "planted")
+    check_recording(afterwards, first)
+    check_recording(meanwhile, second, third, gap="CPU 1, which was switched off and on")
+    watch.lap("a CPU switched off and on, between recordings and in one")
 
 
 def leave(machine, version, watch):
@@ -150,10 +183,8 @@ def main():
         watch.lap("packages gathered")
         with Machine(name, folder, materials) as machine:
             live(machine, server, version, watch)
-            if "--to-the-end" in sys.argv:
-                leave(machine, version, watch)
-            else:
-                say("upgrade, exposure, removal and purge are not tested without --to-the-end")
+            suffer(machine, server, watch)
+            leave(machine, version, watch)
     say(f"== {time.monotonic() - watch.begin:6.1f} s in all: our packages live in {name}")
     return 0
 

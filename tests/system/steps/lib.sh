@@ -42,6 +42,7 @@ write_settings() {
 <!-- edited by a person -->
 <lagtrap version="1">
   <recording cool-down="0s" captures-per-hour="1000" sample-interval="20ms"/>
+  <budget share="100%" recording-share="100%"/>
   <upload url="$1" ${3:-}/>
   <spool path="$spool"/>
   <event name="work" threshold="${2:-400ms}" trace-length="2s">
@@ -66,10 +67,44 @@ is_active() { systemctl -q is-active "$1"; }
 is_armed() { lagtrap status 2>/dev/null | grep -qE '^ *work .*' && ! lagtrap status | grep -qE '^ *work .* off$'; }
 recordings() { lagtrap metrics | sed -n 's/^lagtrap_captures_total{[^}]*done[^}]*} //p'; }
 
+threshold_is() { lagtrap status | grep -qE "^ *work +$1 "; }
+# metric NAME: of the event.
+metric() { lagtrap metrics | sed -n "s/^lagtrap_$1{[^}]*event=\"work\"[^}]*} //p"; }
+
+# change_event EXPRESSION: edits the settings' event with sed.
+change_event() { sed -i "/<event /$1" "$settings"; }
+# reload_daemon THRESHOLD: waits until the settings are in force, which have this threshold, as lagtrap status shows it.
+reload_daemon() {
+  systemctl reload lagtrapd || fail "reload"
+  eventually 300 "the threshold of $1" threshold_is "$1"
+  eventually 300 "the event to be armed" is_armed
+}
+
+# How often the daemon said of a CPU that it is recorded again, and whether it did so more often than COUNT.
+times_cpus_came() { journalctl -q -b -u lagtrapd -o cat | grep -c 'CPUs came, or came back'; }
+cpus_came() { [ "$(times_cpus_came)" -gt "$1" ]; }
+
 # plant: a program runs with a delay of 1.5 s, which ends up in a bundle in the spool.
 plant() {
   /opt/planted_delays --kind sleep --fast 20 --slow-ms 1500 >"$state/planted.json" || fail "the planted program"
   echo "planted: $(head -c 300 "$state/planted.json")"
+}
+# plant_and_report KIND MILLISECONDS [COMMAND...]: the same with another delay, and started by the command; the test looks at
+# what the program says and at the report. Only while no uploader runs, which would take the bundle away.
+plant_and_report() {
+  local kind=$1 slow=$2 count
+  shift 2
+  count=$(bundles_in ready)
+  "$@" /opt/planted_delays --kind "$kind" --fast 5 --slow-ms "$slow" >"$state/planted.json" || fail "the planted program"
+  report_after "$count"
+}
+# report_after COUNT: of the bundle that comes after so many.
+report_after() {
+  local all
+  eventually 300 "a bundle" has_in ready $(($1 + 1))
+  all=$(ls -t "$spool"/ready/*.tar.zst)
+  echo "data report $(lagtrap report --json "${all%%$'\n'*}")"
+  echo "data planted $(cat "$state/planted.json")"
 }
 bundles_in() { local all=("$spool/$1"/*.tar.zst); echo "${#all[@]}"; }
 has_in() { [ "$(bundles_in "$1")" -ge "$2" ]; }
