@@ -1,12 +1,26 @@
 # lagtrap_unit_test(NAME LINK targets... [SOURCES files...]): builds tests/unit/NAME/*.cpp into one
 # GoogleTest program NAME_tests and registers each of its tests with CTest under the label "unit".
-# lagtrap_integration_test(NAME COMMAND command... [TIMEOUT seconds]): a test under the label "integration", which
-# runs alone (it may load BPF programs and record the whole machine) and skips, with its reason, by exit code 77.
+# lagtrap_integration_test(NAME COMMAND command... [TIMEOUT seconds]): a test under the label "integration" that skips,
+# with its reason, by exit code 77.
 option(LAGTRAP_TESTS "Build and register the tests" ON)
+option(LAGTRAP_PRECOMPILED_HEADERS "Compile the headers that every unit test includes once; then ccache keeps nothing of them" OFF)
 if(LAGTRAP_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
 endif()
+
+# The headers are half of the time that a unit test takes to compile.
+function(lagtrap_precompile_test_headers target)
+  if(NOT LAGTRAP_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE
+    <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <sstream> <string>
+    <thread> <unordered_map> <variant> <vector> <gmock/gmock.h> <gtest/gtest.h>)
+  # GCC 12 forgets which precompiled headers are the system's own, and warns of what it has inlined from them.
+  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
+    -Wno-maybe-uninitialized -Wno-nonnull)
+endfunction()
 
 function(lagtrap_unit_test name)
   if(NOT LAGTRAP_TESTS)
@@ -21,6 +35,7 @@ function(lagtrap_unit_test name)
   target_compile_definitions(${name}_tests PRIVATE
     LAGTRAP_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  lagtrap_precompile_test_headers(${name}_tests)
   gtest_discover_tests(${name}_tests PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
 endfunction()
 
@@ -33,5 +48,5 @@ function(lagtrap_integration_test name)
     set(arg_TIMEOUT 300)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS integration RUN_SERIAL ON SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS integration SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT})
 endfunction()

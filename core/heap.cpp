@@ -3,12 +3,18 @@
 #include <malloc.h>
 
 namespace lagtrap {
+namespace {
+
+constexpr int most_heaps = 2;
+
+}  // namespace
 
 void keep_heap_small() {
 #ifdef __GLIBC__
     // Setting them also ends that they grow with what the program asks for, up to 32 and 64 MiB.
     (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
     (void)::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+    (void)::mallopt(M_ARENA_MAX, most_heaps);
 #endif
 }
 

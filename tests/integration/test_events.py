@@ -3,7 +3,7 @@
 import shutil
 import signal
 import subprocess
-import time
+import tempfile
 
 from lagtrap_test import (BUILD_DIR, BURST, LAGTRAPD, PLANTED, Daemon, Watched, check, library_event, report, run,
                           wait_for)
@@ -67,19 +67,21 @@ def breach_at_the_end():
 
 
 def tracepoint_event():
-    """A system call from its entry to its exit, keyed by thread, in one program only."""
-    event = (f'<event name="nap" threshold="100ms" trace-length="1s"><scope binary="{shutil.which("sleep")}"/>'
-             '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
-             '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
-    with Daemon(event) as daemon:
-        time.sleep(0.2)  # another program's nap, out of scope
-        check(daemon.event("nap")["runs"] == 0, "a program out of scope was counted")
-        subprocess.run(["sleep", "0.02"], check=True)
-        subprocess.run(["sleep", "0.3"], check=True)
-        delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
-        check(delay["process"] == "sleep" and delay["duration_ns"] >= 300e6, f"{delay}")
-        check(delay["split"]["blocked"][0]["reason"] == "sleep", f"{delay['split']['blocked']}")
-        check(daemon.event("nap")["runs"] == 2, f"{daemon.event('nap')['runs']} runs of 2")
+    """A system call from its entry to its exit, keyed by thread, in one program only: a copy that nobody else runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        nap = shutil.copy(shutil.which("sleep"), f"{folder}/nap")
+        event = (f'<event name="nap" threshold="100ms" trace-length="1s"><scope binary="{nap}"/>'
+                 '<begin tracepoint="syscalls:sys_enter_clock_nanosleep"/>'
+                 '<end tracepoint="syscalls:sys_exit_clock_nanosleep"/></event>')
+        with Daemon(event) as daemon:
+            subprocess.run(["sleep", "0.2"], check=True)  # another program's nap, out of scope
+            check(daemon.event("nap")["runs"] == 0, "a program out of scope was counted")
+            subprocess.run([nap, "0.02"], check=True)
+            subprocess.run([nap, "0.3"], check=True)
+            delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
+            check(delay["process"] == "nap" and delay["duration_ns"] >= 300e6, f"{delay}")
+            check(delay["split"]["blocked"][0]["reason"] == "sleep", f"{delay['split']['blocked']}")
+            check(daemon.event("nap")["runs"] == 2, f"{daemon.event('nap')['runs']} runs of 2")
 
 
 def function_of_a_stripped_binary():

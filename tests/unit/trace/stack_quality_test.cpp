@@ -37,7 +37,7 @@ TEST(StackEnd, EachHasAName) {
 
 TEST_F(StackQualityTest, SaysWhatStoppedTheStacks) {
     constexpr auto by_frame_pointers = [](lagtrap_stack_end end) {
-        return static_cast<lagtrap_stack_end>(end | LAGTRAP_STACK_BY_FRAME_POINTER);
+        return static_cast<std::uint8_t>(end | LAGTRAP_STACK_BY_FRAME_POINTER);
     };
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());

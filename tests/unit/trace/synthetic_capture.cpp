@@ -118,13 +118,13 @@ void SyntheticCapture::name(double ms, std::uint32_t pid, std::uint32_t tid, con
 }
 
 void SyntheticCapture::user_stack(double ms, std::uint64_t id, std::uint32_t pid,
-                                  const std::vector<std::uint64_t>& frames, lagtrap_stack_end end) {
+                                  const std::vector<std::uint64_t>& frames, std::uint8_t end) {
     lagtrap_stack record{};
     record.stack_id = id;
     record.pid = pid;
     record.frame_count = static_cast<__u16>(frames.size());
     record.kind = LAGTRAP_STACK_USER;
-    record.end = static_cast<__u8>(end);
+    record.end = end;
     append(user(), record, LAGTRAP_RECORD_STACK, at_ms(ms), 0, frame_bytes(frames));
 }
 

@@ -38,7 +38,7 @@ class SyntheticCapture {
     void name(double ms, std::uint32_t pid, std::uint32_t tid, const std::string& name, bool by_exec);
 
     void user_stack(double ms, std::uint64_t id, std::uint32_t pid, const std::vector<std::uint64_t>& frames,
-                    lagtrap_stack_end end = LAGTRAP_STACK_END_UNKNOWN);
+                    std::uint8_t end = LAGTRAP_STACK_END_UNKNOWN);
     void kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames);
     void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t kernel_stack,
                 std::uint64_t user_stack);
