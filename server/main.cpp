@@ -25,7 +25,7 @@ namespace {
 enum ExitCode { done = 0, failed = 1, wrong_options = 2 };
 constexpr std::uint64_t retention_interval_ns = 3600ULL * 1'000'000'000ULL;
 constexpr std::uint64_t maintenance_interval_ns = 300ULL * 1'000'000'000ULL;
-constexpr std::uint64_t freeing_interval_ns = 60ULL * 1'000'000'000ULL;
+constexpr std::uint64_t freeing_interval_ns = 10ULL * 1'000'000'000ULL;
 
 int fail(const Error& error, ExitCode code) {
     spdlog::error("{}", error.message);
@@ -34,8 +34,9 @@ int fail(const Error& error, ExitCode code) {
 
 Result<std::unique_ptr<Store>> open_chosen_store(const Options& options) {
     TRY_ASSIGN(const std::string address, store_address(options));
+    TRY_ASSIGN(const std::uint64_t cache_bytes, store_cache_bytes(options));
     TRY(make_directories(options.data, 0750));
-    return open_store(address);
+    return open_store(address, cache_bytes);
 }
 
 Result<std::unique_ptr<Blobs>> open_chosen_blobs(const Options& options) {
@@ -136,6 +137,7 @@ int serve(Options& options) {
     const auto sender_limits = read_sender_limits(options);
     if (!sender_limits) return fail(sender_limits.error(), wrong_options);
     if (const auto address = store_address(options); !address) return fail(address.error(), wrong_options);
+    if (const auto cache = store_cache_bytes(options); !cache) return fail(cache.error(), wrong_options);
     auto tokens = read_token_file(options);
     if (!tokens) return fail(tokens.error(), wrong_options);
     auto parts = open_parts(options, *limits, *sender_limits, std::move(tokens).value());
@@ -188,6 +190,8 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--data", options.data, "folder for database, bundles and what is on its way in")
         ->capture_default_str();
     app.add_option("--store", options.store, "sqlite:PATH or postgresql://...; default: lagtrap.sqlite in --data");
+    app.add_option("--store-cache", options.store_cache, "pages of an SQLite store kept in memory for writing")
+        ->capture_default_str();
     app.add_option("--blobs", options.blobs, "folder or s3://BUCKET?endpoint=URL for bundles; default: --data");
     app.add_option("--token-file", options.token_file, "lines \"NAME SCOPE TOKEN_SHA256\"; read again at SIGHUP");
     app.add_option("--tls-certificate", options.http.tls_certificate,

@@ -81,6 +81,17 @@ Result<std::string> store_address(const Options& options) {
                       "--store is \"" + printable(options.store) + "\"; expected sqlite:PATH or postgresql://...");
 }
 
+Result<std::uint64_t> store_cache_bytes(const Options& options) {
+    constexpr std::uint64_t least_bytes = 1ULL << 20;
+    constexpr std::uint64_t most_bytes = 1ULL << 40;
+    const auto size = parse_byte_size(options.store_cache);
+    if (!size) return size.error().within("--store-cache");
+    if (*size < least_bytes || *size > most_bytes)
+        return make_error(ErrorKind::Invalid,
+                          "--store-cache is \"" + options.store_cache + "\"; expected 1MiB to 1024GiB");
+    return *size;
+}
+
 std::string blobs_address(const Options& options) { return options.blobs.empty() ? options.data : options.blobs; }
 
 }  // namespace lagtrap::server

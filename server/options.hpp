@@ -16,6 +16,7 @@ struct Options {
     HttpOptions http;
     std::string data = "/var/lib/lagtrap-server";
     std::string store;  // "sqlite:PATH" or "postgresql://..."; empty: lagtrap.sqlite in `data`
+    std::string store_cache = "128MiB";
     std::string blobs;  // a folder or "s3://..."; empty: `data`
     std::string token_file;
     std::string bundle_limit = "1GiB";
@@ -42,6 +43,7 @@ struct Options {
 
 // What open_store() and open_blobs() want to hear.
 [[nodiscard]] Result<std::string> store_address(const Options& options);
+[[nodiscard]] Result<std::uint64_t> store_cache_bytes(const Options& options);
 [[nodiscard]] std::string blobs_address(const Options& options);
 
 }  // namespace lagtrap::server

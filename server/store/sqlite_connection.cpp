@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <string>
+
 namespace lagtrap::server {
 namespace {
 
@@ -12,9 +15,8 @@ constexpr std::size_t idle_limit = 300;
 // made by a thread of their own, so that no commit waits for one.
 constexpr const char* write_settings =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
-    "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY;";
-constexpr const char* read_settings =
-    "PRAGMA query_only=ON; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=8589934592;";
+    "PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY;";
+constexpr const char* read_settings = "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=8589934592;";
 
 bool bind(sqlite3_stmt* statement, int index, const Value& value) {
     const std::string_view text = value.text();
@@ -64,15 +66,19 @@ class SqliteRows : public Rows {
     sqlite3_stmt* statement_;
 };
 
-Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::filesystem::path& path, Mode mode) {
+Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::filesystem::path& path, Mode mode,
+                                                                 std::uint64_t cache_bytes) {
     sqlite3* opened = nullptr;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
     const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
     std::unique_ptr<SqliteConnection> connection(new SqliteConnection(opened));
     if (code != SQLITE_OK) return connection->error(path.string());
     sqlite3_busy_timeout(opened, busy_timeout_ms);
-    if (const auto status = connection->script(mode == Mode::Write ? write_settings : read_settings); !status)
-        return status.error().within(path.string());
+    // A negative number is one of KiB.
+    const std::string settings =
+        (mode == Mode::Write ? write_settings : read_settings) +
+        ("PRAGMA cache_size=-" + std::to_string(std::max<std::uint64_t>(cache_bytes / 1024, 1)));
+    if (const auto status = connection->script(settings); !status) return status.error().within(path.string());
     return connection;
 }
 

@@ -18,7 +18,9 @@ class SqliteConnection : public Connection {
   public:
     enum class Mode { Write, Read };
 
-    [[nodiscard]] static Result<std::unique_ptr<SqliteConnection>> open(const std::filesystem::path& path, Mode mode);
+    // `cache_bytes`: for pages that are kept in memory.
+    [[nodiscard]] static Result<std::unique_ptr<SqliteConnection>> open(const std::filesystem::path& path, Mode mode,
+                                                                        std::uint64_t cache_bytes);
     ~SqliteConnection() override;
 
     using Connection::execute;

@@ -14,6 +14,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t idle_readers_limit = 8;
+constexpr std::uint64_t cache_parts_of_reader = 4;
 constexpr std::size_t group_limit = 256;
 constexpr std::size_t removed_at_once = 20'000;
 constexpr int backup_pages_at_once = 1000;
@@ -52,11 +53,12 @@ Status bring_up_to_date(Connection& connection) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesystem::path& path) {
-    std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path));
-    TRY_ASSIGN(database->writer_, SqliteConnection::open(path, SqliteConnection::Mode::Write));
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesystem::path& path,
+                                                             std::uint64_t cache_bytes) {
+    std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes));
+    TRY_ASSIGN(database->writer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     if (const auto status = bring_up_to_date(*database->writer_); !status) return status.error().within(path.string());
-    TRY_ASSIGN(database->checkpointer_, SqliteConnection::open(path, SqliteConnection::Mode::Write));
+    TRY_ASSIGN(database->checkpointer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     sqlite3_busy_timeout(database->checkpointer_->handle(), 100);
     database->write_thread_ = std::thread([raw = database.get()] { raw->write_loop(); });
     database->checkpoint_thread_ = std::thread([raw = database.get()] { raw->checkpoint_loop(); });
@@ -95,7 +97,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteDatabase::take_reader() {
             return reader;
         }
     }
-    return SqliteConnection::open(path_, SqliteConnection::Mode::Read);
+    return SqliteConnection::open(path_, SqliteConnection::Mode::Read, cache_bytes_ / cache_parts_of_reader);
 }
 
 Status SqliteDatabase::read(const Task& task) {

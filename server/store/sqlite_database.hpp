@@ -16,7 +16,9 @@ namespace lagtrap::server {
 class SqliteDatabase : public Database {
   public:
     // Makes the file if it is not there, and brings its schema up to date.
-    [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::filesystem::path& path);
+    // `cache_bytes` as for open_store().
+    [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::filesystem::path& path,
+                                                                      std::uint64_t cache_bytes);
     ~SqliteDatabase() override;
 
     [[nodiscard]] Status read(const Task& task) override;
@@ -36,13 +38,15 @@ class SqliteDatabase : public Database {
         std::optional<Status> outcome{};
     };
 
-    explicit SqliteDatabase(std::filesystem::path path) : path_(std::move(path)) {}
+    SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes)
+        : path_(std::move(path)), cache_bytes_(cache_bytes) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
     void checkpoint_loop();
     [[nodiscard]] Result<std::unique_ptr<SqliteConnection>> take_reader();
 
     std::filesystem::path path_;
+    std::uint64_t cache_bytes_;
     std::unique_ptr<SqliteConnection> writer_;
     std::unique_ptr<SqliteConnection> checkpointer_;
 

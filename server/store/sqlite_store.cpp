@@ -5,8 +5,8 @@
 
 namespace lagtrap::server {
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& path) {
-    TRY_ASSIGN(auto database, SqliteDatabase::open(path));
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& path, std::uint64_t cache_bytes) {
+    TRY_ASSIGN(auto database, SqliteDatabase::open(path, cache_bytes));
     return std::unique_ptr<Store>(std::make_unique<SqlStore>(std::move(database)));
 }
 

@@ -48,8 +48,13 @@ class Store : public RunStore, public BundleStore, public AccountStore, public J
     [[nodiscard]] virtual Result<std::vector<std::string>> check() = 0;
 };
 
+inline constexpr std::uint64_t default_store_cache_bytes = 128ULL << 20;
+
 // `where`: "postgresql://..." (or postgres://, a URI of libpq) or the path of an SQLite file, which is made. Brings the
-// schema up to date. ErrorKind::Unsupported if a newer version of the program made it.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where);
+// schema up to date. `cache_bytes`: of an SQLite file, the pages that are kept in memory for writing; each of those who
+// read, at most eight where nothing is asked, keeps a quarter of it. ErrorKind::Unsupported if a newer version of the
+// program made it.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where,
+                                                        std::uint64_t cache_bytes = default_store_cache_bytes);
 
 }  // namespace lagtrap::server

@@ -173,7 +173,19 @@ class Daemon:
         return self.log_path.read_text(errors="replace")
 
 
-class Watched:
+class OwnedProcess:
+    """Has a process as `process`, which is killed at the end of a with-statement where it still runs."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Watched(OwnedProcess):
     """A program that waits for "go" before it begins (`--wait`), so that a test can arm first."""
 
     def __init__(self, *command, **options):
@@ -191,14 +203,6 @@ class Watched:
         output, _ = self.process.communicate(timeout=seconds)
         check(self.process.returncode == 0, f"the watched program ended with {self.process.returncode}")
         return json.loads(output.strip().splitlines()[-1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
 
 def library_event(name, binary, threshold, trace_length="1s", stages=(), more="", attributes=""):

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, Daemon, check, library_event, run, skip, wait_for
+from lagtrap_test import BUILD_DIR, Daemon, OwnedProcess, check, library_event, run, skip, wait_for
 
 WATCHED = BUILD_DIR / "tests" / "integration" / "programs" / "faults" / "watched"
 NOP, BREAKPOINT = b"\x90", b"\xcc"
@@ -26,7 +26,7 @@ def runs_of(daemon):
     return sum(bucket["count"] for bucket in daemon.event("step")["histogram"])
 
 
-class Program:
+class Program(OwnedProcess):
     """A watched program: what it prints and how it ends are kept together."""
 
     def __init__(self, what, binary=WATCHED):
@@ -72,16 +72,8 @@ class Program:
     def code(self):
         return {self.code_byte(place) for place in self.markers()}
 
-    def __enter__(self):
-        return self
 
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-
-class Gdb:
+class Gdb(OwnedProcess):
     """gdb, driven line by line: each command has ended when command() returns."""
 
     def __init__(self, pid):
@@ -114,14 +106,6 @@ class Gdb:
         self.process.stdin.write("quit\n")
         self.process.stdin.close()
         self.process.wait(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
 
 def same_as_without(act, check_daemon=None, what="serve"):

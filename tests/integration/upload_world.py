@@ -17,7 +17,7 @@ import time
 import unittest
 import uuid
 
-from lagtrap_test import SERVER, UPLOADER, wait_for
+from lagtrap_test import SERVER, UPLOADER, OwnedProcess, wait_for
 
 FOLDERS = ("captures", "ready", "sending", "sent", "rejected")
 MIB = 1 << 20
@@ -36,7 +36,7 @@ def confirm(request, body):
     request.reply(201, confirmation(body))
 
 
-class Server:
+class Server(OwnedProcess):
     """A lagtrap-server of its own; its log is read from a file."""
 
     def __init__(self, data, *options):
@@ -100,13 +100,6 @@ class Server:
     def stop(self):
         self.process.terminate()
         return self.process.wait(60)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.kill()
 
 
 class OddServer:
@@ -218,7 +211,7 @@ def read_head(client):
     return head
 
 
-class Service:
+class Service(OwnedProcess):
     """lagtrap-uploader as systemd runs it, with the socket of sd_notify."""
 
     def __init__(self, case, *options, prefix=()):
@@ -280,13 +273,8 @@ class Service:
         self.process.terminate()
         return self.process.wait(60)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+    def __exit__(self, *parts):
+        super().__exit__(*parts)
         self.notify.close()
 
 

@@ -47,6 +47,22 @@ TEST_F(SqliteFile, ABackupHoldsWhatWasThere) {
     EXPECT_THAT(must(copy->check()), testing::IsEmpty());
 }
 
+TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
+    const auto memory_with = [this](const char* file, std::uint64_t cache_bytes) {
+        const auto store = must(open_sqlite_store(directory_ / file, cache_bytes));
+        for (std::uint64_t number = 1; number <= 20; ++number) {
+            BatchMaker maker;
+            for (std::uint64_t i = 0; i < 2000; ++i) maker.add(monday + (number * 2000 + i) * ms, ms + i * 7919);
+            EXPECT_EQ(must(store->add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
+        }
+        return store->memory_bytes();
+    };
+    const std::uint64_t little_bytes = memory_with("little.sqlite", 1 << 20);
+    const std::uint64_t much_bytes = memory_with("much.sqlite", 64 << 20);
+    EXPECT_LT(little_bytes, std::uint64_t{3} << 20);
+    EXPECT_GT(much_bytes, little_bytes + (std::uint64_t{2} << 20));
+}
+
 TEST_F(SqliteFile, TakesOverTheFirstVersion) {
     script(
         "CREATE TABLE bundle(number INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, bytes INTEGER NOT"
