@@ -55,7 +55,7 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
             for (std::uint64_t i = 0; i < 2000; ++i) maker.add(monday + (number * 2000 + i) * ms, ms + i * 7919);
             EXPECT_EQ(must(store->add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
         }
-        return store->memory_bytes();
+        return must(store->size()).memory_bytes;
     };
     const std::uint64_t little_bytes = memory_with("little.sqlite", 1 << 20);
     const std::uint64_t much_bytes = memory_with("much.sqlite", 64 << 20);
