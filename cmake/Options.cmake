@@ -13,6 +13,7 @@ target_compile_options(lagtrap_flags INTERFACE -Wall -Wextra -Wshadow -Wvla
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 endif()
+target_link_options(lagtrap_flags INTERFACE -Wl,--as-needed)
 if(LAGTRAP_WERROR)
   target_compile_options(lagtrap_flags INTERFACE -Werror)
 endif()
@@ -23,7 +24,7 @@ endforeach()
 if(NOT LAGTRAP_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_options(lagtrap_flags INTERFACE
     -fstack-protector-strong -fcf-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-  target_link_options(lagtrap_flags INTERFACE -pie -Wl,-z,relro,-z,now,--as-needed)
+  target_link_options(lagtrap_flags INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
 # What is shipped touches each page of a large stack frame, so that none reaches over the guard page.
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT LAGTRAP_SANITIZE)

@@ -131,7 +131,7 @@ void RecordBuffer::append(const void* record, std::size_t size, std::string_view
     words_.resize(at + (bytes + 7) / 8);
     char* const place = reinterpret_cast<char*>(words_.data() + at);
     std::memcpy(place, record, size);
-    std::memcpy(place + size, text.data(), text.size());
+    text.copy(place + size, text.size());
     reinterpret_cast<lagtrap_record*>(place)->size_bytes = static_cast<std::uint32_t>(bytes);
 }
 

@@ -108,6 +108,17 @@ report_after() {
 }
 bundles_in() { local all=("$spool/$1"/*.tar.zst); echo "${#all[@]}"; }
 has_in() { [ "$(bundles_in "$1")" -ge "$2" ]; }
+# list_spool FILE: writes the names of the bundles in the spool. The uploader, which moves them about, stands still meanwhile.
+list_spool() {
+  local uploader
+  uploader=$(systemctl show -P MainPID lagtrap-uploader)
+  if [ "$uploader" != 0 ]; then
+    kill -STOP "$uploader"
+    eventually 60 "the uploader to stand still" grep -q '^State:.*stopped' "/proc/$uploader/status"
+  fi
+  find "$spool" -name '*.tar.zst' -printf '%f\n' | sort >"$1"
+  [ "$uploader" = 0 ] || kill -CONT "$uploader"
+}
 
 # Paths of all files but those that packages or the running system keep changing.
 list_files() {

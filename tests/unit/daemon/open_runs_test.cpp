@@ -120,8 +120,7 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
     std::thread sleeper([&] {
-        char own_frame = 0;
-        alive = reinterpret_cast<std::uint64_t>(&own_frame) + 4096;
+        alive = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 4096;
         __atomic_store_n(&tid, static_cast<std::uint32_t>(::gettid()), __ATOMIC_RELEASE);
         EXPECT_EQ(::read(pipe[0], &frame, 1), 1);
     });
