@@ -125,6 +125,11 @@ Result<SqliteConnection::Prepared> SqliteConnection::take(const std::string& sql
 }
 
 void SqliteConnection::give_back(const std::string& sql, Prepared prepared) {
+    // What has no parameters may have numbers in its text, and then nobody asks it again.
+    if (prepared.parameters.empty()) {
+        sqlite3_finalize(prepared.statement);
+        return;
+    }
     sqlite3_reset(prepared.statement);
     sqlite3_clear_bindings(prepared.statement);
     if (idle_.size() >= idle_limit) forget_statements();

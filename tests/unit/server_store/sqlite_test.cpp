@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include "server/store/sqlite_connection.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
@@ -61,6 +62,19 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
     const std::uint64_t much_bytes = memory_with("much.sqlite", 64 << 20);
     EXPECT_LT(little_bytes, std::uint64_t{3} << 20);
     EXPECT_GT(much_bytes, little_bytes + (std::uint64_t{2} << 20));
+}
+
+TEST_F(SqliteFile, DoesNotKeepStatementsWithNumbersInTheirText) {
+    const auto connection =
+        must(SqliteConnection::open(directory_ / "a.sqlite", SqliteConnection::Mode::Write, 1 << 20));
+    const auto ask = [&](int number) {
+        EXPECT_EQ(must(connection->number("SELECT " + std::to_string(number) + " UNION SELECT 0 ORDER BY 1 DESC")),
+                  number);
+    };
+    ask(1000);
+    const auto before = sqlite3_memory_used();
+    for (int number = 1; number <= 200; ++number) ask(number);
+    EXPECT_LT(sqlite3_memory_used(), before + (64 << 10));
 }
 
 TEST_F(SqliteFile, TakesOverTheFirstVersion) {
