@@ -51,6 +51,7 @@ KNOWN_LATE = {"reopened_libraries": ("deep_two_enter", "deep_three_enter"), "for
 MOST_BETWEEN = 0.1
 # Where frames may be found by frame pointers, if that is said: the linker makes no unwind information for the PLT of a
 # library that has no .eh_frame else, nor gcc any for what a library does when it is closed.
+# The same goes for the few instructions in the PLT of a static program, through which glibc calls its own memcpy.
 BY_FRAME_POINTER = (*ENDS_ELSEWHERE, "fiber", "debug_frame", "reopened_libraries")
 
 
@@ -98,7 +99,8 @@ class Verdict:
                 self.between += times
                 return self.count("between", times)
         self.count(end, times, capture.describe(stack, self.base) if end not in self.may_end else "")
-        if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER:
+        in_plt_of_library = tokens[0] == "plt" and self.name != "plt"
+        if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER and not in_plt_of_library:
             return self.fail("found by frame pointers, which the program has not", capture, stack)
         if ENDS_ELSEWHERE.get(self.name) == GAP and tokens[0] in ("deep_bare", "deep_bare_frame"):
             if stack.end == COMPLETE and not stack.by_frame_pointer:
