@@ -264,7 +264,7 @@ def merge(capture):
 def wait_for_captures(daemon, count):
     def ended():
         status = daemon.status()
-        return status["captures"]["failed"] >= count and status["state"] in ("waiting", "cooling-down")
+        return status["captures"]["waiting"] >= count and status["state"] in ("waiting", "cooling-down")
     wait_for(ended, "the capture's end", 120)
     return sorted((daemon.spool / "captures").iterdir(), key=lambda path: path.stat().st_mtime)
 
