@@ -168,6 +168,8 @@ Status confine_process(const Confinement& confinement) {
     // What is not allowed fails rather than kills: libraries look for files that they can do without.
     const std::unique_ptr<void, FreeFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
     if (!filter) return system_error("making a system call filter", ENOMEM);
+    if (const int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1); code != 0)
+        return system_error("making a system call filter for all threads", -code);
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));

@@ -38,7 +38,8 @@ void be_first_to_go();
 [[nodiscard]] Status keep_capabilities(std::initializer_list<int> capabilities);
 
 // From now on no file can be opened (but with `opens_files`), nothing started, no socket made, no memory made executable:
-// such calls fail with EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be read.
+// such calls of all its threads fail with EPERM (seccomp). Errors: the kernel does not take it; then nothing hostile may be
+// read.
 [[nodiscard]] Status confine_process(const Confinement& confinement);
 
 }  // namespace lagtrap

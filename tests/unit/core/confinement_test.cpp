@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <functional>
+#include <future>
 
 #include <gtest/gtest.h>
 
@@ -61,6 +62,21 @@ TEST(Confinement, WhoOpensFilesForAnotherMayDoNothingElse) {
     ASSERT_TRUE(WIFEXITED(status));
     const int opening = 1;
     EXPECT_EQ(WEXITSTATUS(status), opening) << "a bit for each call that went through";
+}
+
+TEST(Confinement, HoldsForThreadsThatRunAlready) {
+    const int status = status_of_child([] {
+        std::promise<void> confined;
+        auto bits = std::async(std::launch::async, [begin = confined.get_future()] {
+            begin.wait();
+            return not_refused();
+        });
+        if (!confine_process({})) return 255;
+        confined.set_value();
+        return bits.get();
+    });
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "a bit for each call that went through";
 }
 
 TEST(Confinement, GivesUpRootForGood) {
