@@ -131,6 +131,7 @@ class Soak:
         return {program: process_facts(pid) for program, pid in zip(PROGRAMS, pids)}
 
     def look(self):
+        """Right before the next delay: what storing a bundle takes for a moment would hide what is held."""
         facts = self.facts()
         self.looks.append((self.passed_s(), facts))
         status = self.daemon.status()
@@ -145,8 +146,8 @@ class Soak:
             self.daemon.wait_for_bundles(captures, seconds=600)
             if captures % 2 == 0:
                 self.reload()
-            self.look()
             time.sleep(max(0.0, due - self.passed_s()))
+            self.look()
 
     def growth(self):
         """For each program, by how much its memory's median in the last quarter of the second half is over that in the first."""
