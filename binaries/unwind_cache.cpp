@@ -19,7 +19,7 @@ namespace {
 // A file: this header, the segments, the pages, nothing else. Numbers as this machine has them; whatever changes here or
 // in bpf/unwind.h, or in what make_unwind_table makes of a file, gets a new version.
 constexpr char kMagic[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kMaxKeyBytes = 128;
 constexpr std::uint32_t kMaxSegments = 4096;
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "binaries/call_frame_sections.hpp"
+#include "binaries/linkage_jumps.hpp"
 #include "binaries/unwind_table_builder.hpp"
 
 namespace lagtrap::binaries {
@@ -32,16 +33,15 @@ std::vector<CodeSegment> code_segments(const ElfImage& image) {
 
 std::uint64_t end_of(const CallFrameFunction& function) { return function.begin + function.size; }
 
-// How much of `function` lies in the segment in which it begins.
-std::uint32_t size_in_code(const CallFrameFunction& function, const std::vector<CodeSegment>& segments) {
+// How many bytes of code there are from `address` to the end of the segment in which it lies.
+std::uint64_t code_bytes_from(std::uint64_t address, const std::vector<CodeSegment>& segments) {
     const auto after =
-        std::upper_bound(segments.begin(), segments.end(), function.begin,
-                         [](std::uint64_t address, const CodeSegment& segment) { return address < segment.address; });
+        std::upper_bound(segments.begin(), segments.end(), address,
+                         [](std::uint64_t value, const CodeSegment& segment) { return value < segment.address; });
     if (after == segments.begin()) return 0;
     const CodeSegment& segment = *(after - 1);
-    const std::uint64_t skipped = function.begin - segment.address;
-    if (skipped >= segment.size_bytes) return 0;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(function.size, segment.size_bytes - skipped));
+    const std::uint64_t skipped = address - segment.address;
+    return skipped < segment.size_bytes ? segment.size_bytes - skipped : 0;
 }
 
 // By begin; of several that begin at one place the shortest is the last, so that it holds where it is.
@@ -67,6 +67,14 @@ std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first, std:
     return first;
 }
 
+// The functions that the table is made of, and the sections with their instructions.
+struct Input {
+    std::vector<CallFrameSection> sections;
+    CallFrameEntries entries;
+    std::vector<CallFrameFunction> functions;  // by address
+    std::vector<LinkageJump> jumps;            // by address; they hold where no function tells
+};
+
 // The dynamic linker's start code in assembler has no unwind information; more than this is no start code.
 constexpr std::uint64_t kMaxStartCodeBytes = 64;
 
@@ -75,13 +83,8 @@ constexpr std::uint64_t kMaxStartCodeBytes = 64;
 class Sweep {
   public:
     // Code around `entry` (as linked) of which no function tells is the first frame of whoever runs it.
-    Sweep(const std::vector<CallFrameSection>& sections, const CallFrameEntries& entries, std::uint64_t base_address,
-          std::uint64_t entry, UnwindTableBuilder& builder)
-        : sections_(sections),
-          entries_(entries),
-          base_address_(base_address),
-          entry_(entry - base_address),
-          builder_(builder) {}
+    Sweep(const Input& input, std::uint64_t base_address, std::uint64_t entry, UnwindTableBuilder& builder)
+        : input_(input), base_address_(base_address), entry_(entry - base_address), builder_(builder) {}
 
     // Left out where its instructions are damaged.
     void add(const CallFrameFunction& function) {
@@ -89,8 +92,8 @@ class Sweep {
         put_until(begin);
         if (active_count_ == active_.size()) active_.emplace_back();
         Active& active = active_[active_count_];
-        const CallFrameCie& cie = entries_.cies[function.cie];
-        const auto code = code_of(sections_[cie.section], function.code_begin, function.code_end);
+        const CallFrameCie& cie = input_.entries.cies[function.cie];
+        const auto code = code_of(input_.sections[cie.section], function.code_begin, function.code_end);
         if (!run_program(code, cie, function.begin, function.size, active.rows)) return;
         active.begin = begin;
         active.end = begin + function.size;
@@ -110,15 +113,16 @@ class Sweep {
 
     void put_rows(Active& active, std::uint64_t stop);
     void put_gap(std::uint64_t limit);
+    void put_jumps(std::uint64_t limit);
 
-    const std::vector<CallFrameSection>& sections_;
-    const CallFrameEntries& entries_;
+    const Input& input_;
     std::uint64_t base_address_;
     std::uint64_t entry_;
     UnwindTableBuilder& builder_;
     std::vector<Active> active_;  // the first active_count_ of them; the others keep their memory
     std::size_t active_count_ = 0;
     std::uint64_t position_ = 0;
+    std::size_t next_jump_ = 0;
 };
 
 void Sweep::put_until(std::uint64_t limit) {
@@ -132,12 +136,31 @@ void Sweep::put_until(std::uint64_t limit) {
 
 void Sweep::put_gap(std::uint64_t limit) {
     builder_.put(position_, {});
-    if (entry_ >= position_ && entry_ < limit && limit - entry_ <= kMaxStartCodeBytes) {
+    const bool has_start = entry_ >= position_ && entry_ < limit && limit - entry_ <= kMaxStartCodeBytes;
+    put_jumps(has_start ? entry_ : limit);
+    if (has_start) {
         lagtrap_unwind_rule first_frame{};
         first_frame.kind_and_rbp = LAGTRAP_UNWIND_END;
         builder_.put(entry_, first_frame);
     }
     position_ = limit;
+}
+
+// Those from here to `limit`.
+void Sweep::put_jumps(std::uint64_t limit) {
+    constexpr __u8 kStackPointer = 7;
+    lagtrap_unwind_rule called{};
+    called.kind_and_rbp = LAGTRAP_UNWIND_REGISTER;
+    called.cfa_offset = 8;
+    called.register_and_add = kStackPointer;
+    for (; next_jump_ < input_.jumps.size(); ++next_jump_) {
+        const std::uint64_t begin = input_.jumps[next_jump_].begin - base_address_;
+        const std::uint64_t end = input_.jumps[next_jump_].end - base_address_;
+        if (end > limit) return;
+        if (begin < position_) continue;
+        builder_.put(begin, called);
+        builder_.put(end, {});
+    }
 }
 
 void Sweep::put_rows(Active& active, std::uint64_t stop) {
@@ -157,13 +180,6 @@ Error too_large(const ElfImage& image) {
                                                std::to_string(kMaxUnwindTableBytes >> 20) + " MiB");
 }
 
-// The functions that the table is made of, and the sections with their instructions.
-struct Input {
-    std::vector<CallFrameSection> sections;
-    CallFrameEntries entries;
-    std::vector<CallFrameFunction> functions;  // by address
-};
-
 Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& segments) {
     Input input;
     TRY_ASSIGN(input.sections, read_call_frame_sections(image));
@@ -179,15 +195,34 @@ Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& 
         for (auto& function : functions) {
             // Linkers leave the functions that they dropped in .debug_frame, at address 0.
             const bool dropped = section.is_debug_frame && function.begin == 0;
-            function.size = dropped ? 0 : size_in_code(function, segments);
+            const std::uint64_t most = dropped ? 0 : code_bytes_from(function.begin, segments);
+            function.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(function.size, most));
         }
         std::erase_if(functions, [](const CallFrameFunction& function) { return function.size == 0; });
     }
     input.functions = merged(std::move(by_kind[0]), std::move(by_kind[1]));
-    if (!input.functions.empty()) return input;
+    if (!input.functions.empty()) {
+        input.jumps = read_linkage_jumps(image);
+        std::erase_if(input.jumps, [&](const LinkageJump& jump) {
+            return code_bytes_from(jump.begin, segments) < jump.end - jump.begin;
+        });
+        return input;
+    }
     if (any_function || input.entries.damaged)
         return make_error(ErrorKind::Invalid, image.name() + ": none of its unwind information can be used");
     return make_error(ErrorKind::NotFound, image.name() + ": has no unwind information");
+}
+
+struct Reach {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+Reach reach_of(const Input& input) {
+    Reach reach{input.functions.front().begin, 0};
+    for (const auto& function : input.functions) reach.end = std::max(reach.end, end_of(function));
+    if (input.jumps.empty()) return reach;
+    return {std::min(reach.begin, input.jumps.front().begin), std::max(reach.end, input.jumps.back().end)};
 }
 
 }  // namespace
@@ -201,14 +236,12 @@ Result<UnwindTable> make_unwind_table(const ElfImage& image) {
     if (table.segments.empty()) return make_error(ErrorKind::NotFound, image.name() + ": has no code");
     {
         TRY_ASSIGN(const Input input, read_input(image, table.segments));
-        std::uint64_t end = 0;
-        for (const auto& function : input.functions) end = std::max(end, end_of(function));
-        const std::uint64_t begin = input.functions.front().begin;
+        const auto [begin, end] = reach_of(input);
         table.base_address = begin - begin % LAGTRAP_UNWIND_BUCKET_BYTES;
         const std::uint64_t buckets = (end - table.base_address - 1) / LAGTRAP_UNWIND_BUCKET_BYTES + 1;
         if (buckets > kMaxBuckets) return too_large(image);
         UnwindTableBuilder builder(static_cast<std::uint32_t>(buckets));
-        Sweep sweep(input.sections, input.entries, table.base_address, image.entry(), builder);
+        Sweep sweep(input, table.base_address, image.entry(), builder);
         for (const auto& function : input.functions) {
             sweep.add(function);
             if (builder.too_large()) return too_large(image);

@@ -54,13 +54,6 @@ MOST_BETWEEN = 0.1
 BY_FRAME_POINTER = (*ENDS_ELSEWHERE, "fiber", "debug_frame", "reopened_libraries")
 
 
-def in_static_plt(capture, stack, tokens):
-    """Whether the leaf is in the PLT of a static program, through which glibc calls its own memcpy: ld makes no unwind
-    information for it (no FDE covers its .plt), so that the caller can only be found by the frame pointer."""
-    mapping = capture.frames(stack)[0].mapping
-    return tokens[0] == "plt" and mapping and pathlib.Path(mapping.path).name in ("deep_stacks_static", "deep_stacks_static_pie")
-
-
 def expected_base(scenario):
     """The noted frames by name, outermost first."""
     return re.compile(f'^{scenario["outer"]}(?: (?:{scenario["climb"]})){{{scenario["frames"]}}}$')
@@ -105,7 +98,7 @@ class Verdict:
                 self.between += times
                 return self.count("between", times)
         self.count(end, times, capture.describe(stack, self.base) if end not in self.may_end else "")
-        if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER and not in_static_plt(capture, stack, tokens):
+        if stack.by_frame_pointer and self.name not in BY_FRAME_POINTER:
             return self.fail("found by frame pointers, which the program has not", capture, stack)
         if ENDS_ELSEWHERE.get(self.name) == GAP and tokens[0] in ("deep_bare", "deep_bare_frame"):
             if stack.end == COMPLETE and not stack.by_frame_pointer:

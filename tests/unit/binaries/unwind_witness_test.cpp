@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "binaries/unwind_table.hpp"
@@ -19,13 +20,19 @@
 namespace lagtrap::binaries::test {
 namespace {
 
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+
 const std::filesystem::path kExitsFolder = LAGTRAP_EXITS_FOLDER;
 const std::filesystem::path kFramesFolder = LAGTRAP_FRAMES_FOLDER;
 
 struct Comparison {
     std::uint64_t places = 0;
     std::uint64_t unsupported = 0;
-    std::uint64_t start_code = 0;  // places at the entry that libdw knows nothing of
+    std::uint64_t start_code = 0;           // places at the entry that libdw knows nothing of
+    std::vector<std::uint64_t> ours_alone;  // other places that it knows nothing of
     std::uint64_t rbx_given_up = 0;
     std::uint64_t rbp_given_up = 0;  // the caller's rbp is where no rule can say it
     std::map<lagtrap_unwind_kind, std::uint64_t> kinds;
@@ -56,6 +63,9 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
         ++comparison.unsupported;
     } else if (kind == LAGTRAP_UNWIND_END && !right.found) {
         ++comparison.start_code;
+        same = true;
+    } else if (ours.found && !right.found) {
+        comparison.ours_alone.push_back(address);
         same = true;
     } else if (kind == LAGTRAP_UNWIND_END) {
         same = same && right.return_address.form == CallerRegister::Form::Unknown;
@@ -112,6 +122,7 @@ Comparison compare_file(const std::filesystem::path& path) {
               << comparison.rbp_given_up << " where rbp is given up, " << comparison.rbx_given_up << " where rbx is\n";
     // One row at most, at the file's entry, of which libdw knows nothing.
     EXPECT_LE(comparison.start_code, 3U) << path;
+    EXPECT_THAT(comparison.ours_alone, IsEmpty()) << path;
     // Of real code next to nothing may be out of reach.
     EXPECT_LT(static_cast<double>(table->unsupported_rows), 0.005 * static_cast<double>(table->row_count)) << path;
     return comparison;
@@ -180,6 +191,20 @@ std::vector<std::uint64_t> functions_by_name(const std::filesystem::path& path) 
     return starts;
 }
 
+// The jumps with which entries of the file's linkage table begin, as objdump shows them: bytes, then "jmp    *0x...".
+std::set<std::uint64_t> bytes_of_linkage_jumps(const std::filesystem::path& path) {
+    std::set<std::uint64_t> places;
+    std::istringstream lines(
+        output_of("objdump -d -j .plt -j .plt.got '" + path.string() + "' | grep -P '\\tff 25 .*\\tjmp +\\*'"));
+    for (std::string line; std::getline(lines, line);) {
+        const std::uint64_t start = std::stoull(line, nullptr, 16);
+        if (start % 8 != 0) continue;  // the first entry's, which comes after a push
+        for (std::uint64_t place = start; place < start + 6; ++place) places.insert(place);
+    }
+    return places;
+}
+
+// The linker describes no linkage table where nothing else has .eh_frame.
 TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
     for (const char* name : {"frames_debug.so", "frames_debug_packed.so"}) {
         const auto path = kFramesFolder / name;
@@ -192,6 +217,8 @@ TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
         const auto comparison = compare(*table, Witness(path), functions);
         EXPECT_EQ(comparison.differences, 0U) << name << ": " << comparison.first_difference;
         EXPECT_GT(comparison.places, 100U);
+        EXPECT_THAT(comparison.ours_alone, SizeIs(Ge(4U)));
+        EXPECT_THAT(bytes_of_linkage_jumps(path), IsSupersetOf(comparison.ours_alone));
     }
     EXPECT_NE(output_of("readelf -SW '" + (kFramesFolder / "frames_debug_packed.so").string() +
                         "' | grep debug_frame | grep ' C '"),
