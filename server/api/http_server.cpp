@@ -19,7 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/text.hpp"
-#include "server/api/connection.hpp"
+#include "server/api/http_connection.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -152,14 +152,14 @@ class AsioServer final : public HttpServer {
             return;
         }
         auto connection = make_connection(std::move(socket), tls_, context_);
-        Connection* key = connection.get();
+        HttpConnection* key = connection.get();
         connections_.emplace(key, connection);
         ++counters.connections;
         lock.unlock();
         connection->start([this, key] { forget(key); });
     }
 
-    void forget(Connection* key) {
+    void forget(HttpConnection* key) {
         const std::lock_guard lock(mutex_);
         connections_.erase(key);
         --service_.counters().connections;
@@ -238,7 +238,7 @@ class AsioServer final : public HttpServer {
     asio::steady_timer deadline_timer_;
     ConnectionContext context_;
     std::mutex mutex_;
-    std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
+    std::unordered_map<HttpConnection*, std::weak_ptr<HttpConnection>> connections_;
     std::atomic<bool> all_finished_{true};
 };
 

@@ -38,12 +38,12 @@ struct ConnectionContext {
     }
 };
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   public:
-    Connection() = default;
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
-    virtual ~Connection() = default;
+    HttpConnection() = default;
+    HttpConnection(const HttpConnection&) = delete;
+    HttpConnection& operator=(const HttpConnection&) = delete;
+    virtual ~HttpConnection() = default;
 
     // Serves requests until the connection ends, then calls `finished` once.
     virtual void start(std::function<void()> finished) = 0;
@@ -52,8 +52,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 };
 
 // The socket's executor must be a strand. `tls` is null for plain HTTP.
-[[nodiscard]] std::shared_ptr<Connection> make_connection(boost::asio::ip::tcp::socket socket,
-                                                          std::shared_ptr<boost::asio::ssl::context> tls,
-                                                          ConnectionContext& context);
+[[nodiscard]] std::shared_ptr<HttpConnection> make_connection(boost::asio::ip::tcp::socket socket,
+                                                              std::shared_ptr<boost::asio::ssl::context> tls,
+                                                              ConnectionContext& context);
 
 }  // namespace lagtrap::server

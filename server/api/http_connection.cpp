@@ -1,4 +1,4 @@
-#include "server/api/connection.hpp"
+#include "server/api/http_connection.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -69,11 +69,11 @@ auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<decltype(work(
 }
 
 template <typename Stream>
-class HttpConnection final : public Connection {
+class HttpConnectionOver final : public HttpConnection {
   public:
     template <typename... Arguments>
-    explicit HttpConnection(std::shared_ptr<asio::ssl::context> tls, ConnectionContext& context,
-                            Arguments&&... arguments)
+    explicit HttpConnectionOver(std::shared_ptr<asio::ssl::context> tls, ConnectionContext& context,
+                                Arguments&&... arguments)
         : tls_(std::move(tls)), context_(context), stream_(std::forward<Arguments>(arguments)...) {
         error_code error;
         peer_ = lowest().socket().remote_endpoint(error).address();
@@ -82,14 +82,14 @@ class HttpConnection final : public Connection {
     }
 
     void start(std::function<void()> finished) override {
-        auto self = std::static_pointer_cast<HttpConnection>(shared_from_this());
+        auto self = std::static_pointer_cast<HttpConnectionOver>(shared_from_this());
         asio::co_spawn(
             stream_.get_executor(), [self] { return self->serve(); },
             [self, finished = std::move(finished)](const std::exception_ptr&) { finished(); });
     }
 
     void stop_if_idle() override {
-        auto self = std::static_pointer_cast<HttpConnection>(shared_from_this());
+        auto self = std::static_pointer_cast<HttpConnectionOver>(shared_from_this());
         asio::post(stream_.get_executor(), [self] {
             if (self->idle_) self->lowest().cancel();
         });
@@ -431,12 +431,12 @@ class HttpConnection final : public Connection {
 
 }  // namespace
 
-std::shared_ptr<Connection> make_connection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
-                                            ConnectionContext& context) {
-    if (!tls) return std::make_shared<HttpConnection<beast::tcp_stream>>(nullptr, context, std::move(socket));
+std::shared_ptr<HttpConnection> make_connection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+                                                ConnectionContext& context) {
+    if (!tls) return std::make_shared<HttpConnectionOver<beast::tcp_stream>>(nullptr, context, std::move(socket));
     auto& settings = *tls;
-    return std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(tls), context,
-                                                                                  std::move(socket), settings);
+    return std::make_shared<HttpConnectionOver<beast::ssl_stream<beast::tcp_stream>>>(std::move(tls), context,
+                                                                                      std::move(socket), settings);
 }
 
 }  // namespace lagtrap::server
