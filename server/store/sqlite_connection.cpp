@@ -93,6 +93,11 @@ void SqliteConnection::forget_statements() {
     idle_.clear();
 }
 
+void SqliteConnection::release_memory() {
+    forget_statements();
+    sqlite3_db_release_memory(database_);
+}
+
 Error SqliteConnection::error(std::string_view doing) const {
     Error error = make_error(ErrorKind::System, "database: " + std::string(doing) + ": " + sqlite3_errmsg(database_));
     const int code = sqlite3_errcode(database_) & 0xff;

@@ -29,6 +29,9 @@ class SqliteConnection : public Connection {
     [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) override;
     [[nodiscard]] Status script(const std::string& sql) override;
 
+    // Gives back what is kept for the next query: pages, and statements that nobody uses.
+    void release_memory();
+
     [[nodiscard]] sqlite3* handle() const { return database_; }
     // What went wrong last.
     [[nodiscard]] Error error(std::string_view doing) const;

@@ -54,8 +54,9 @@ Status bring_up_to_date(Connection& connection) {
 }  // namespace
 
 Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesystem::path& path,
-                                                             std::uint64_t cache_bytes) {
-    std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes));
+                                                             std::uint64_t cache_bytes,
+                                                             std::chrono::milliseconds rest_after) {
+    std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes, rest_after));
     TRY_ASSIGN(database->writer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     if (const auto status = bring_up_to_date(*database->writer_); !status) return status.error().within(path.string());
     TRY_ASSIGN(database->checkpointer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
@@ -92,7 +93,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteDatabase::take_reader() {
     {
         const std::lock_guard lock(mutex_);
         if (!readers_.empty()) {
-            auto reader = std::move(readers_.back());
+            auto reader = std::move(readers_.back().connection);
             readers_.pop_back();
             return reader;
         }
@@ -106,8 +107,18 @@ Status SqliteDatabase::read(const Task& task) {
     const Status outcome = task(*reader);
     TRY(reader->script("ROLLBACK"));
     const std::lock_guard lock(mutex_);
-    if (readers_.size() < idle_readers_limit) readers_.push_back(std::move(reader));
+    if (readers_.size() < idle_readers_limit) readers_.push_back({std::move(reader), std::chrono::steady_clock::now()});
     return outcome;
+}
+
+// The lock is held.
+std::vector<SqliteDatabase::IdleReader> SqliteDatabase::take_rested_readers() {
+    const auto busy_since = std::chrono::steady_clock::now() - rest_after_;
+    const auto first_busy = std::find_if(readers_.begin(), readers_.end(),
+                                         [&](const IdleReader& reader) { return reader.since > busy_since; });
+    std::vector<IdleReader> rested(std::make_move_iterator(readers_.begin()), std::make_move_iterator(first_busy));
+    readers_.erase(readers_.begin(), first_busy);
+    return rested;
 }
 
 Status SqliteDatabase::write(const Task& task) {
@@ -121,9 +132,15 @@ Status SqliteDatabase::write(const Task& task) {
 }
 
 void SqliteDatabase::write_loop() {
+    const auto wanted = [this] { return stopping_ || !queue_.empty(); };
     std::unique_lock lock(mutex_);
     for (;;) {
-        work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+        if (!work_.wait_for(lock, rest_after_, wanted)) {
+            lock.unlock();
+            writer_->release_memory();
+            lock.lock();
+            work_.wait(lock, wanted);
+        }
         if (queue_.empty()) return;
         const auto count = static_cast<std::ptrdiff_t>(std::min(queue_.size(), group_limit));
         const std::vector<Waiting*> group(queue_.begin(), queue_.begin() + count);
@@ -164,7 +181,9 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
 void SqliteDatabase::checkpoint_loop() {
     std::unique_lock lock(mutex_);
     while (!work_.wait_for(lock, checkpoint_interval, [&] { return stopping_; })) {
+        auto rested = take_rested_readers();
         lock.unlock();
+        rested.clear();
         // Restarting the log waits for readers, a tenth of a second at most; otherwise it would grow under steady load.
         sqlite3_wal_checkpoint_v2(checkpointer_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
         lock.lock();

@@ -1,6 +1,7 @@
 // An SQLite file: one thread writes and commits what has gathered together, others read, one makes checkpoints.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -16,9 +17,11 @@ namespace lagtrap::server {
 class SqliteDatabase : public Database {
   public:
     // Makes the file if it is not there, and brings its schema up to date.
-    // `cache_bytes` as for open_store().
-    [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(const std::filesystem::path& path,
-                                                                      std::uint64_t cache_bytes);
+    // `cache_bytes` as for open_store(). Who had nothing to do for `rest_after` keeps neither pages nor statements, which
+    // lying about in the heap would keep its free pages from the kernel.
+    [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(
+        const std::filesystem::path& path, std::uint64_t cache_bytes,
+        std::chrono::milliseconds rest_after = std::chrono::seconds(10));
     ~SqliteDatabase() override;
 
     [[nodiscard]] Status read(const Task& task) override;
@@ -38,15 +41,22 @@ class SqliteDatabase : public Database {
         std::optional<Status> outcome{};
     };
 
-    SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes)
-        : path_(std::move(path)), cache_bytes_(cache_bytes) {}
+    struct IdleReader {
+        std::unique_ptr<SqliteConnection> connection;
+        std::chrono::steady_clock::time_point since;
+    };
+
+    SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes, std::chrono::milliseconds rest_after)
+        : path_(std::move(path)), cache_bytes_(cache_bytes), rest_after_(rest_after) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
     void checkpoint_loop();
+    [[nodiscard]] std::vector<IdleReader> take_rested_readers();
     [[nodiscard]] Result<std::unique_ptr<SqliteConnection>> take_reader();
 
     std::filesystem::path path_;
     std::uint64_t cache_bytes_;
+    std::chrono::milliseconds rest_after_;
     std::unique_ptr<SqliteConnection> writer_;
     std::unique_ptr<SqliteConnection> checkpointer_;
 
@@ -54,7 +64,7 @@ class SqliteDatabase : public Database {
     std::condition_variable work_;
     std::condition_variable done_;
     std::deque<Waiting*> queue_;
-    std::vector<std::unique_ptr<SqliteConnection>> readers_;
+    std::vector<IdleReader> readers_;  // who became idle last is the last
     bool stopping_ = false;
     std::thread write_thread_;
     std::thread checkpoint_thread_;

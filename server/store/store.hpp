@@ -52,8 +52,8 @@ inline constexpr std::uint64_t default_store_cache_bytes = 128ULL << 20;
 
 // `where`: "postgresql://..." (or postgres://, a URI of libpq) or the path of an SQLite file, which is made. Brings the
 // schema up to date. `cache_bytes`: of an SQLite file, the pages that are kept in memory for writing; each of those who
-// read, at most eight where nothing is asked, keeps a quarter of it. ErrorKind::Unsupported if a newer version of the
-// program made it.
+// read keeps a quarter of it, at most eight of them between two questions; who rests for ten seconds keeps none.
+// ErrorKind::Unsupported if a newer version of the program made it.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where,
                                                         std::uint64_t cache_bytes = default_store_cache_bytes);
 

@@ -1,13 +1,16 @@
 // What SQLite alone can do.
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "server/store/sqlite_connection.hpp"
+#include "server/store/sqlite_database.hpp"
 #include "server/store/sqlite_store.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
@@ -62,6 +65,39 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
     const std::uint64_t much_bytes = memory_with("much.sqlite", 64 << 20);
     EXPECT_LT(little_bytes, std::uint64_t{3} << 20);
     EXPECT_GT(much_bytes, little_bytes + (std::uint64_t{2} << 20));
+}
+
+TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
+    const std::uint64_t before_bytes = static_cast<std::uint64_t>(sqlite3_memory_used());
+    const auto database = must(SqliteDatabase::open(directory_ / "a.sqlite", 64 << 20, std::chrono::milliseconds(50)));
+    const auto held_bytes = [&] { return database->memory_bytes() - before_bytes; };
+    std::uint64_t writing_bytes = 0;
+    std::uint64_t reading_bytes = 0;
+    const auto work = [&] {
+        ASSERT_TRUE(database->write([&](Connection& connection) -> Status {
+            TRY(connection.script("CREATE TABLE IF NOT EXISTS t(text TEXT)"));
+            TRY(
+                connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)"
+                                   " INSERT INTO t SELECT hex(zeroblob(500)) FROM n",
+                                   {6000}));
+            writing_bytes = held_bytes();
+            return success();
+        }));
+        ASSERT_TRUE(database->read([&](Connection& connection) -> Status {
+            TRY(connection.number("SELECT sum(length(text)) FROM t"));
+            reading_bytes = held_bytes();
+            return success();
+        }));
+    };
+    for (int round = 1; round <= 2; ++round) {
+        work();
+        EXPECT_GT(writing_bytes, std::uint64_t{4} << 20);
+        EXPECT_GT(reading_bytes, std::uint64_t{4} << 20);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (held_bytes() > 1 << 20 && std::chrono::steady_clock::now() < deadline)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_LT(held_bytes(), std::uint64_t{1} << 20) << "in round " << round;
+    }
 }
 
 TEST_F(SqliteFile, DoesNotKeepStatementsWithNumbersInTheirText) {
