@@ -132,21 +132,15 @@ Status SqliteDatabase::write(const Task& task) {
 }
 
 void SqliteDatabase::write_loop() {
-    const auto wanted = [this] { return stopping_ || !queue_.empty(); };
     std::unique_lock lock(mutex_);
     for (;;) {
-        if (!work_.wait_for(lock, rest_after_, wanted)) {
-            lock.unlock();
-            writer_->release_memory();
-            lock.lock();
-            work_.wait(lock, wanted);
-        }
-        if (queue_.empty()) return;
+        if (work_.wait_for(lock, rest_after_, [&] { return stopping_ || !queue_.empty(); }) && queue_.empty()) return;
         const auto count = static_cast<std::ptrdiff_t>(std::min(queue_.size(), group_limit));
         const std::vector<Waiting*> group(queue_.begin(), queue_.begin() + count);
         queue_.erase(queue_.begin(), queue_.begin() + count);
         lock.unlock();
-        commit_group(group);
+        if (!group.empty()) commit_group(group);
+        release_memory_at_rest();
         lock.lock();
         // Whoever waits owns its Waiting and goes as soon as it sees the outcome: under the lock.
         done_.notify_all();
@@ -176,6 +170,18 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < group.size(); ++i)
         group[i]->outcome = begun || !outcomes[i] ? outcomes[i] : Status(begun.error());
+}
+
+// On the writing thread. Those who ask for jobs come every other second and change nothing: that is rest.
+void SqliteDatabase::release_memory_at_rest() {
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto changes = sqlite3_total_changes64(writer_->handle()); changes != changes_) {
+        changes_ = changes;
+        changed_at_ = now;
+    } else if (now - changed_at_ >= rest_after_) {
+        writer_->release_memory();
+        changed_at_ = now;
+    }
 }
 
 void SqliteDatabase::checkpoint_loop() {

@@ -17,7 +17,7 @@ namespace lagtrap::server {
 class SqliteDatabase : public Database {
   public:
     // Makes the file if it is not there, and brings its schema up to date.
-    // `cache_bytes` as for open_store(). Who had nothing to do for `rest_after` keeps neither pages nor statements, which
+    // `cache_bytes` as for open_store(). Who read nothing, or changed nothing, for `rest_after` keeps neither pages nor statements, which
     // lying about in the heap would keep its free pages from the kernel.
     [[nodiscard]] static Result<std::unique_ptr<SqliteDatabase>> open(
         const std::filesystem::path& path, std::uint64_t cache_bytes,
@@ -50,6 +50,7 @@ class SqliteDatabase : public Database {
         : path_(std::move(path)), cache_bytes_(cache_bytes), rest_after_(rest_after) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
+    void release_memory_at_rest();
     void checkpoint_loop();
     [[nodiscard]] std::vector<IdleReader> take_rested_readers();
     [[nodiscard]] Result<std::unique_ptr<SqliteConnection>> take_reader();
@@ -58,6 +59,8 @@ class SqliteDatabase : public Database {
     std::uint64_t cache_bytes_;
     std::chrono::milliseconds rest_after_;
     std::unique_ptr<SqliteConnection> writer_;
+    std::int64_t changes_ = 0;  // of the writer so far, and when there was the last: the writing thread's
+    std::chrono::steady_clock::time_point changed_at_{};
     std::unique_ptr<SqliteConnection> checkpointer_;
 
     std::mutex mutex_;  // guards the rest
