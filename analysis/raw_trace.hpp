@@ -54,7 +54,7 @@ struct CodePlace {
     NameId module = 0;
     NameId build_id = 0;
     std::uint64_t offset = 0;
-    auto operator<=>(const CodePlace&) const = default;
+    auto operator<=>(const CodePlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Names for a place that were found after the recording, innermost function first.

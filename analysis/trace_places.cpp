@@ -93,6 +93,7 @@ Result<TracePlaces> read_places(std::string_view trace) {
         group.module.places.push_back({key.offset, raw.names[place.name]});
     }
     std::vector<Group*> sorted;
+    sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(&group);
     std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->uses > b->uses; });
     for (Group* group : sorted) result.modules.push_back(std::move(group->module));

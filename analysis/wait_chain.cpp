@@ -133,8 +133,8 @@ std::vector<ChainTime> ChainWalk::times() const {
         std::uint64_t given_ns = 0;
         for (const auto& [stack, count] : sum.samples) {
             seen += count;
-            const auto until_ns =
-                static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen / samples);
+            const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
+                                                             std::max<std::uint64_t>(samples, 1));
             add(until_ns - std::exchange(given_ns, until_ns), TimeKind::OnCpu, stack);
         }
         if (samples == 0) add(sum.on_cpu_ns, TimeKind::OnCpu, 0);

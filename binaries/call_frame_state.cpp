@@ -239,6 +239,7 @@ void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same) return;
     const auto offset = offset_from_cfa(rbx, state.cfa);
     const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= kMostWords;
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of words, no character
     rule.rbx_words = sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
 }
 

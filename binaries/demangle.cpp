@@ -49,7 +49,7 @@ std::string demangle_d(const std::string& symbol) {
 }
 
 std::string demangle_with(std::string_view view, int options) {
-    const std::string symbol(view);
+    std::string symbol(view);
     if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > kMaxMangledBytes) return symbol;
     if (symbol.find('\0') != std::string::npos) return symbol;
     if (symbol[1] == 'D') return demangle_d(symbol);

@@ -94,7 +94,7 @@ void DwarfFile::write_header() {
     char* place = sections_.data();
     std::memcpy(place, &header, sizeof header);
     std::memcpy(place + sizeof header, headers.data(), headers.size() * sizeof(Elf64_Shdr));
-    std::memcpy(place + names_header.sh_offset, names.data(), names.size());
+    std::copy(names.begin(), names.end(), place + names_header.sh_offset);
 }
 
 Dwarf* DwarfFile::dwarf(Dwarf* alternate) {

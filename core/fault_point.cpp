@@ -16,8 +16,10 @@
 
 // Made by the linker: begin and end of the section with the entries of all points that were linked in.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names
 extern const lagtrap::FaultPoint __start_lagtrap_fault_points[] __attribute__((weak));
 extern const lagtrap::FaultPoint __stop_lagtrap_fault_points[] __attribute__((weak));
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace lagtrap {

@@ -76,9 +76,11 @@ CodeRundown::Process* CodeRundown::follow(std::uint32_t pid, std::uint64_t at_ns
     process.first_ns = at_ns;
     if (const auto mounts = LocalMounts::of(folder)) {
         auto tmp = open_own_tmp(folder, *mounts);
-        if (tmp) process.tmp = std::move(tmp).value();
         // Where there is no /tmp there is no map; one that is not looked into may have held it.
-        if (!tmp && !is_gone(tmp.error())) count_failure(tmp.error());
+        if (tmp)
+            process.tmp = std::move(tmp).value();
+        else if (!is_gone(tmp.error()))
+            count_failure(tmp.error());
     }
     return &processes_.emplace(pid, std::move(process)).first->second;
 }

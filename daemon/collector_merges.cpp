@@ -143,6 +143,7 @@ void Collector::merge_what_waits() {
 // Captures that can not be merged, the disk being full or their files damaged, must not fill the disk either.
 void Collector::keep_within_limits(const std::vector<fs::path>& waiting) {
     std::vector<std::pair<fs::file_time_type, fs::path>> newest_first;
+    newest_first.reserve(waiting.size());
     for (const fs::path& capture : waiting) newest_first.emplace_back(made(capture), capture);
     std::sort(newest_first.rbegin(), newest_first.rend());
     std::uint64_t total_bytes = 0;

@@ -146,7 +146,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
 }
 
 Status ControlServer::change_access(ControlAccess access) {
-    if (const Status set = set_rights(path_, access); !set) {
+    if (Status set = set_rights(path_, access); !set) {
         (void)set_rights(path_, access_);
         return set;
     }

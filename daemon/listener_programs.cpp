@@ -206,8 +206,8 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     };
     // The end first: a run whose begin is seen can then always be ended.
     TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
-    for (std::uint16_t stage = 0; stage < event.stages.size(); ++stage)
-        TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, stage));
+    for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
+        TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, static_cast<std::uint16_t>(stage)));
     TRY(attach_one(event.begin, LAGTRAP_ROLE_BEGIN, 0));
     next_marker_ = std::max(next_marker_, next_of_others);
     attached_[index] = {first_marker, kinds_, std::move(links)};

@@ -242,7 +242,7 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Recording& se
     for (int cpu = 0; cpu < cpus; ++cpu) {
         const auto added = state->add_sampler(cpu);
         if (!added && added.error().system_errno == ENODEV) continue;  // this CPU is offline
-        TRY(added);
+        if (!added) return added.error();
     }
     return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }
@@ -301,7 +301,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
 }
 
 std::vector<int> Recorder::look_at_cpus() {
-    const std::vector<int> came = state_->unwinder->look_at_cpus();
+    std::vector<int> came = state_->unwinder->look_at_cpus();
     if (came.empty()) return came;
     std::erase_if(state_->samplers, [&](const State::Sampler& sampler) {
         return std::find(came.begin(), came.end(), sampler.cpu) != came.end();

@@ -174,7 +174,7 @@ Status Service::put_in_force(const settings::Settings& settings) {
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
     ControlAccess before = control_->access();
     TRY(control_->change_access(std::move(access)));
-    const Status armed = arm(settings);
+    Status armed = arm(settings);
     if (!armed) (void)control_->change_access(std::move(before));
     return armed;
 }

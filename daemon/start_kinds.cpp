@@ -39,6 +39,7 @@ StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
     if (processes.size() >= processes_limit) {
         // The half whose last runs are older goes: most of these processes are gone.
         std::vector<std::uint64_t> ends;
+        ends.reserve(processes.size());
         for (const auto& [process, end_ns] : processes) ends.push_back(end_ns);
         std::nth_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2), ends.end());
         const std::uint64_t middle_ns = ends[ends.size() / 2];

@@ -54,8 +54,10 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options) {
     std::string cache_problem;
     if (!options.cache_folder.empty()) {
         auto opened = binaries::UnwindCache::open(options.cache_folder, options.cache_limit_bytes);
-        if (opened) cache.emplace(std::move(opened).value());
-        if (!opened) cache_problem = opened.error().message;
+        if (opened)
+            cache.emplace(std::move(opened).value());
+        else
+            cache_problem = opened.error().message;
     }
     std::unique_ptr<Unwinder> self(new Unwinder(std::move(store), std::move(events), std::move(cache)));
     self->cache_problem_ = std::move(cache_problem);

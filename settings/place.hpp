@@ -13,7 +13,7 @@ namespace lagtrap::settings {
 struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Finds places and lines of a text, each in the time of a short scan however long the lines are. The text

@@ -49,13 +49,13 @@ void Where::add(std::string_view condition) {
     sql_ += condition;
 }
 
-void Where::add(std::string_view condition, Value value) {
+void Where::add(std::string_view condition, const Value& value) {
     std::string text(condition);
-    text.replace(text.find('?'), 1, parameter(std::move(value)));
+    text.replace(text.find('?'), 1, parameter(value));
     add(text);
 }
 
-std::string Where::parameter(Value value) {
+std::string Where::parameter(const Value& value) {
     values_.push_back(value);
     return parameter_name(values_.size());
 }

@@ -31,10 +31,10 @@ struct NumberedFilter {
 class Where {
   public:
     // `condition` has a '?' for the value.
-    void add(std::string_view condition, Value value);
+    void add(std::string_view condition, const Value& value);
     void add(std::string_view condition);
     // "$N" of a new parameter.
-    [[nodiscard]] std::string parameter(Value value);
+    [[nodiscard]] std::string parameter(const Value& value);
     [[nodiscard]] const std::string& sql() const { return sql_; }  // " WHERE ..." or nothing
     [[nodiscard]] const Values& values() const { return values_; }
 

@@ -21,7 +21,7 @@ struct RollupKey {
     std::uint8_t start;
     bool dirty;
 
-    auto operator<=>(const RollupKey&) const = default;
+    auto operator<=>(const RollupKey&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Changes gathered for one transaction.

@@ -104,7 +104,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteDatabase::take_reader() {
 Status SqliteDatabase::read(const Task& task) {
     TRY_ASSIGN(auto reader, take_reader());
     TRY(reader->script("BEGIN"));
-    const Status outcome = task(*reader);
+    Status outcome = task(*reader);
     TRY(reader->script("ROLLBACK"));
     const std::lock_guard lock(mutex_);
     if (readers_.size() < idle_readers_limit) readers_.push_back({std::move(reader), std::chrono::steady_clock::now()});
@@ -271,7 +271,7 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
             status = make_error(ErrorKind::System, part.string() + ": " + sqlite3_errmsg(target));
         sqlite3_close(target);
         static_cast<void>(reader->script("ROLLBACK"));
-        TRY(status);
+        if (!status) return status;
     }
     TRY_ASSIGN(const auto written, open_file(part, O_RDONLY));
     if (::fsync(written.get()) != 0) return system_error(part.string());

@@ -66,11 +66,14 @@ TEST(Confinement, WhoOpensFilesForAnotherMayDoNothingElse) {
 
 TEST(Confinement, HoldsForThreadsThatRunAlready) {
     const int status = status_of_child([] {
+        std::promise<void> runs;
         std::promise<void> confined;
-        auto bits = std::async(std::launch::async, [begin = confined.get_future()] {
+        auto bits = std::async(std::launch::async, [&runs, begin = confined.get_future()] {
+            runs.set_value();
             begin.wait();
             return not_refused();
         });
+        runs.get_future().wait();
         if (!confine_process({})) return 255;
         confined.set_value();
         return bits.get();
