@@ -172,6 +172,8 @@ Status confine_process(const Confinement& confinement) {
         return system_error("making a system call filter for all threads", -code);
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
+    // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread can not register.
+    if (is_sanitized) TRY(allow_all(filter.get(), {SCMP_SYS(rseq), SCMP_SYS(set_robust_list)}));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));
     if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));
     if (confinement.output_files) TRY(allow_all(filter.get(), for_output_files));

@@ -34,8 +34,17 @@ WRONG = "<lagtrap version='1'><event name='work' threshold='-1ms'/></lagtrap>"
 LONG_MINUTES = 60
 MOST_GROWTH = 0.02
 STORE_CACHE = "2MiB"
+UNITS = parts.SOURCE_DIR / "packaging" / "systemd"
 EVENT = "work"
 PROGRAMS = ("daemon", "uploader", "server")
+
+
+def heap_of_units():
+    """The setting of the C library's heap, which the three units agree on."""
+    settings = {re.search(r"^Environment=(GLIBC_TUNABLES)=(.+)$", (UNITS / f"{unit}.service").read_text(), re.M).groups()
+                for unit in ("lagtrapd", "lagtrap-uploader", "lagtrap-server")}
+    parts.check(len(settings) == 1, f"the units differ: {settings}")
+    return dict(settings)
 
 
 def descriptors_of(pid):
@@ -218,6 +227,7 @@ def main():
     arguments.add_argument("--minutes", type=float, default=120)
     minutes = arguments.parse_args().minutes
     parts.require_bpf()
+    os.environ.update(heap_of_units())
     more = '<upload url="{}"/><runs limit-per-second="100000" batch-interval="2s"/>'
     with parts.Daemon("", more="", recording='cool-down="100ms" captures-per-hour="3600"') as daemon:
         server = Server(daemon.folder)
