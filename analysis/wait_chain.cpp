@@ -133,6 +133,7 @@ std::vector<ChainTime> ChainWalk::times() const {
         std::uint64_t given_ns = 0;
         for (const auto& [stack, count] : sum.samples) {
             seen += count;
+            // A stack is there because it was sampled: never 0, which clang's analyzer can not know.
             const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
                                                              std::max<std::uint64_t>(samples, 1));
             add(until_ns - std::exchange(given_ns, until_ns), TimeKind::OnCpu, stack);

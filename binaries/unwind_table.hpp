@@ -1,6 +1,7 @@
 // Tables by which the kernel side walks stacks of code that keeps no frame pointer (bpf/unwind.h), made from the
 // unwind information of one file: .eh_frame (System V ABI for x86-64, 3.7; LSB Core, exception frames), and .debug_frame
-// (DWARF 5, 6.4) for functions that the first leaves out (Go). The file is somebody else's: everything read is checked.
+// (DWARF 5, 6.4) for functions that the first leaves out (Go), and from the code of linkage tables that neither knows. The
+// file is somebody else's: everything read is checked.
 #pragma once
 
 #include <cstddef>
