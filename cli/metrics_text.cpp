@@ -118,7 +118,8 @@ void put_daemon(Writer& writer, const object& answer) {
     const object& batches = part(answer, "batches");
     writer.metric("batches_written_total", "counter", "Batches of runs put into the spool");
     writer.value("", std::to_string(number(batches, "written")));
-    writer.metric("batches_lost_runs_total", "counter", "Runs of batches that could not be written");
+    writer.metric("batches_lost_runs_total", "counter",
+                  "Runs of batches that could not be written, and of a daemon that was killed");
     writer.value("", std::to_string(number(batches, "lost_runs")));
     const object& cost = part(answer, "cost");
     writer.metric("bpf_seconds_total", "counter", "Time that the BPF programs ran, where the kernel counts it");

@@ -157,7 +157,7 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
     const auto warn = [&](std::uint64_t count, const char* what) {
         if (count > 0) lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
     };
-    warn(number(batches, "lost_runs"), "lost: their batches could not be written");
+    warn(number(batches, "lost_runs"), "lost: not written, for an error or as a daemon was killed");
     warn(number(batches, "removed"), "batches removed unsent: the spool was full");
     warn(ring_full, "times no room for a report: the next stood for it");
     warn(stacks_lost, "markers without their stack");

@@ -29,6 +29,8 @@ trace::NamingLimits naming_limits() {
     return limits;
 }
 
+constexpr const char* unwritten_file = ".unwritten-runs";
+
 std::uint64_t runs_of(const trace::RunBatch& batch) {
     std::uint64_t runs = batch.runs_lost;
     for (const trace::RecordedRun& run : batch.runs) runs += run.weight;
@@ -66,6 +68,15 @@ trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::si
 
 BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn)
     : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()), retention_(retention) {
+    if (auto kept = KeptCount::open(spool_.captures() / unwritten_file)) {
+        kept_ = std::move(kept).value();
+        count_lost(kept_->value());
+        if (kept_->value() != 0)
+            warn_("the daemon before did not write " + std::to_string(kept_->value()) +
+                  " recorded runs: they count as lost");
+    } else {
+        warn_("runs that are not written yet can not be counted: " + kept.error().message);
+    }
     thread_ = std::thread([this] { work(); });
 }
 
@@ -81,15 +92,41 @@ BatchWriter::~BatchWriter() {
 void BatchWriter::put(GatheredBatch gathered) {
     {
         const std::lock_guard lock(mutex_);
+        gathered_ = 0;
         if (waiting_.size() >= waiting_limit) {
             ++totals_.failed;
-            totals_.lost_runs += runs_of(gathered.batch);
-            lost_to_tell_ += runs_of(gathered.batch);
+            count_lost(runs_of(gathered.batch));
             return;
         }
+        unwritten_ += runs_of(gathered.batch);
+        keep_count();
         waiting_.push_back(std::move(gathered));
     }
     more_.notify_one();
+}
+
+void BatchWriter::note_gathered(std::uint64_t runs) {
+    const std::lock_guard lock(mutex_);
+    gathered_ = runs;
+    keep_count();
+}
+
+void BatchWriter::lose(std::uint64_t runs) {
+    const std::lock_guard lock(mutex_);
+    count_lost(runs);
+}
+
+void BatchWriter::count_lost(std::uint64_t runs) {
+    totals_.lost_runs += runs;
+    lost_to_tell_ += runs;
+    unwritten_ += runs;
+    keep_count();
+}
+
+void BatchWriter::keep_count() {
+    if (!kept_) return;
+    const Status kept = kept_->set(gathered_ + unwritten_);
+    kept_problem_ = kept ? std::string() : kept.error().message;
 }
 
 void BatchWriter::set_retention(uploader::RetentionLimits retention) {
@@ -99,6 +136,7 @@ void BatchWriter::set_retention(uploader::RetentionLimits retention) {
 
 std::uint64_t BatchWriter::take_lost() {
     const std::lock_guard lock(mutex_);
+    unwritten_ -= lost_to_tell_;
     return std::exchange(lost_to_tell_, 0);
 }
 
@@ -129,19 +167,26 @@ void BatchWriter::work() {
     }
 }
 
-void BatchWriter::lose(const trace::RunBatch& batch) {
+void BatchWriter::lose_batch(const trace::RunBatch& batch) {
     const std::lock_guard lock(mutex_);
     ++totals_.failed;
-    totals_.lost_runs += runs_of(batch);
-    lost_to_tell_ += runs_of(batch);
+    unwritten_ -= runs_of(batch);
+    count_lost(runs_of(batch));
 }
 
 void BatchWriter::write(GatheredBatch gathered) {
     names_.name(gathered);
     const auto written = write_in_pieces(gathered.batch);
-    if (written || Clock::now() < next_warning_) return;
+    const std::string not_kept = [this] {
+        const std::lock_guard lock(mutex_);
+        return kept_problem_;
+    }();
+    if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
     next_warning_ = Clock::now() + warning_interval;
-    warn_("a batch of runs could not be written: " + written.error().message);
+    if (!written)
+        warn_("a batch of runs could not be written: " + written.error().message);
+    else
+        warn_("how many runs are not written yet: " + not_kept);
 }
 
 Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
@@ -160,13 +205,15 @@ Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
         status = write_file_durably(spool_.path_of(uploader::EntryState::Ready, name), *bytes, 0640);
     }
     if (!status) {
-        lose(batch);
+        lose_batch(batch);
         return status;
     }
     const std::lock_guard lock(mutex_);
     ++totals_.written;
     totals_.written_runs += batch.runs.size();
     totals_.written_bytes += bytes->size();
+    unwritten_ -= runs_of(batch);
+    keep_count();
     return success();
 }
 

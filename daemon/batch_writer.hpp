@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "daemon/frame_names.hpp"
 #include "daemon/gathered_batch.hpp"
+#include "daemon/kept_count.hpp"
 #include "uploader/spool.hpp"
 
 namespace lagtrap::daemon {
@@ -20,21 +22,29 @@ struct BatchTotals {
     std::uint64_t written_runs = 0;   // that are in them, not those that they stand for
     std::uint64_t written_bytes = 0;  // of their files
     std::uint64_t failed = 0;         // batches that could not be written, or came too fast
-    std::uint64_t lost_runs = 0;      // that these stood for
+    std::uint64_t lost_runs = 0;      // that these stood for, or that a daemon before had not written
     std::uint64_t removed = 0;        // batches that the spool had to give up unsent, ever
 };
 
+// How many runs are in no batch yet is kept in the spool, in captures/.unwritten-runs: what a daemon that was killed had
+// gathered is lost, but the next one knows how much that was, and tells it as lost. At most one batch more, which was
+// written when the daemon was killed and not yet counted.
+//
 // Functions may be called from any thread.
 class BatchWriter {
   public:
     using Say = std::function<void(const std::string&)>;
-    // `warn` is called on the writer's thread, about once a minute at most.
+    // `warn` is called by the constructor and on the writer's thread, there about once a minute at most.
     BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn);
     // Writes what is left.
     ~BatchWriter();
 
     // Takes a batch. Of more than a few that wait, new ones are dropped and counted.
     void put(GatheredBatch gathered);
+    // The runs of the batch that is being gathered, which put() will bring.
+    void note_gathered(std::uint64_t runs);
+    // Runs of which no batch will tell more than their number.
+    void lose(std::uint64_t runs);
     void set_retention(uploader::RetentionLimits retention);
     // Runs lost since the last call, for the next batch to tell.
     [[nodiscard]] std::uint64_t take_lost();
@@ -46,7 +56,10 @@ class BatchWriter {
     void write(GatheredBatch gathered);
     // Writes it in pieces where it is beyond the limits of a batch.
     [[nodiscard]] Status write_in_pieces(const trace::RunBatch& batch);
-    void lose(const trace::RunBatch& batch);
+    void lose_batch(const trace::RunBatch& batch);
+    // The next are for holders of the mutex.
+    void count_lost(std::uint64_t runs);
+    void keep_count();
     void keep_within_limits();
 
     uploader::Spool spool_;
@@ -58,6 +71,10 @@ class BatchWriter {
     uploader::RetentionLimits retention_;
     BatchTotals totals_;
     std::uint64_t lost_to_tell_ = 0;
+    std::uint64_t gathered_ = 0;   // in the batch that is being gathered
+    std::uint64_t unwritten_ = 0;  // in batches that wait, and lost_to_tell_
+    std::optional<KeptCount> kept_;
+    std::string kept_problem_;
     bool ending_ = false;
     std::chrono::steady_clock::time_point next_retention_;  // the thread's own, as is the next
     std::chrono::steady_clock::time_point next_warning_;

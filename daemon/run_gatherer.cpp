@@ -224,6 +224,10 @@ std::optional<std::uint64_t> RunGatherer::due_ns() const {
     return first_ns_ + static_cast<std::uint64_t>(limits_.batch_interval.count());
 }
 
+std::uint64_t RunGatherer::runs() const {
+    return gathered_.batch.runs.size() + gathered_.batch.runs_sampled_away + gathered_.batch.runs_lost;
+}
+
 bool RunGatherer::full() const {
     return bytes_ >= limits_.batch_size_bytes || gathered_.batch.runs.size() >= trace::run_batch_runs_limit ||
            gathered_.batch.stacks.size() >= stacks_limit || frames_ >= frames_limit;

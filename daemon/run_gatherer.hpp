@@ -50,7 +50,8 @@ class RunGatherer {
     [[nodiscard]] bool add_weight(std::uint32_t event, std::uint64_t runs);
     // Runs of which nothing more is known.
     void add_lost(std::uint64_t runs) { gathered_.batch.runs_lost += runs; }
-    [[nodiscard]] std::uint64_t lost() const { return gathered_.batch.runs_lost; }
+    // The runs that the batch tells of so far, be it by number alone.
+    [[nodiscard]] std::uint64_t runs() const;
     // What was gathered; an empty batch is begun.
     [[nodiscard]] GatheredBatch close(const std::string& session_hint);
 

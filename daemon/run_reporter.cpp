@@ -126,7 +126,7 @@ void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
     if (aborted.empty()) return;
     {
         const std::lock_guard lock(mutex_);
-        if (aborted_.size() + aborted.size() > aborted_limit) return;
+        if (aborted_.size() + aborted.size() > aborted_limit) return writer_.lose(aborted.size());
         std::move(aborted.begin(), aborted.end(), std::back_inserter(aborted_));
     }
     (void)::eventfd_write(orders_.get(), 1);
@@ -242,12 +242,14 @@ void RunReporter::work() {
         drain();
         take_orders();
         if (gatherer_.full() || (gatherer_.due_ns() && *gatherer_.due_ns() <= monotonic_ns())) close_batch();
+        writer_.note_gathered(gatherer_.runs());
         const std::lock_guard lock(mutex_);
         if (stopping_ && sources_.empty()) break;
     }
     drain();
     settle_pending();
-    if (gatherer_.due_ns() || gatherer_.lost() != 0) close_batch();
+    gatherer_.add_lost(writer_.take_lost());
+    if (gatherer_.runs() != 0) close_batch();
 }
 
 }  // namespace lagtrap::daemon

@@ -55,6 +55,20 @@ def wait_for(condition, what, seconds=60):
         time.sleep(0.02)
 
 
+def sanitized(program):
+    """Whether a sanitizer is inside."""
+    return any(name in pathlib.Path(program).read_bytes() for name in (b"__asan_init", b"__tsan_init"))
+
+
+def check_memory(program, peak_bytes, limit_bytes, what):
+    """Says how much memory a program held at the most, and fails from `limit_bytes` on. What a sanitizer adds (shadow, freed
+    blocks that it keeps) is not the program's: with one inside, the figure is said and not judged."""
+    judged = not sanitized(program)
+    print(f"{what}: {peak_bytes / (1 << 20):.1f} MiB at the most{'' if judged else ', not judged: a sanitizer is inside'}",
+          file=sys.stderr)
+    check(not judged or peak_bytes < limit_bytes, f"{what}: {peak_bytes} bytes, {limit_bytes} are allowed")
+
+
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(SKIP_EXIT_CODE)

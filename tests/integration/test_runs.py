@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from lagtrap_test import BUILD_DIR, BURST, Daemon, UPLOADER, Watched, check, library_event, run, wait_for
+from lagtrap_test import BUILD_DIR, BURST, Daemon, LAGTRAP, UPLOADER, Watched, check, library_event, run, wait_for
 from run_batches import read_batch, read_spool
 from test_postgresql import BIN, STAGES, Postgres
 
@@ -214,6 +214,27 @@ def a_killed_daemon_leaves_whole_batches():
         wait_for_runs(daemon, counted(before) + 50)
 
 
+def what_a_killed_daemon_had_gathered_is_told_as_lost():
+    event = library_event("tick", BURST, "1s", attributes='record="runs"')
+    with Daemon(event, more='<runs batch-interval="1h" batch-size="1MiB" limit-per-second="100000"/>') as daemon:
+        subprocess.run([BURST, "--pairs", "77"], check=True, capture_output=True)
+        kept = daemon.spool / "captures" / ".unwritten-runs"
+        wait_for(lambda: int(kept.read_text()) == 77, "77 runs to be gathered")
+        daemon.kill()
+        check(read_spool(daemon.spool) == [], "a batch was written: nothing was lost")
+        daemon.start()
+        check(daemon.status()["batches"]["lost_runs"] == 77, f"{daemon.status()['batches']}")
+        said = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], check=True, capture_output=True, text=True)
+        check("77 lost" in said.stdout, said.stdout)
+        check("did not write 77 recorded runs" in daemon.log_path.read_text(), daemon.log_path.read_text())
+        subprocess.run([BURST, "--pairs", "50"], check=True, capture_output=True)
+        daemon.stop()
+        batches = read_spool(daemon.spool)
+        check((len(runs_of(batches)), [batch["runs_lost"] for batch in batches]) == (50, [77]), f"{batches}")
+        daemon.start()
+        check(daemon.status()["batches"]["lost_runs"] == 0, "told twice")
+
+
 class Server:
     """Takes bundles and batches, checks digests, answers 503 to the first `failures` uploads of each."""
 
@@ -301,4 +322,4 @@ def batches_are_uploaded_once():
 if __name__ == "__main__":
     run(postgresql_queries, a_burst_is_sampled_and_counted, starts_are_cold_and_warm, the_first_run_of_a_process_is_cold,
         markers_say_the_kind_of_start, a_run_that_its_thread_left_is_aborted, reload_and_stop_flush,
-        a_killed_daemon_leaves_whole_batches, batches_are_uploaded_once)
+        a_killed_daemon_leaves_whole_batches, what_a_killed_daemon_had_gathered_is_told_as_lost, batches_are_uploaded_once)

@@ -15,7 +15,7 @@ import sys
 import tarfile
 import unittest
 
-from lagtrap_test import wait_for
+from lagtrap_test import SERVER, check_memory, wait_for
 from test_server_api import Checker, PASSWORD, ServerCase, add_user
 from upload_test import Tls
 from upload_world import MIB, sha256
@@ -57,10 +57,8 @@ class SignIn(ServerCase):
             statuses = set(pool.map(attempt, range(200)))
         self.assertLessEqual(statuses, {401, 429})
         self.assertIn(429, statuses)
-        peak = memory_peak_bytes(server.process)
-        print(f"200 sign-ins at once: {peak / MIB:.0f} MiB at the most", file=sys.stderr)
         # Two hash at a time, 46 MiB each.
-        self.assertLess(peak, 200 * MIB)
+        check_memory(SERVER, memory_peak_bytes(server.process), 200 * MIB, "200 sign-ins at once")
 
     def test_the_cookie(self):
         add_user(self.root / "data", "ann", "admin")
@@ -235,9 +233,7 @@ class Floods(ServerCase):
             response.begin()
             self.assertEqual(response.status, 201)
             one.close()
-        peak = memory_peak_bytes(server.process)
-        print(f"200 uploads at once: {peak / MIB:.1f} MiB at the most", file=sys.stderr)
-        self.assertLess(peak, 64 * MIB)
+        check_memory(SERVER, memory_peak_bytes(server.process), 64 * MIB, "200 uploads at once")
         self.assertEqual(server.metric("bundles"), 200)
         self.assertEqual(server.incoming(), [])
 
@@ -348,9 +344,7 @@ class HostileBundles(ServerCase):
         delays = json.loads(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays")[1])
         self.assertIn("the trace can not be read", delays["quality"]["notes"][0])
         self.assertEqual(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays/1/profile")[0].status, 422)
-        peak = memory_peak_bytes(server.process)
-        print(f"the server itself: {peak / MIB:.0f} MiB at the most", file=sys.stderr)
-        self.assertLess(peak, 150 * MIB)
+        check_memory(SERVER, memory_peak_bytes(server.process), 150 * MIB, "the server itself")
         self.assertEqual(server.metric("bundles_bad"), len(hostile))
 
     def test_hostile_batches_are_refused(self):

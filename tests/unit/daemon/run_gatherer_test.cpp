@@ -239,6 +239,39 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
     std::filesystem::remove_all(root);
 }
 
+TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
+    const auto root = std::filesystem::temp_directory_path() / ("lagtrap-unwritten-" + std::to_string(::getpid()));
+    const auto spool = uploader::Spool::create(root);
+    ASSERT_TRUE(spool.ok()) << spool.error().message;
+    std::vector<std::string> warnings;
+    const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+    GatheredBatch gathered;
+    gathered.batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    gathered.batch.runs.resize(3);
+    for (trace::RecordedRun& run : gathered.batch.runs) run.event = "query";
+    {
+        BatchWriter killed(*spool, {1 << 30, 1h}, warn);
+        killed.note_gathered(3);
+        killed.put(gathered);
+        while (killed.totals().written + killed.totals().failed == 0) std::this_thread::yield();
+        EXPECT_EQ(killed.totals().written, 1U);
+        killed.note_gathered(7);
+        killed.lose(2);
+        EXPECT_EQ(warnings, std::vector<std::string>());
+        BatchWriter next(*spool, {1 << 30, 1h}, warn);
+        EXPECT_EQ(warnings,
+                  std::vector<std::string>{"the daemon before did not write 9 recorded runs: they count as lost"});
+        EXPECT_EQ(next.totals().lost_runs, 9U);
+        gathered.batch.runs_lost = next.take_lost();
+        EXPECT_EQ(gathered.batch.runs_lost, 9U);
+        next.put(gathered);
+    }
+    warnings.clear();
+    EXPECT_EQ(BatchWriter(*spool, {1 << 30, 1h}, warn).take_lost(), 0U) << "the batch has told them";
+    EXPECT_EQ(warnings, std::vector<std::string>());
+    std::filesystem::remove_all(root);
+}
+
 TEST(BatchWriter, PiecesHaveTheirStacksAndAllRuns) {
     trace::RunBatch batch;
     batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
