@@ -34,6 +34,8 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
     text += metric("gauge", "uploads", "Uploads running.", counters.uploads_now);
     text += metric("counter", "runs_expired_total", "Runs removed by retention.", counters.runs_expired);
     text += metric("gauge", "runs", "Records of runs stored now.", size.runs);
+    text += metric("gauge", "runs_lost", "Runs that batches of the last 30 days told as lost on their machines.",
+                   size.lost);
     text += metric("gauge", "store_bytes", "Bytes of the database.", size.bytes);
     text +=
         metric("gauge", "store_memory_bytes", "Memory held by the database engine in this process.", size.memory_bytes);

@@ -47,6 +47,14 @@ json::array hidden_because(RunStore& store, Filter filter) {
     return rules;
 }
 
+json::object losses_json(const Losses& losses) {
+    json::array hosts;
+    for (const HostLosses& host : losses.hosts)
+        hosts.push_back(
+            {{"host", host.host}, {"runs", json_number(host.runs)}, {"last_ns", json_digits(host.last_realtime_ns)}});
+    return {{"runs", json_number(losses.runs)}, {"hosts", std::move(hosts)}};
+}
+
 Reply no_such_run() { return reply_of({404, "there is no such run", "it may have been removed for its age"}); }
 
 }  // namespace
@@ -60,6 +68,8 @@ Reply list_events(RunStore& store, const Route& route) {
     const auto events =
         store.events(std::get<Filter>(filter), std::string(route.parameter("search").value_or("")), limit, after);
     if (!events) return failure(events.error());
+    const auto losses = store.losses(std::get<Filter>(filter));
+    if (!losses) return failure(losses.error());
     json::array rows;
     for (const EventRow& row : events->events)
         rows.push_back({{"event", row.event},
@@ -68,7 +78,8 @@ Reply list_events(RunStore& store, const Route& route) {
                         {"delays", json_number(row.delays)},
                         {"hosts", json_number(row.hosts)},
                         {"bundles", json_number(row.bundles)}});
-    return json_reply(json::object{{"events", std::move(rows)}, {"next", next_of(events->next)}});
+    return json_reply(
+        json::object{{"events", std::move(rows)}, {"next", next_of(events->next)}, {"lost", losses_json(*losses)}});
 }
 
 Reply get_choices(RunStore& store, const Route& route) {

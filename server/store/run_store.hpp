@@ -126,6 +126,18 @@ struct EventPage {
     std::optional<PageKey> next;
 };
 
+// Runs that a machine only told the number of: no room for them there, or its daemon was killed.
+struct HostLosses {
+    std::string host;
+    std::uint64_t runs = 0;
+    std::uint64_t last_realtime_ns = 0;  // when the last batch came that told of some
+};
+
+struct Losses {
+    std::uint64_t runs = 0;         // of all hosts
+    std::vector<HostLosses> hosts;  // the most runs first, at most 20
+};
+
 struct Choices {
     std::vector<std::string> hosts, users, builds, processes;  // sorted; at most 10,000 each
     std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;    // first begin, last begin + 1; 0, 0 without runs
@@ -176,6 +188,8 @@ class RunStore {
     // Events whose name contains `search` (letters of ASCII in either case), the last seen first; at most page_limit.
     [[nodiscard]] virtual Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
                                                    std::optional<PageKey> after) = 0;
+    // In batches that came in the filter's time, of its host; what they were runs of is not known.
+    [[nodiscard]] virtual Result<Losses> losses(const Filter& filter) = 0;
     // Of one event, or of all where `event` is empty.
     [[nodiscard]] virtual Result<Choices> choices(const std::string& event) = 0;
 

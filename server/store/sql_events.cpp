@@ -9,6 +9,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t choices_limit = 10'000;
+constexpr std::size_t losing_hosts_limit = 20;
 
 std::string lower(std::string_view text) {
     std::string folded(text);
@@ -103,6 +104,36 @@ Result<EventPage> SqlStore::events(const Filter& filter, const std::string& sear
         if (page.events.size() == limit && rows.size() > limit) page.next = key;
     }
     return page;
+}
+
+Result<Losses> SqlStore::losses(const Filter& filter) {
+    Losses losses;
+    Filter of_host;
+    of_host.host = filter.host;
+    of_host.from_ns = filter.from_ns;
+    of_host.to_ns = filter.to_ns;
+    const Status looked = read_filtered(of_host, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        losses = {};
+        Where where;
+        where.add("lost > 0");
+        where.add("received_ns >= ?", numbered.from_ns);
+        where.add("received_ns < ?", numbered.to_ns);
+        if (numbered.host) where.add("host = ?", *numbered.host);
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT host, CAST(sum(lost) AS BIGINT), max(received_ns) FROM batch" +
+                                        where.sql() + " GROUP BY host ORDER BY 2 DESC, host",
+                                    where.values()));
+        for (;;) {
+            TRY_ASSIGN(const bool more, rows->next());
+            if (!more) return success();
+            losses.runs += rows->natural(1);
+            if (losses.hosts.size() >= losing_hosts_limit) continue;
+            TRY_ASSIGN(const std::string host, labels_.text_of(connection, rows->small(0)));
+            losses.hosts.push_back({host, rows->natural(1), rows->natural(2)});
+        }
+    });
+    if (!looked) return looked.error();
+    return losses;
 }
 
 Result<Choices> SqlStore::choices(const std::string& event) {

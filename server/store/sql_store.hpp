@@ -23,6 +23,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<bool> has_batch(const std::string& digest) override;
     [[nodiscard]] Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
                                            std::optional<PageKey> after) override;
+    [[nodiscard]] Result<Losses> losses(const Filter& filter) override;
     [[nodiscard]] Result<Choices> choices(const std::string& event) override;
     [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
     [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;

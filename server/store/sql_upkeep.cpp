@@ -128,6 +128,8 @@ Result<StoreSize> SqlStore::size() {
             const auto runs,
             connection.number("SELECT CAST(sum(records) AS BIGINT) FROM rollup WHERE level = $1", {RollupLevel::Day}));
         size.runs = static_cast<std::uint64_t>(runs.value_or(0));
+        TRY_ASSIGN(const auto lost, connection.number("SELECT CAST(sum(lost) AS BIGINT) FROM batch WHERE lost > 0"));
+        size.lost = static_cast<std::uint64_t>(lost.value_or(0));
         return success();
     });
     if (!looked) return looked.error();

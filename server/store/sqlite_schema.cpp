@@ -60,10 +60,14 @@ CREATE UNIQUE INDEX job_waits_once ON job(kind, payload) WHERE state = 0;
 CREATE INDEX job_by_turn ON job(state, not_before_ns);
 )";
 
+constexpr const char* losses = R"(
+CREATE INDEX batch_with_losses ON batch(received_ns) WHERE lost > 0;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles}, {2, runs_and_accounts}};
+    static const std::vector<Migration> steps = {{1, bundles}, {2, runs_and_accounts}, {3, losses}};
     return steps;
 }
 

@@ -17,6 +17,7 @@ namespace lagtrap::server {
 
 struct StoreSize {
     std::uint64_t runs = 0;   // records, as counted when they came in
+    std::uint64_t lost = 0;   // runs that the batches of the last 30 days told as lost
     std::uint64_t bytes = 0;  // on disk, with indices, without what is free
     std::uint64_t memory_bytes =
         0;  // of this process: what the database engine holds, its page caches for the most part

@@ -36,6 +36,15 @@ test("the newest event stands first; search and filters go into the address, and
   await done();
 });
 
+test("runs that were lost are told, with their machine", needs("lost"), async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  const told = page.locator("#lost");
+  await told.waitFor();
+  assert.match(await told.innerText(), new RegExp(`^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} of ${world.lost.host} \\(`));
+  await done();
+});
+
 test("filters narrow an event's runs; back undoes them", needs("event"), async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));

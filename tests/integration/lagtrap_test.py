@@ -232,9 +232,9 @@ def make_bundle(folder, seed=0, host="host", session=None):
     return pathlib.Path(made.stdout.strip())
 
 
-def make_runs(path, seed, host="host", event="query", count=60):
+def make_runs(path, seed, host="host", event="query", count=60, lost=0):
     """A batch of runs, written to `path`."""
-    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(RECORDED_SINCE_S), path], check=True)
+    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(RECORDED_SINCE_S), str(lost), path], check=True)
 
 
 def report(bundle):

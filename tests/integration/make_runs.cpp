@@ -1,6 +1,7 @@
-// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED SINCE FILE. Every tenth run is a delay,
+// Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED SINCE LOST FILE. Every tenth run is a delay,
 // every fifth a cold start; the stages are "parse" and "execute", with stacks; run 7 was suspended. The first run begins SEED
-// hours after SINCE (seconds since 1970), which the caller gives: the same arguments make the same batch.
+// hours after SINCE (seconds since 1970), which the caller gives: the same arguments make the same batch. LOST more are told
+// as lost.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -44,7 +45,7 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 7) return EXIT_FAILURE;
+    if (argc != 8) return EXIT_FAILURE;
     const std::uint64_t count = std::strtoull(argv[3], nullptr, 10), seed = std::strtoull(argv[4], nullptr, 10);
     const std::uint64_t since_ns = std::strtoull(argv[5], nullptr, 10) * 1000 * ms;
     trace::RunBatch batch;
@@ -55,11 +56,12 @@ int main(int argc, char** argv) {
     batch.boot_id = id;
     batch.version = LAGTRAP_VERSION;
     batch.made_realtime_ns = since_ns;
+    batch.runs_lost = std::strtoull(argv[6], nullptr, 10);
     batch.stacks = {stack_of("parse"), stack_of("<script>alert(1)</script>")};
     for (std::uint64_t number = 0; number < count; ++number)
         batch.runs.push_back(make_run(argv[2], number, seed, since_ns));
     const auto bytes = trace::write_run_batch(batch);
-    if (!bytes || !lagtrap::write_file_durably(argv[6], *bytes)) {
+    if (!bytes || !lagtrap::write_file_durably(argv[7], *bytes)) {
         std::fprintf(stderr, "%s\n", bytes ? "can not write" : bytes.error().message.c_str());
         return EXIT_FAILURE;
     }

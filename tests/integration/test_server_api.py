@@ -101,15 +101,15 @@ class ServerCase(SpoolCase):
         checker = Checker(self, server)
         checker.sign_in("ann")
         self.bundles = [self.make_bundle(seed) for seed in (1, 2)]
-        self.batches = [self.make_runs(seed) for seed in (1, 2)]
+        self.batches = [self.make_runs(1), self.make_runs(2, lost=9)]
         return checker
 
     def make_bundle(self, seed, host="host-<1>"):
         return lagtrap_test.make_bundle(self.root, seed, host).read_bytes()
 
-    def make_runs(self, seed, host="host-<1>", count=60, event="query"):
+    def make_runs(self, seed, host="host-<1>", count=60, event="query", lost=0):
         path = self.root / f"{uuid.uuid4()}.runs.zst"
-        lagtrap_test.make_runs(path, seed, host, event, count)
+        lagtrap_test.make_runs(path, seed, host, event, count, lost)
         return path.read_bytes()
 
     def upload_all(self, checker):
@@ -154,6 +154,10 @@ class Api(ServerCase):
         # Two batches of 60 runs with 6 delays and a suspended run each, and two bundles of 2 delays.
         self.assertEqual((event["event"], event["runs"], event["delays"], event["bundles"]), ("query", 118, 16, 2))
         self.assertEqual(checker.ask("GET", "/api/v1/events?search=nothing")[1]["events"], [])
+        lost = events["lost"]
+        self.assertEqual((lost["runs"], [(host["host"], host["runs"]) for host in lost["hosts"]]), (9, [("host-<1>", 9)]))
+        self.assertEqual(checker.ask("GET", "/api/v1/events?host=other")[1]["lost"], {"runs": 0, "hosts": []})
+        self.assertIn(b"\nlagtrap_server_runs_lost 9\n", checker.ask("GET", "/metrics")[1])
         checker.ask("GET", "/api/v1/events?limit=0", expect=400)
         checker.ask("GET", "/api/v1/events?colour=red", expect=400)
         checker.ask("GET", "/api/v1/events?after=x", expect=400)

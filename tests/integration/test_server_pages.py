@@ -21,7 +21,7 @@ class Pages(ServerCase):
                 skip(f"{program} is not installed")
         checker = self.open_world("--requests-per-second", "0")
         # Enough runs for the bars, five of them suspended; an event whose name is markup.
-        self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(9, count=10, event=HOSTILE_EVENT)]
+        self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(9, count=10, event=HOSTILE_EVENT, lost=1234)]
         self.bundles = [self.make_bundle(seed) for seed in range(1, 8)] + [b"no bundle at all"]
         self.upload_all(checker)
         _, page = checker.ask("GET", "/api/v1/events/query/runs?limit=1")
@@ -31,6 +31,7 @@ class Pages(ServerCase):
                          "reader": {"account": "rita", "password": PASSWORD}},
             "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
                       "cause": "ReadWholeTable"},
+            "lost": {"host": "host-<1>", "runs": "1,234"},
             "quiet_event": HOSTILE_EVENT,
             "hostile_event": HOSTILE_EVENT,
             "delay": {"bundle": sha256(self.bundles[0]), "number": 2, "function": "exec_query",

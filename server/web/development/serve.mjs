@@ -141,7 +141,7 @@ server.listen(Number(values.port), "127.0.0.1", async () => {
   const address = `http://127.0.0.1:${server.address().port}`;
   const world = {
     url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
-    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", cause: slow_function }, quiet_event: "open document", hostile_event: hostile_name,
+    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", cause: slow_function }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", hostile_event: hostile_name,
     delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
   };
   if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));

@@ -23,6 +23,12 @@ export interface EventRow {
 export interface EventList {
   events: EventRow[];
   next: string | null;
+  lost: Losses;
+}
+
+export interface Losses {
+  runs: number;
+  hosts: { host: string; runs: number; last_ns: string }[];
 }
 
 export interface Choices {

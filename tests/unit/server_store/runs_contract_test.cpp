@@ -306,6 +306,41 @@ TEST_F(RunsContract, RefusesRunsOfAnotherTime) {
     EXPECT_FALSE(must(store_->has_batch(receipt_of(1).digest)));
 }
 
+TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
+    const auto add_losing = [&](std::uint64_t number, const std::string& host, std::uint64_t lost,
+                                std::uint64_t at_ns) {
+        BatchMaker maker(host);
+        maker.batch.runs_lost = lost;  // without a run: nothing else happened
+        EXPECT_EQ(must(store_->add_batch(receipt_of(number, at_ns), maker.batch)), AddOutcome::New);
+    };
+    EXPECT_EQ(must(store_->losses({})).runs, 0U);
+    add_losing(1, "alpha", 5, monday + 10);
+    add_losing(2, "beta", 40, monday + 20);
+    add_losing(3, "alpha", 7, monday + 30);
+    add_losing(4, "gamma", 0, monday + 30);
+    EXPECT_EQ(must(store_->add_batch(receipt_of(3, monday + 40), BatchMaker("alpha").batch)), AddOutcome::Already);
+    const Losses all = must(store_->losses({}));
+    EXPECT_EQ(all.runs, 52U);
+    ASSERT_THAT(all.hosts, SizeIs(2));
+    EXPECT_EQ(all.hosts[0].host, "beta");
+    EXPECT_EQ(all.hosts[1].host, "alpha");
+    EXPECT_EQ(all.hosts[1].runs, 12U);
+    EXPECT_EQ(all.hosts[1].last_realtime_ns, monday + 30);
+    EXPECT_EQ(must(store_->size()).lost, 52U);
+    Filter filter;
+    filter.host = "alpha";
+    filter.from_ns = monday + 10;
+    filter.to_ns = monday + 30;
+    EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
+    filter.event = "of which is not known";
+    EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
+    filter.host = "unheard of";
+    EXPECT_EQ(must(store_->losses(filter)).runs, 0U);
+    for (std::uint64_t host = 0; host < 30; ++host) add_losing(100 + host, "host" + std::to_string(host), 1, monday);
+    EXPECT_EQ(must(store_->losses({})).runs, 82U);
+    EXPECT_THAT(must(store_->losses({})).hosts, SizeIs(20));
+}
+
 TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
     std::vector<std::thread> writers;
     for (unsigned writer = 0; writer < 6; ++writer)

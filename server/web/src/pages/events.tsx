@@ -3,11 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { type ApiError, get } from "../api";
 import { FilterBar } from "../filter_bar";
 import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
-import { formatCount, formatShare } from "../format";
+import { formatAge, formatCount, formatShare, plural } from "../format";
 import { useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import type { Place } from "../router";
-import type { EventList, EventRow } from "../types";
+import type { EventList, EventRow, Losses } from "../types";
 
 export function Events({ place }: { place: Place }) {
   const filters = parseFilters(place.query);
@@ -35,9 +35,10 @@ export function Events({ place }: { place: Place }) {
       <Ready of={first} height={400}>
         {(list) => {
           const rows = [...list.events, ...(more?.events ?? [])];
-          if (rows.length === 0) return <NoEvents narrowed={narrowing(filters).length > 0} />;
+          if (rows.length === 0) return <><NoEvents narrowed={narrowing(filters).length > 0} /><Lost losses={list.lost} /></>;
           return (
             <>
+              <Lost losses={list.lost} />
               <table class="list">
                 <thead>
                   <tr>
@@ -72,6 +73,25 @@ export function Events({ place }: { place: Place }) {
         }}
       </Ready>
     </main>
+  );
+}
+
+function Lost({ losses }: { losses: Losses }) {
+  if (losses.runs === 0) return null;
+  const named = losses.hosts.reduce((sum, host) => sum + host.runs, 0);
+  return (
+    <div class="notice" id="lost">
+      <p>
+        <strong>{plural(losses.runs, "run was", "runs were")} lost before they were sent.</strong> No room was left for them, or a daemon was
+        killed: <code>lagtrap status</code> on the machine says which.
+      </p>
+      <p>
+        {losses.hosts.map((host, index) => (
+          <span key={host.host}>{index > 0 && ", "}{formatCount(host.runs)} of {host.host} ({formatAge(host.last_ns, Date.now())})</span>
+        ))}
+        {named < losses.runs && <>, {formatCount(losses.runs - named)} of others</>}
+      </p>
+    </div>
   );
 }
 
