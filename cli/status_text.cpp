@@ -154,13 +154,15 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
     const object& batches = part(answer, "batches");
     std::string lines = "  runs        " + with_commas(reported) + " reported, " + with_commas(sampled_away) +
                         " sampled away, " + counted(number(batches, "written"), "batch", "batches") + "\n";
-    const auto warn = [&](std::uint64_t count, const char* what) {
-        if (count > 0) lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+    const auto warn = [&](std::uint64_t count, const std::string& what) {
+        if (count > 0) lines += "              " + paint(Colour::Yellow, what) + "\n";
     };
-    warn(number(batches, "lost_runs"), "lost: not written, for an error or as a daemon was killed");
-    warn(number(batches, "removed"), "batches removed unsent: the spool was full");
-    warn(ring_full, "times no room for a report: the next stood for it");
-    warn(stacks_lost, "markers without their stack");
+    const std::uint64_t lost = number(batches, "lost_runs");
+    const std::uint64_t removed = number(batches, "removed");
+    warn(lost, counted(lost, "run", "runs") + " lost: not written, for an error or as a daemon was killed");
+    warn(removed, counted(removed, "batch", "batches") + " removed unsent: the spool was full");
+    warn(ring_full, counted(ring_full, "time", "times") + " no room for a report: the next stood for it");
+    warn(stacks_lost, counted(stacks_lost, "marker", "markers") + " without their stack");
     if (const std::string problem = text(batches, "problem"); !problem.empty())
         lines += "              " + paint(Colour::Red, "no reports: ") + problem + "\n";
     return lines;

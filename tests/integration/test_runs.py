@@ -219,13 +219,13 @@ def what_a_killed_daemon_had_gathered_is_told_as_lost():
     with Daemon(event, more='<runs batch-interval="1h" batch-size="1MiB" limit-per-second="100000"/>') as daemon:
         subprocess.run([BURST, "--pairs", "77"], check=True, capture_output=True)
         kept = daemon.spool / "captures" / ".unwritten-runs"
-        wait_for(lambda: int(kept.read_text()) == 77, "77 runs to be gathered")
+        wait_for(lambda: kept.read_text() == f"{77:020}\n", "77 runs to be gathered")
         daemon.kill()
         check(read_spool(daemon.spool) == [], "a batch was written: nothing was lost")
         daemon.start()
         check(daemon.status()["batches"]["lost_runs"] == 77, f"{daemon.status()['batches']}")
         said = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], check=True, capture_output=True, text=True)
-        check("77 lost" in said.stdout, said.stdout)
+        check("77 runs lost" in said.stdout, said.stdout)
         check("did not write 77 recorded runs" in daemon.log_path.read_text(), daemon.log_path.read_text())
         subprocess.run([BURST, "--pairs", "50"], check=True, capture_output=True)
         daemon.stop()
