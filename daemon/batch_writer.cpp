@@ -68,7 +68,7 @@ trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::si
 
 BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn)
     : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()), retention_(retention) {
-    if (auto kept = KeptCount::open(spool_.captures() / unwritten_file)) {
+    if (auto kept = KeptCount::open(spool_.path() / unwritten_file)) {
         kept_ = std::move(kept).value();
         count_lost(kept_->value());
         if (kept_->value() != 0)

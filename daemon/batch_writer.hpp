@@ -26,7 +26,7 @@ struct BatchTotals {
     std::uint64_t removed = 0;        // batches that the spool had to give up unsent, ever
 };
 
-// How many runs are in no batch yet is kept in the spool, in captures/.unwritten-runs: what a daemon that was killed had
+// How many runs are in no batch yet is kept in the spool, in .unwritten-runs: what a daemon that was killed had
 // gathered is lost, but the next one knows how much that was, and tells it as lost. At most one batch more, which was
 // written when the daemon was killed and not yet counted.
 //
