@@ -99,15 +99,16 @@ void BatchWriter::put(GatheredBatch gathered) {
             return;
         }
         unwritten_ += runs_of(gathered.batch);
-        keep_count();
         waiting_.push_back(std::move(gathered));
     }
     more_.notify_one();
 }
 
 void BatchWriter::note_gathered(std::uint64_t runs) {
-    const std::lock_guard lock(mutex_);
-    gathered_ = runs;
+    {
+        const std::lock_guard lock(mutex_);
+        gathered_ = runs;
+    }
     keep_count();
 }
 
@@ -120,13 +121,23 @@ void BatchWriter::count_lost(std::uint64_t runs) {
     totals_.lost_runs += runs;
     lost_to_tell_ += runs;
     unwritten_ += runs;
-    keep_count();
 }
 
 void BatchWriter::keep_count() {
+    const std::lock_guard kept_lock(kept_mutex_);
     if (!kept_) return;
-    const Status kept = kept_->set(gathered_ + unwritten_);
+    std::uint64_t runs = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        runs = gathered_ + unwritten_;
+    }
+    const Status kept = kept_->set(runs);
     kept_problem_ = kept ? std::string() : kept.error().message;
+}
+
+std::string BatchWriter::kept_problem() {
+    const std::lock_guard lock(kept_mutex_);
+    return kept_problem_;
 }
 
 void BatchWriter::set_retention(uploader::RetentionLimits retention) {
@@ -177,10 +188,8 @@ void BatchWriter::lose_batch(const trace::RunBatch& batch) {
 void BatchWriter::write(GatheredBatch gathered) {
     names_.name(gathered);
     const auto written = write_in_pieces(gathered.batch);
-    const std::string not_kept = [this] {
-        const std::lock_guard lock(mutex_);
-        return kept_problem_;
-    }();
+    keep_count();
+    const std::string not_kept = kept_problem();
     if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
     next_warning_ = Clock::now() + warning_interval;
     if (!written)
@@ -213,7 +222,6 @@ Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
     totals_.written_runs += batch.runs.size();
     totals_.written_bytes += bytes->size();
     unwritten_ -= runs_of(batch);
-    keep_count();
     return success();
 }
 

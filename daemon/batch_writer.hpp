@@ -57,9 +57,9 @@ class BatchWriter {
     // Writes it in pieces where it is beyond the limits of a batch.
     [[nodiscard]] Status write_in_pieces(const trace::RunBatch& batch);
     void lose_batch(const trace::RunBatch& batch);
-    // The next are for holders of the mutex.
-    void count_lost(std::uint64_t runs);
+    void count_lost(std::uint64_t runs);  // for holders of the mutex
     void keep_count();
+    [[nodiscard]] std::string kept_problem();
     void keep_within_limits();
 
     uploader::Spool spool_;
@@ -73,9 +73,10 @@ class BatchWriter {
     std::uint64_t lost_to_tell_ = 0;
     std::uint64_t gathered_ = 0;   // in the batch that is being gathered
     std::uint64_t unwritten_ = 0;  // in batches that wait, and lost_to_tell_
+    bool ending_ = false;
+    std::mutex kept_mutex_;  // over what follows; taken first. Nobody waits for the disk who only wants the mutex
     std::optional<KeptCount> kept_;
     std::string kept_problem_;
-    bool ending_ = false;
     std::chrono::steady_clock::time_point next_retention_;  // the thread's own, as is the next
     std::chrono::steady_clock::time_point next_warning_;
     std::thread thread_;

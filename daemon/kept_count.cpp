@@ -26,17 +26,18 @@ std::uint64_t number_in(int file) {
 
 }  // namespace
 
-Result<KeptCount> KeptCount::open(const std::filesystem::path& path) {
-    TRY_ASSIGN(UniqueFd file, open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
-    const std::uint64_t number = number_in(file.get());
-    return KeptCount(std::move(file), number);
+Result<KeptCount> KeptCount::open(std::filesystem::path path) {
+    const auto file = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!file && file.error().kind != ErrorKind::NotFound) return file.error();
+    return KeptCount(std::move(path), file ? number_in(file->get()) : 0);
 }
 
 Status KeptCount::set(std::uint64_t value) {
     if (value == value_) return success();
+    TRY_ASSIGN(const UniqueFd file, open_file(path_, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
     const std::string text = fmt::format("{:020}\n", value);
-    if (::pwrite(file_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-        return system_error("keep a count");
+    if (::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+        return system_error("write " + path_.string());
     value_ = value;
     return success();
 }

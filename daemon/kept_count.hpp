@@ -5,25 +5,23 @@
 #include <filesystem>
 
 #include "core/result.hpp"
-#include "core/unique_fd.hpp"
 
 namespace lagtrap::daemon {
 
-// One thread's.
+// One thread's. The file is open only while it is read or written, so that its file system can be made read-only.
 class KeptCount {
   public:
-    // Makes the file (0600) where it is missing; one that holds no number counts as 0. Errors of the file, which may be no
-    // link.
-    [[nodiscard]] static Result<KeptCount> open(const std::filesystem::path& path);
+    // A file that is missing or holds no number counts as 0. Errors of the file, which may be no link.
+    [[nodiscard]] static Result<KeptCount> open(std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t value() const { return value_; }
-    // One write, none where it is the same. After an error the next call tries again.
+    // One write, none where it is the same. Makes the file (0600). After an error the next call tries again.
     [[nodiscard]] Status set(std::uint64_t value);
 
   private:
-    KeptCount(UniqueFd file, std::uint64_t value) : file_(std::move(file)), value_(value) {}
+    KeptCount(std::filesystem::path path, std::uint64_t value) : path_(std::move(path)), value_(value) {}
 
-    UniqueFd file_;
+    std::filesystem::path path_;
     std::uint64_t value_;
 };
 

@@ -219,7 +219,7 @@ def what_a_killed_daemon_had_gathered_is_told_as_lost():
     with Daemon(event, more='<runs batch-interval="1h" batch-size="1MiB" limit-per-second="100000"/>') as daemon:
         subprocess.run([BURST, "--pairs", "77"], check=True, capture_output=True)
         kept = daemon.spool / ".unwritten-runs"
-        wait_for(lambda: kept.read_text() == f"{77:020}\n", "77 runs to be gathered")
+        wait_for(lambda: kept.exists() and kept.read_text() == f"{77:020}\n", "77 runs to be gathered")
         daemon.kill()
         check(read_spool(daemon.spool) == [], "a batch was written: nothing was lost")
         daemon.start()

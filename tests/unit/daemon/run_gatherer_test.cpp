@@ -255,8 +255,8 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         killed.put(gathered);
         while (killed.totals().written + killed.totals().failed == 0) std::this_thread::yield();
         EXPECT_EQ(killed.totals().written, 1U);
-        killed.note_gathered(7);
         killed.lose(2);
+        killed.note_gathered(7);
         EXPECT_EQ(warnings, std::vector<std::string>());
         BatchWriter next(*spool, {1 << 30, 1h}, warn);
         EXPECT_EQ(warnings,
