@@ -75,7 +75,7 @@ BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retent
             warn_("the daemon before did not write " + std::to_string(kept_->value()) +
                   " recorded runs: they count as lost");
     } else {
-        warn_("runs that are not written yet can not be counted: " + kept.error().message);
+        warn_("the number of runs that are not written yet can not be kept: " + kept.error().message);
     }
     thread_ = std::thread([this] { work(); });
 }
@@ -195,7 +195,7 @@ void BatchWriter::write(GatheredBatch gathered) {
     if (!written)
         warn_("a batch of runs could not be written: " + written.error().message);
     else
-        warn_("how many runs are not written yet: " + not_kept);
+        warn_("the number of runs that are not written yet could not be kept: " + not_kept);
 }
 
 Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
