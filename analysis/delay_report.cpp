@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/wait_chain.hpp"
@@ -38,33 +39,56 @@ std::vector<StageReport> report_stages(const Recording& recording, const trace::
     return stages;
 }
 
+// Waits that one thread ended, or, where none did, the same cause and device.
 struct WaitGroup {
-    std::uint32_t tid = 0;  // 0: interrupts
+    std::uint32_t tid = 0;  // 0: no thread
+    WakeCause cause = WakeCause::Unknown;
+    NameId device = 0;
     std::uint64_t blocked_ns = 0;
     std::vector<Interval> waits;
 };
 
 std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector<Interval>& intervals) {
-    std::map<std::uint32_t, WaitGroup> groups;
+    std::map<std::tuple<std::uint32_t, WakeCause, NameId>, WaitGroup> groups;
     for (const Interval& interval : intervals) {
         if (interval.state != ThreadState::Blocked || !interval.woken) continue;
-        const std::uint32_t tid = ended_by_nobody(recording, interval) ? 0 : interval.waker_tid;
-        WaitGroup& group = groups[tid];
-        group.tid = tid;
+        const bool nobody = ended_by_nobody(recording, interval);
+        // A device of packets that were sent here is how they came, not why.
+        const auto key = nobody ? std::tuple(0U, interval.wake_cause, interval.wake_device)
+                                : std::tuple(interval.waker_tid, WakeCause::Thread, NameId{0});
+        WaitGroup& group = groups[key];
+        std::tie(group.tid, group.cause, group.device) = key;
         group.blocked_ns += interval.length_ns();
         group.waits.push_back(interval);
     }
     std::vector<WaitGroup> sorted;
     sorted.reserve(groups.size());
-    for (auto& [tid, group] : groups) sorted.push_back(std::move(group));
+    for (auto& [key, group] : groups) sorted.push_back(std::move(group));
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const WaitGroup& a, const WaitGroup& b) { return a.blocked_ns > b.blocked_ns; });
     return sorted;
 }
 
+// Whether the thread had waited already when the interval begins.
+bool is_cut(const Recording& recording, const Interval& wait) {
+    if (wait.begin_ns <= recording.begin_ns) return true;
+    const Thread* thread = recording.find_thread(wait.tid);
+    return thread == nullptr ||
+           std::none_of(thread->changes.begin(), thread->changes.end(), [&](const StateChange& change) {
+               return change.at_ns == wait.begin_ns && change.state == ThreadState::Blocked;
+           });
+}
+
 WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
     WakerReport waker;
     waker.interrupt = group.tid == 0;
+    waker.cause = group.cause;
+    waker.device = recording.name(group.device);
+    const auto shorter = [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); };
+    const auto [shortest, longest] = std::minmax_element(group.waits.begin(), group.waits.end(), shorter);
+    waker.shortest_ns = shortest->length_ns();
+    waker.longest_ns = longest->length_ns();
+    waker.longest_is_cut = is_cut(recording, *longest);
     waker.tid = group.tid;
     waker.blocked_ns = group.blocked_ns;
     waker.count = group.waits.size();
@@ -83,7 +107,11 @@ WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
         }
     }
     waker.split = split_time(recording, meanwhile);
-    for (FunctionTime& function : StackTimes::of(recording, meanwhile, waker.split).functions(recording)) {
+    const StackTimes times = StackTimes::of(recording, meanwhile, waker.split);
+    CallTree tree(recording);
+    tree.add(times);
+    waker.calls = tree.lines(tree.total_ns() / 100, 20);
+    for (FunctionTime& function : times.functions(recording)) {
         if (!function.kernel) waker.functions.push_back(std::move(function));
     }
     keep_first(waker.functions, 20);
@@ -100,6 +128,11 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     report.stages = report_stages(recording, delay, intervals);
     const StackTimes times = StackTimes::of(recording, intervals, report.split);
     report.samples = times.samples();
+    report.causes = causes_of_delay(recording, delay);
+    CallTree tree(recording);
+    tree.add(times);
+    report.calls = tree.lines(report.split.recorded_ns() / 200, 200);
+    report.innermost = tree.innermost(50);
     for (FunctionTime& function : times.functions(recording)) {
         (function.kernel ? report.kernel_functions : report.functions).push_back(std::move(function));
     }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/call_tree.hpp"
+#include "analysis/delay_cause.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/stack_times.hpp"
 #include "analysis/time_split.hpp"
@@ -23,7 +25,12 @@ struct StageReport {
 
 // Who ended waits of the delay, and what it did while the delay waited: for a lock, its holder.
 struct WakerReport {
-    bool interrupt = false;  // a timer or a device; then nothing else is known
+    bool interrupt = false;  // no thread did; then nothing is known from `pid` on but times, count and reason
+    WakeCause cause = WakeCause::Unknown;
+    std::string device;             // name of the network device, disk or interrupt; empty: none, or not known
+    std::uint64_t shortest_ns = 0;  // of these waits
+    std::uint64_t longest_ns = 0;
+    bool longest_is_cut = false;  // it began before the recording, or before the delay: it was longer
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::string process;
@@ -33,13 +40,17 @@ struct WakerReport {
     std::string reason;                   // the longest reason of these waits
     TimeSplit split;                      // of the waker's time during these waits
     std::vector<FunctionTime> functions;  // of the waker during these waits; at most 20
+    std::vector<CallLine> calls;          // the same as a tree; at most 20 lines
 };
 
 struct DelayReport {
     trace::Delay delay;
     TimeSplit split;
+    DelayCauses causes;
     std::uint64_t samples = 0;
     std::vector<StageReport> stages;             // add up to the delay; empty where the event has none
+    std::vector<CallLine> calls;                 // the program's calls as a tree; at most 200 lines
+    std::vector<CallLine> innermost;             // where the time was in the end; at most 50
     std::vector<FunctionTime> functions;         // of programs and libraries; at most 50
     std::vector<FunctionTime> kernel_functions;  // at most 50
     std::vector<StackTime> stacks;               // at most 500

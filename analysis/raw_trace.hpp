@@ -21,17 +21,29 @@ inline constexpr std::uint64_t name_bytes_limit = 1ULL << 30;
 
 enum class SwitchOut : std::uint8_t { Runnable, Blocked, Exited };
 
+// When the control group of a thread that comes to a CPU was throttled there the last time.
+struct RawThrottling {
+    std::uint64_t from_ns = 0;
+    std::uint64_t to_ns = 0;
+};
+
 struct RawSwitch {
     std::uint64_t at_ns = 0;
     std::uint32_t prev_tid = 0;
     std::uint32_t next_tid = 0;
+    std::uint32_t throttling = 0;  // of the next thread: place in RawTrace::throttlings + 1; 0: none
+    std::int16_t next_priority = -1;
+    SchedulingPolicy next_policy = SchedulingPolicy::Other;
     SwitchOut out = SwitchOut::Runnable;
+    bool prev_throttled = false;
 };
 
 struct RawWaking {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;
     std::uint32_t wakee_tid = 0;
+    NameId device = 0;
+    WakeCause cause = WakeCause::Unknown;
     bool by_interrupt = false;
 };
 
@@ -74,6 +86,7 @@ struct RawTrace {
     std::vector<Run> runs;
 
     std::map<std::uint32_t, std::vector<RawSwitch>> switches;  // by CPU
+    std::vector<RawThrottling> throttlings;
     std::vector<RawWaking> wakings;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;

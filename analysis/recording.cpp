@@ -90,7 +90,7 @@ void make_printable(trace::SystemFile& system) {
     }
     for (trace::Delay& delay : system.delays) {
         for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
-                                  &delay.program_version}) {
+                                  &delay.program_version, &delay.control_group}) {
             *text = printable(*text);
         }
         for (trace::StageTime& stage : delay.stages) stage.name = printable(stage.name);

@@ -40,14 +40,46 @@ enum class ThreadState : std::uint8_t {
     Exited,
 };
 
+// What made a thread runnable. The numbers are those of the merged trace.
+enum class WakeCause : std::uint8_t {
+    Unknown = 0,    // recordings of before there were causes
+    Thread = 1,     // the waker, by something it did itself
+    Timeout = 2,    // the timer that the thread itself had set to end its wait
+    Timer = 3,      // another timer
+    Packet = 4,     // a packet that was received by a network device; where a thread of the machine sent it: the waker
+    Disk = 5,       // a request that a disk completed
+    Device = 6,     // another device's interrupt
+    Interrupt = 7,  // any other interrupt
+};
+
+// The kernel's (SCHED_* of linux/sched.h).
+enum class SchedulingPolicy : std::uint8_t { Other = 0, Fifo = 1, RoundRobin = 2, Batch = 3, Idle = 5, Deadline = 6 };
+
 // From `at_ns` on, until the next change, the thread is in `state`.
 struct StateChange {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;  // Runnable and woken: who woke it; 0: an idle CPU or unknown
     StackId stack = 0;            // Blocked: where it stopped
+    std::uint16_t cpu = 0;        // Running: on which
+    std::int16_t priority = -1;   // Running: the kernel's; 0 to 99 real-time, 120 nice 0; -1: not known
+    NameId wake_device = 0;       // woken: name of the network device, disk or interrupt; 0: none, or not known
     ThreadState state = ThreadState::NotRecorded;
+    WakeCause wake_cause = WakeCause::Unknown;
     bool woken = false;         // Runnable: it had blocked and was woken; else it was preempted
     bool by_interrupt = false;  // the waker was an interrupt (a timer, a device), not the thread it interrupted
+    bool throttled = false;     // Runnable: kept from running by the CPU quota of its control group
+    SchedulingPolicy policy = SchedulingPolicy::Other;  // Running
+};
+
+inline constexpr std::uint16_t no_priority = 0xffff;
+
+// From `at_ns` on, until the next one of the same CPU, this thread has the CPU.
+struct CpuTenure {
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;  // 0: idle, or not known
+    std::uint16_t priority =
+        no_priority;     // the kernel's: below 100 real-time (99 - priority as programs set it), 120 nice 0
+    bool known = false;  // false: switches were lost
 };
 
 // One tick of the sampler that found the thread on a CPU.
@@ -71,8 +103,9 @@ struct Process {
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
     std::uint32_t uid = 0;
-    NameId name = 0;           // of its main thread, or the file name of its program
-    std::string command_line;  // arguments parted by spaces
+    std::uint64_t started_ns = 0;  // 0: not known
+    NameId name = 0;               // of its main thread, or the file name of its program
+    std::string command_line;      // arguments parted by spaces
 };
 
 struct RunStage {
@@ -114,6 +147,7 @@ struct Recording {
     std::unordered_map<std::uint32_t, Process> processes;    // by pid
     std::vector<Thread> threads;                             // by tid, without the idle threads (tid 0)
     std::vector<Run> runs;                                   // by begin
+    std::vector<std::vector<CpuTenure>> cpus;                // by CPU, each by time; empty where nothing is known of it
 
     // It points into itself: it may be moved, not copied.
     Recording() = default;

@@ -99,7 +99,8 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
     StackTimes times;
     std::map<StackId, std::uint64_t> counts;
     for (const Interval& interval : intervals) {
-        if (interval.state == ThreadState::Blocked) times.times_[interval.stack].blocked_ns += interval.length_ns();
+        if (interval.state == ThreadState::Blocked && interval.queue.empty())
+            times.times_[interval.stack].blocked_ns += interval.length_ns();
         const Thread* thread = recording.find_thread(interval.tid);
         if (thread == nullptr) continue;
         for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {

@@ -42,12 +42,20 @@ struct StackTime {
 
 class StackTimes {
   public:
+    struct Times {
+        std::uint64_t on_cpu_ns = 0;
+        std::uint64_t blocked_ns = 0;
+        std::uint64_t waiting_ns = 0;  // for a CPU
+        [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
+    };
+
     // Blocked intervals count at their stack with their length. Time on a CPU, `split.on_cpu_ns`, is shared out
     // evenly over the samples that the threads have in the intervals. Waiting for a CPU counts at the stack where
     // the thread was seen last or next, whichever is fewer steps of running away: while it waits it does not move.
     static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split);
 
     [[nodiscard]] std::uint64_t samples() const { return samples_; }
+    [[nodiscard]] const std::unordered_map<StackId, Times>& by_stack() const { return times_; }
     // Longest first; functions that share the same two percent of the whole go by depth, the deepest first, so
     // that the function which does the thing stands before its callers. Thread starts are left out, and so are
     // the kernel's system call entry, scheduler and tracing functions.
@@ -56,12 +64,6 @@ class StackTimes {
     [[nodiscard]] std::vector<StackTime> stacks(const Recording& recording) const;
 
   private:
-    struct Times {
-        std::uint64_t on_cpu_ns = 0;
-        std::uint64_t blocked_ns = 0;
-        std::uint64_t waiting_ns = 0;
-        [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
-    };
     void add_waiting(const Recording& recording, const std::vector<Interval>& intervals);
     std::unordered_map<StackId, Times> times_;
     std::uint64_t samples_ = 0;

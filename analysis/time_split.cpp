@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/device_queue.hpp"
 
 namespace lagtrap::analysis {
 
@@ -42,12 +43,18 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.end_ns = std::min(until_ns, window.end_ns);
         interval.state = change->state;
         interval.stack = change->stack;
+        interval.throttled = change->throttled;
+        interval.cpu = change->cpu;
+        interval.priority = change->priority;
+        interval.policy = change->policy;
         const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
         interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;
         if (change->state == ThreadState::Blocked && next != changes.end() && next->woken) {
             interval.woken = true;
             interval.waker_tid = next->waker_tid;
             interval.by_interrupt = next->by_interrupt;
+            interval.wake_cause = next->wake_cause;
+            interval.wake_device = next->wake_device;
         }
         append(intervals, interval);
     }
@@ -68,18 +75,42 @@ std::uint64_t last_waking(const Thread* thread, std::uint32_t waker, Window wind
 struct Hit {
     std::uint64_t at_ns = 0;
     std::uint32_t tid = 0;
+    std::string_view marker;  // empty: not known
 };
 
-std::vector<Hit> hits_of(const trace::Delay& delay) {
+std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) {
+    static const std::vector<trace::EventMarker> none;
+    const auto known = recording.system.markers.find(delay.event);
+    const auto& markers = known != recording.system.markers.end() ? known->second : none;
+    const auto marker_of = [&](const std::string& stage) -> std::string_view {
+        const auto found = std::find_if(markers.begin(), markers.end(),
+                                        [&](const trace::EventMarker& marker) { return marker.stage == stage; });
+        return found != markers.end() ? std::string_view(found->text) : std::string_view();
+    };
     const std::uint64_t end_ns = end_of(delay);
-    std::vector<Hit> hits{{delay.begin_ns, delay.begin_tid}};
+    std::vector<Hit> hits{{delay.begin_ns, delay.begin_tid, marker_of("")}};
     for (const trace::StageTime& stage : delay.stages) {
         const std::uint64_t offset_ns = std::min(stage.offset_ns, end_ns - delay.begin_ns);
-        hits.push_back({delay.begin_ns + offset_ns, stage.tid != 0 ? stage.tid : hits.back().tid});
+        hits.push_back({delay.begin_ns + offset_ns, stage.tid != 0 ? stage.tid : hits.back().tid,
+                        stage.name.empty() ? std::string_view() : marker_of(stage.name)});
     }
     std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.at_ns < b.at_ns; });
-    hits.push_back({end_ns, delay.end_tid != 0 && !delay.open ? delay.end_tid : hits.back().tid});
+    hits.push_back({end_ns, delay.end_tid != 0 && !delay.open ? delay.end_tid : hits.back().tid,
+                    markers.empty() ? std::string_view() : markers.back().text});
     return hits;
+}
+
+// What of a stretch in a queue lies in the recording, and what beside it.
+void append_queued(const Recording& recording, std::string_view queue, Window window,
+                   std::vector<Interval>& intervals) {
+    const std::uint64_t begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
+    const std::uint64_t end_ns = std::clamp(recording.end_ns, begin_ns, window.end_ns);
+    append(intervals, gap_of(0, window.begin_ns, begin_ns, Interval::Gap::Outside));
+    Interval interval = gap_of(0, begin_ns, end_ns, Interval::Gap::None);
+    interval.state = ThreadState::Blocked;
+    interval.queue = queue;
+    append(intervals, interval);
+    append(intervals, gap_of(0, end_ns, window.end_ns, Interval::Gap::Outside));
 }
 
 }  // namespace
@@ -110,10 +141,14 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
             intervals.push_back(interval);
         }
     };
-    const std::vector<Hit> hits = hits_of(delay);
+    const std::vector<Hit> hits = hits_of(recording, delay);
     for (std::size_t i = 1; i < hits.size(); ++i) {
         const Hit& from = hits[i - 1];
         const Hit& to = hits[i];
+        if (const std::string_view queue = queue_between(from.marker, to.marker); !queue.empty()) {
+            append_queued(recording, queue, {from.at_ns, to.at_ns}, intervals);
+            continue;
+        }
         if (from.tid == to.tid) {
             add(from.tid, from.at_ns, to.at_ns);
             continue;
@@ -143,16 +178,21 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
     TimeSplit split;
     split.from_samples = !recording.has_scheduling;
     std::unordered_map<StackId, BlockedTime> by_stack;
+    std::map<std::string, BlockedTime> by_reason;
     for (const Interval& interval : intervals) {
         const std::uint64_t length_ns = interval.length_ns();
         split.wall_ns += length_ns;
         std::uint64_t estimate_ns = 0;
         switch (interval.state) {
             case ThreadState::Running: split.on_cpu_ns += length_ns; break;
-            case ThreadState::Runnable: split.runnable_ns += length_ns; break;
+            case ThreadState::Runnable:
+                split.runnable_ns += length_ns;
+                if (interval.throttled) split.throttled_ns += length_ns;
+                break;
             case ThreadState::Blocked: {
                 split.blocked_ns += length_ns;
-                BlockedTime& blocked = by_stack[interval.stack];
+                BlockedTime& blocked =
+                    interval.queue.empty() ? by_stack[interval.stack] : by_reason[std::string(interval.queue)];
                 blocked.total_ns += length_ns;
                 ++blocked.count;
                 break;
@@ -173,7 +213,6 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
             }
         }
     }
-    std::map<std::string, BlockedTime> by_reason;
     for (const auto& [stack, blocked] : by_stack) {
         BlockedTime& sum = by_reason[reason_of_stack(recording, stack)];
         sum.total_ns += blocked.total_ns;

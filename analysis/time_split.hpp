@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/recording.hpp"
@@ -31,10 +32,17 @@ struct Interval {
     std::uint32_t tid = 0;        // 0 where no thread can be named
     std::uint32_t waker_tid = 0;  // Blocked: who ended it; 0: unknown, or the recording ended first
     StackId stack = 0;            // Blocked: where it stopped
+    NameId wake_device = 0;       // Blocked: name of the device that ended it; 0: none, or not known
+    std::string_view queue;       // Blocked, on no thread: where the run is meanwhile
     ThreadState state = ThreadState::NotRecorded;
     Gap gap = Gap::None;
-    bool woken = false;         // Blocked: its end was seen
-    bool by_interrupt = false;  // Blocked: an interrupt ended it
+    WakeCause wake_cause = WakeCause::Unknown;          // Blocked: what ended it
+    bool woken = false;                                 // Blocked: its end was seen
+    bool by_interrupt = false;                          // Blocked: an interrupt ended it
+    bool throttled = false;                             // Runnable: by the CPU quota of its control group
+    std::uint16_t cpu = 0;                              // Running: on which
+    std::int16_t priority = -1;                         // Running: as StateChange has it
+    SchedulingPolicy policy = SchedulingPolicy::Other;  // Running
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };
@@ -48,7 +56,8 @@ struct Interval {
 // The states of whoever worked on a run. A run's hits (begin, stages, end) name a thread each. Between two hits
 // of one thread, that thread's states count. Between hits of two threads, the run was handed over at a moment
 // that no marker tells: if the first thread woke the second in between, at the last such waking; otherwise the
-// whole stretch is Gap::BetweenThreads.
+// whole stretch is Gap::BetweenThreads. Between two markers of a request to a disk the run is in a queue, whichever
+// threads the markers met.
 [[nodiscard]] std::vector<Interval> intervals_of_delay(const Recording& recording, const trace::Delay& delay);
 
 struct BlockedTime {
@@ -61,6 +70,7 @@ struct TimeSplit {
     std::uint64_t wall_ns = 0;
     std::uint64_t on_cpu_ns = 0;
     std::uint64_t runnable_ns = 0;
+    std::uint64_t throttled_ns = 0;  // what of runnable_ns the CPU quota of a control group took
     std::uint64_t blocked_ns = 0;
     std::uint64_t not_recorded_ns = 0;
     // What of not_recorded_ns lay outside the recording, and what between threads.

@@ -15,6 +15,13 @@ struct ThreadEvent {
     EventKind kind = EventKind::SwitchOut;
     SwitchOut out = SwitchOut::Runnable;
     bool by_interrupt = false;
+    WakeCause cause = WakeCause::Unknown;
+    NameId device = 0;
+    std::uint32_t throttling = 0;  // SwitchIn: as RawSwitch has it
+    std::uint16_t cpu = 0;
+    std::int16_t priority = -1;  // SwitchIn
+    SchedulingPolicy policy = SchedulingPolicy::Other;
+    bool throttled = false;  // SwitchOut
 
     [[nodiscard]] bool operator<(const ThreadEvent& other) const {
         return at_ns != other.at_ns ? at_ns < other.at_ns : kind < other.kind;
@@ -24,6 +31,37 @@ struct ThreadEvent {
 // The kernel announces a waking before it knows whether the thread has left its CPU: one that came so shortly
 // before the thread stopped, and was followed by no other, ended that stop.
 constexpr std::uint64_t early_waking_ns = 50'000;
+
+void wake(StateChange& change, const ThreadEvent& waking) {
+    change.woken = true;
+    change.waker_tid = waking.waker_tid;
+    change.by_interrupt = waking.by_interrupt;
+    change.wake_cause = waking.cause;
+    change.wake_device = waking.device;
+}
+
+// Marks what of the time that the thread waited for a CPU, until `until_ns`, its control group was throttled.
+void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& throttling, std::uint64_t until_ns) {
+    StateChange& waited = changes.back();
+    if (waited.state != ThreadState::Runnable) return;
+    const std::uint64_t from_ns = std::max(throttling.from_ns, waited.at_ns);
+    const std::uint64_t to_ns = std::min(throttling.to_ns, until_ns);
+    if (from_ns >= to_ns) return;
+    StateChange part;
+    part.state = ThreadState::Runnable;
+    if (from_ns > waited.at_ns) {
+        waited.throttled = false;
+        part.at_ns = from_ns;
+        part.throttled = true;
+        changes.push_back(part);
+    } else {
+        waited.throttled = true;
+    }
+    if (to_ns == until_ns) return;
+    part.at_ns = to_ns;
+    part.throttled = false;
+    changes.push_back(part);
+}
 
 struct OffCpuStack {
     std::uint64_t at_ns = 0;
@@ -46,7 +84,7 @@ class TimelineBuilder {
     ThreadInput& input(std::uint32_t tid) { return inputs_[place_of(tid)]; }
     void add_known_threads();
     void add_switches();
-    void add_cpu_switches(std::vector<RawSwitch>& switches);
+    void add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>& switches);
     void add_wakings();
     void add_samples();
     void add_unswitched_cpus();
@@ -82,28 +120,50 @@ void TimelineBuilder::add_known_threads() {
     }
 }
 
-void TimelineBuilder::add_cpu_switches(std::vector<RawSwitch>& switches) {
+void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>& switches) {
+    const auto add = [&](std::uint32_t tid, std::uint64_t at_ns, EventKind kind, const RawSwitch* change) {
+        ThreadEvent event{at_ns, 0, kind};
+        event.cpu = static_cast<std::uint16_t>(cpu);
+        if (change != nullptr && kind == EventKind::SwitchOut) {
+            event.out = change->out;
+            event.throttled = change->prev_throttled;
+        } else if (change != nullptr) {
+            event.throttling = change->throttling;
+            event.priority = change->next_priority;
+            event.policy = change->next_policy;
+        }
+        input(tid).events.push_back(event);
+    };
     const auto by_time = [](const RawSwitch& a, const RawSwitch& b) { return a.at_ns < b.at_ns; };
     if (!std::is_sorted(switches.begin(), switches.end(), by_time)) {
         std::stable_sort(switches.begin(), switches.end(), by_time);
     }
+    if (cpu >= recording_.cpus.size()) recording_.cpus.resize(cpu + 1);
+    auto& tenures = recording_.cpus[cpu];
+    tenures.reserve(switches.size() + 1);
     // Who ran before the first switch had run since the recording began.
     std::uint32_t current = switches.front().prev_tid;
     std::uint64_t last_ns = recording_.begin_ns;
-    if (current != 0) input(current).events.push_back({recording_.begin_ns, 0, EventKind::SwitchIn});
-    for (const RawSwitch& change : switches) {
+    if (current != 0) add(current, recording_.begin_ns, EventKind::SwitchIn, nullptr);
+    tenures.push_back({recording_.begin_ns, current, no_priority, true});
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+        const RawSwitch& change = switches[i];
+        // Two at one moment: the merge closes a gap so, for readers that want an unbroken chain. When the first happened,
+        // and how its thread stopped, nobody knows.
+        const bool made_up = i + 1 < switches.size() && switches[i + 1].at_ns == change.at_ns &&
+                             switches[i + 1].prev_tid == change.next_tid;
+        if (made_up) continue;
         if (change.prev_tid != current) {
             // Some switch since the last one is missing: who stops here came in, and who was here left, in between.
             ++recording_.switch_gaps;
-            if (current != 0) input(current).events.push_back({change.at_ns, 0, EventKind::Lost});
-            if (change.prev_tid != 0) input(change.prev_tid).events.push_back({last_ns, 0, EventKind::Lost});
+            if (current != 0) add(current, change.at_ns, EventKind::Lost, nullptr);
+            if (change.prev_tid != 0) add(change.prev_tid, last_ns, EventKind::Lost, nullptr);
+            tenures.back() = {tenures.back().at_ns, 0, no_priority, false};
         }
-        if (change.prev_tid != 0) {
-            input(change.prev_tid).events.push_back({change.at_ns, 0, EventKind::SwitchOut, change.out});
-        }
-        if (change.next_tid != 0) {
-            input(change.next_tid).events.push_back({change.at_ns, 0, EventKind::SwitchIn});
-        }
+        if (change.prev_tid != 0) add(change.prev_tid, change.at_ns, EventKind::SwitchOut, &change);
+        if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
+        const auto priority = change.next_priority < 0 ? no_priority : static_cast<std::uint16_t>(change.next_priority);
+        tenures.push_back({change.at_ns, change.next_tid, priority, true});
         current = change.next_tid;
         last_ns = change.at_ns;
     }
@@ -112,7 +172,7 @@ void TimelineBuilder::add_cpu_switches(std::vector<RawSwitch>& switches) {
 void TimelineBuilder::add_switches() {
     for (auto& [cpu, switches] : raw_.switches) {
         recording_.has_scheduling = true;
-        add_cpu_switches(switches);
+        add_cpu_switches(cpu, switches);
         std::vector<RawSwitch>().swap(switches);
     }
 }
@@ -121,8 +181,8 @@ void TimelineBuilder::add_wakings() {
     for (const RawWaking& waking : raw_.wakings) {
         if (waking.wakee_tid == 0) continue;
         input(waking.wakee_tid)
-            .events.push_back(
-                {waking.at_ns, waking.waker_tid, EventKind::Waking, SwitchOut::Runnable, waking.by_interrupt});
+            .events.push_back({waking.at_ns, waking.waker_tid, EventKind::Waking, SwitchOut::Runnable,
+                               waking.by_interrupt, waking.cause, waking.device});
     }
     std::vector<RawWaking>().swap(raw_.wakings);
 }
@@ -148,7 +208,12 @@ void TimelineBuilder::add_unswitched_cpus() {
         if (!added && place->second != sample.tid) place->second = 0;
     }
     for (const auto& [cpu, tid] : only_thread) {
-        if (tid != 0) input(tid).events.push_back({recording_.begin_ns, 0, EventKind::SwitchIn});
+        if (tid == 0) continue;
+        ThreadEvent event{recording_.begin_ns, 0, EventKind::SwitchIn};
+        event.cpu = static_cast<std::uint16_t>(cpu);
+        input(tid).events.push_back(event);
+        if (cpu >= recording_.cpus.size()) recording_.cpus.resize(cpu + 1);
+        recording_.cpus[cpu].push_back({recording_.begin_ns, tid, no_priority, true});
     }
 }
 
@@ -181,6 +246,10 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
         switch (event.kind) {
             case EventKind::SwitchIn:
                 if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
+                if (event.throttling != 0) mark_throttled(changes, raw_.throttlings[event.throttling - 1], next.at_ns);
+                next.priority = event.priority;
+                next.policy = event.policy;
+                next.cpu = event.cpu;
                 next.state = ThreadState::Running;
                 early = nullptr;
                 changes.push_back(next);
@@ -189,9 +258,7 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                 if (state == ThreadState::Running) early = &event;
                 if (state == ThreadState::Running || state == ThreadState::Runnable) break;
                 next.state = ThreadState::Runnable;
-                next.woken = true;
-                next.waker_tid = event.waker_tid;
-                next.by_interrupt = event.by_interrupt;
+                wake(next, event);
                 changes.push_back(next);
                 break;
             case EventKind::Lost:
@@ -210,12 +277,11 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                     next.stack = input.off_cpu[stack_place].stack;
                 }
                 const bool runs_next = i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
+                next.throttled = next.state == ThreadState::Runnable && event.throttled;
                 if (next.state == ThreadState::Blocked && early != nullptr && runs_next &&
                     event.at_ns - early->at_ns < early_waking_ns) {
                     next.state = ThreadState::Runnable;
-                    next.woken = true;
-                    next.waker_tid = early->waker_tid;
-                    next.by_interrupt = early->by_interrupt;
+                    wake(next, *early);
                 }
                 changes.push_back(next);
                 break;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 
 #include <protozero/exception.hpp>
@@ -38,6 +39,8 @@ struct Packet {
     std::vector<data_view> interned;
     std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
     data_view defaults;
+    data_view switching;               // what the switches of this packet do not say themselves
+    data_view waking;                  // why the wakings of this packet came about
     std::uint64_t parts_left_out = 0;  // beyond the limit
 };
 
@@ -55,10 +58,12 @@ class TraceDecoder {
     static Packet split_packet(data_view message);
     void take_packet(const Packet& packet);
     void take_defaults(data_view message, Sequence& sequence) const;
-    void take_ftrace(data_view message);
-    void take_ftrace_event(data_view message, std::uint32_t cpu);
-    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu);
-    void take_waking(data_view message, std::uint64_t at_ns, std::uint32_t waker, std::uint64_t flags);
+    void take_ftrace(data_view message, const Packet& packet);
+    void take_ftrace_event(data_view message, std::uint32_t cpu, const Packet& packet);
+    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu, const Packet& packet);
+    void take_switch_facts(data_view message, RawSwitch& event);
+    void take_waking(data_view message, RawWaking event, const Packet& packet);
+    void take_wake_cause(data_view message, RawWaking& event);
     void take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence);
     void take_process_tree(data_view message, std::uint64_t at_ns);
     void take_process(data_view message);
@@ -86,6 +91,8 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::sequence_flags: packet.flags = reader.get_uint64(); break;
             case fields::packet::interned_data: packet.interned.push_back(reader.get_view()); break;
             case fields::packet::defaults: packet.defaults = reader.get_view(); break;
+            case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
+            case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::process_tree:
             case fields::packet::track_event:
@@ -114,7 +121,7 @@ void TraceDecoder::take_packet(const Packet& packet) {
     if (packet.defaults.size() > 0) take_defaults(packet.defaults, sequence);
     for (const auto& [field, message] : packet.parts) {
         switch (field) {
-            case fields::packet::ftrace_events: take_ftrace(message); break;
+            case fields::packet::ftrace_events: take_ftrace(message, packet); break;
             case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
             case fields::packet::track_event:
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
@@ -140,7 +147,7 @@ void TraceDecoder::take_defaults(data_view message, Sequence& sequence) const {
     }
 }
 
-void TraceDecoder::take_ftrace(data_view message) {
+void TraceDecoder::take_ftrace(data_view message, const Packet& packet) {
     std::uint32_t cpu = 0;
     pbf_reader reader(message);
     while (reader.next()) {
@@ -157,14 +164,14 @@ void TraceDecoder::take_ftrace(data_view message) {
     pbf_reader events(message);
     while (events.next() && !trace_.too_large()) {
         if (events.tag_and_type() == fields::ftrace_bundle::event) {
-            take_ftrace_event(events.get_view(), cpu);
+            take_ftrace_event(events.get_view(), cpu, packet);
         } else {
             events.skip();
         }
     }
 }
 
-void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu) {
+void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const Packet& packet) {
     std::uint64_t at_ns = 0;
     std::uint64_t flags = 0;
     std::uint32_t tid = 0;
@@ -180,11 +187,38 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu) {
             default: reader.skip();
         }
     }
-    if (switching.size() > 0) take_switch(switching, at_ns, cpu);
-    if (waking.size() > 0) take_waking(waking, at_ns, tid, flags);
+    if (switching.size() > 0) take_switch(switching, at_ns, cpu, packet);
+    if (waking.size() > 0) {
+        RawWaking event;
+        event.at_ns = at_ns;
+        event.waker_tid = tid;
+        event.by_interrupt = (flags & fields::ftrace_event::in_interrupt) != 0;
+        take_waking(waking, event, packet);
+    }
 }
 
-void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu) {
+void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
+    namespace field = fields::lagtrap_switch;
+    RawThrottling throttling;
+    std::uint64_t policy = 0;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case field::next_policy: policy = reader.get_uint64(); break;
+            case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
+            case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
+            case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;
+            default: reader.skip();
+        }
+    }
+    if (policy <= static_cast<std::uint64_t>(SchedulingPolicy::Deadline))
+        event.next_policy = static_cast<SchedulingPolicy>(policy);
+    if (throttling.to_ns == 0) return;
+    trace_.throttlings.push_back(throttling);
+    event.throttling = static_cast<std::uint32_t>(trace_.throttlings.size());
+}
+
+void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu, const Packet& packet) {
     RawSwitch event;
     std::uint64_t state = 0;
     event.at_ns = at_ns;
@@ -194,6 +228,12 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
             case fields::sched_switch::prev_tid: event.prev_tid = reader.get_uint32(); break;
             case fields::sched_switch::prev_state: state = reader.get_uint64(); break;
             case fields::sched_switch::next_tid: event.next_tid = reader.get_uint32(); break;
+            case fields::sched_switch::next_priority: {
+                constexpr std::int64_t highest = 139;
+                const std::int64_t priority = reader.get_int64();
+                if (priority >= 0 && priority <= highest) event.next_priority = static_cast<std::int16_t>(priority);
+                break;
+            }
             default: reader.skip();
         }
     }
@@ -202,15 +242,35 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
         return;
     }
     event.out = switch_out_of(state);
+    if (packet.switching.size() > 0) take_switch_facts(packet.switching, event);
     trace_.switches[cpu].push_back(event);
     ++trace_.records;
 }
 
-void TraceDecoder::take_waking(data_view message, std::uint64_t at_ns, std::uint32_t waker, std::uint64_t flags) {
-    RawWaking event;
-    event.at_ns = at_ns;
-    event.waker_tid = waker;
-    event.by_interrupt = (flags & fields::ftrace_event::in_interrupt) != 0;
+void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
+    std::uint64_t cause = 0;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case fields::lagtrap_waking::cause: cause = reader.get_uint64(); break;
+            case fields::lagtrap_waking::device: {
+                constexpr std::size_t device_limit = 64;
+                const auto view = reader.get_view();
+                event.device = trace_.intern(printable({view.data(), std::min(view.size(), device_limit)}));
+                break;
+            }
+            default: reader.skip();
+        }
+    }
+    // A cause of later versions: no thread, as far as is known here.
+    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::Interrupt);
+    event.cause = known ? static_cast<WakeCause>(cause) : WakeCause::Interrupt;
+    const bool by_thread =
+        event.cause == WakeCause::Unknown || event.cause == WakeCause::Thread || event.cause == WakeCause::Packet;
+    if (!by_thread) event.by_interrupt = true;
+}
+
+void TraceDecoder::take_waking(data_view message, RawWaking event, const Packet& packet) {
     pbf_reader reader(message);
     while (reader.next()) {
         if (reader.tag_and_type() == fields::sched_waking::tid) {
@@ -223,6 +283,7 @@ void TraceDecoder::take_waking(data_view message, std::uint64_t at_ns, std::uint
         ++trace_.unreadable;
         return;
     }
+    if (packet.waking.size() > 0) take_wake_cause(packet.waking, event);
     trace_.wakings.push_back(event);
     ++trace_.records;
 }
@@ -272,6 +333,7 @@ void TraceDecoder::take_process(data_view message) {
             case fields::process_tree::of_process::pid: process.pid = reader.get_uint32(); break;
             case fields::process_tree::of_process::parent_pid: process.parent_pid = reader.get_uint32(); break;
             case fields::process_tree::of_process::uid: process.uid = reader.get_uint32(); break;
+            case fields::process_tree::of_process::started: process.started_ns = reader.get_uint64(); break;
             case fields::process_tree::of_process::command_line: {
                 const auto part = reader.get_view();
                 if (process.command_line.size() >= command_line_limit) break;

@@ -32,6 +32,8 @@ constexpr std::uint32_t defaults = bytes(59);
 constexpr std::uint32_t track_descriptor = bytes(60);
 constexpr std::uint32_t module_symbols = bytes(61);
 constexpr std::uint32_t perf_sample = bytes(66);
+constexpr std::uint32_t lagtrap_waking = bytes(20001);  // our own
+constexpr std::uint32_t lagtrap_switch = bytes(20002);  // our own
 constexpr std::uint64_t incremental_state_cleared = 1;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -128,11 +130,24 @@ namespace sched_switch {
 constexpr std::uint32_t prev_tid = varint(2);
 constexpr std::uint32_t prev_state = varint(4);
 constexpr std::uint32_t next_tid = varint(6);
+constexpr std::uint32_t next_priority = varint(7);
 }  // namespace sched_switch
 
 namespace sched_waking {
 constexpr std::uint32_t tid = varint(2);
 }
+
+namespace lagtrap_switch {
+constexpr std::uint32_t next_policy = varint(1);
+constexpr std::uint32_t prev_throttled = varint(2);
+constexpr std::uint32_t throttled_from = varint(3);
+constexpr std::uint32_t throttled_to = varint(4);
+}  // namespace lagtrap_switch
+
+namespace lagtrap_waking {
+constexpr std::uint32_t cause = varint(1);
+constexpr std::uint32_t device = bytes(3);
+}  // namespace lagtrap_waking
 
 namespace process_tree {
 constexpr std::uint32_t process = bytes(1);
@@ -142,6 +157,7 @@ constexpr std::uint32_t pid = varint(1);
 constexpr std::uint32_t parent_pid = varint(2);
 constexpr std::uint32_t command_line = bytes(3);
 constexpr std::uint32_t uid = varint(5);
+constexpr std::uint32_t started = varint(7);
 }  // namespace of_process
 namespace of_thread {
 constexpr std::uint32_t tid = varint(1);

@@ -24,6 +24,7 @@ bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
 
 bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     if (!wait.woken || wait.by_interrupt || wait.waker_tid == 0) return true;
+    if (wait.wake_cause != WakeCause::Unknown) return false;
     return ends_by_interrupt(reason_of_stack(recording, wait.stack)) && !is_kernel_thread(recording, wait.waker_tid);
 }
 
@@ -31,7 +32,7 @@ std::string_view words_of(const Interval& interval) {
     if (interval.state == ThreadState::Exited) return "thread had ended";
     switch (interval.gap) {
         case Interval::Gap::Outside: return "outside the recording";
-        case Interval::Gap::BetweenThreads: return "between threads";
+        case Interval::Gap::BetweenThreads: return "between its markers";
         default: return "not recorded";
     }
 }

@@ -313,6 +313,60 @@ def bench_merge():
             ratio=f"{figure['cpu_seconds'] / seconds:.3f} s of CPU a second", wanted="linear, under 256 MB")
 
 
+class Sleepers:
+    """Processes of several programs that do nothing."""
+
+    def __init__(self, count):
+        self.commands = [["sleep", "infinity"], ["cat"], [sys.executable, "-c", "input()"], ["sh", "-c", "read line"]]
+        self.count = count
+
+    def __enter__(self):
+        self.processes = [subprocess.Popen(self.commands[i % len(self.commands)], stdin=subprocess.PIPE)
+                          for i in range(self.count)]
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.communicate()
+
+
+def recording_cost_ms(session):
+    """Of the daemon and of its BPF programs."""
+    return session["quality"]["daemon_cpu_ns"] / 1e6, session["quality"]["bpf_run_time_ns"] / 1e6
+
+
+def perf_record_ms(folder):
+    """Processor time of perf itself for the same second; what its samples cost in the kernel is in nobody's account."""
+    process = subprocess.Popen(["perf", "record", "-a", "-g", "-F", "999", "-o", folder / "perf.data", "--", "sleep", "1"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    usage = os.wait4(process.pid, 0)[2]
+    process.returncode = 0
+    return (usage.ru_utime + usage.ru_stime) * 1e3
+
+
+def bench_recording():
+    """What a recording of 1 s costs where 100 processes sleep and nothing else runs."""
+    daemon_ms, bpf_ms, perf_ms = [], [], []
+    with Sleepers(100), capture_under_load(1) as daemon, tempfile.TemporaryDirectory() as folder:
+        time.sleep(3)  # their code is known by then
+        for done in range(1, 8):
+            daemon.ask("trigger", event="tick")
+            capture = wait_for_captures(daemon, done)[-1]
+            session = json.loads((capture / "session.json").read_text())
+            check(session["quality"]["shed"] == [], f"shed: {session['quality']['shed']}")
+            ours = recording_cost_ms(session)
+            daemon_ms.append(ours[0])
+            bpf_ms.append(ours[1])
+            perf_ms.append(perf_record_ms(pathlib.Path(folder)))
+    daemon_part, bpf_part, theirs = (statistics.median(times) for times in (daemon_ms, bpf_ms, perf_ms))
+    row("recording of 1 s, 100 sleeping processes: daemon and BPF programs",
+        f"{daemon_part + bpf_part:.1f} ms ({daemon_part:.1f} + {bpf_part:.1f})",
+        f"perf record -a -g -F 999: {theirs:.1f} ms", f"{(daemon_part + bpf_part) / theirs:.2f}",
+        f"at most {15 * os.cpu_count():.0f} ms (1.5 % of the CPUs)")
+
+
 def bench_stacks():
     """Call stacks: how many are complete, how right they are, what they cost."""
     stacks.bench(row)
@@ -329,7 +383,7 @@ def bench_server():
 
 
 BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
-           "capture": bench_capture, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
+           "capture": bench_capture, "recording": bench_recording, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
            "server": bench_server}
 
 

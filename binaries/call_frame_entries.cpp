@@ -12,6 +12,10 @@ constexpr std::uint8_t kPointerFormMask = 0x0f;
 // Linkers merge equal ones: large programs have dozens. Beyond this they would only fill memory.
 constexpr std::size_t kMaxCies = 65'536;
 
+bool is_zero(std::string_view bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
+}
+
 // The frame of an entry: where it lies, and whether it is a CIE.
 struct EntryHeader {
     std::uint32_t offset = 0;   // of the entry
@@ -111,7 +115,7 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
     if (!cursor.ok()) return false;
     for (const char letter : augmentation.substr(1)) {
         switch (letter) {
-            case 'L': static_cast<void>(data.number<std::uint8_t>()); break;
+            case 'L': cie.names_landing_pads = data.number<std::uint8_t>() != kPointerOmitted; break;
             case 'R': cie.address_encoding = data.number<std::uint8_t>(); break;
             case 'S': cie.signal_frame = true; break;
             case 'P': {
@@ -173,12 +177,13 @@ bool SectionReader::add_function(const EntryHeader& header) {
     const auto begin = read_pointer(cursor, cie->address_encoding, bases());
     const auto size = read_unbased_pointer(cursor, cie->address_encoding & kPointerFormMask);
     if (!begin || !size) return false;
-    if (cie->has_augmentation_data) static_cast<void>(cursor.take(cursor.unsigned_leb128()));
+    std::string_view augmentation;
+    if (cie->has_augmentation_data) augmentation = cursor.take(cursor.unsigned_leb128());
     if (!cursor.ok() || *size > std::numeric_limits<std::uint32_t>::max()) return false;
     if (*size == 0) return true;
-    entries_.functions.push_back(CallFrameFunction{*begin, static_cast<std::uint32_t>(*size),
-                                                   static_cast<std::uint32_t>(cie - entries_.cies.data()),
-                                                   static_cast<std::uint32_t>(cursor.position()), header.end});
+    entries_.functions.push_back(CallFrameFunction{
+        *begin, static_cast<std::uint32_t>(*size), static_cast<std::uint32_t>(cie - entries_.cies.data()),
+        static_cast<std::uint32_t>(cursor.position()), header.end, cie->names_landing_pads && !is_zero(augmentation)});
     return true;
 }
 

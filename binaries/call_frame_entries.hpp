@@ -26,6 +26,7 @@ struct CallFrameFunction {
     std::uint32_t cie = 0;  // number in CallFrameEntries::cies
     std::uint32_t code_begin = 0;
     std::uint32_t code_end = 0;
+    bool has_landing_pads = false;
 };
 
 struct CallFrameEntries {

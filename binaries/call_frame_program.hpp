@@ -35,7 +35,8 @@ struct CallFrameCie {
     std::uint8_t address_encoding = kPointerAbsolute;
     bool has_augmentation_data = false;
     bool signal_frame = false;
-    CallFrameState initial;  // after its own instructions
+    bool names_landing_pads = false;  // its functions say where theirs are, if they have any
+    CallFrameState initial;           // after its own instructions
 };
 
 // A rule in force from this offset in its function on.

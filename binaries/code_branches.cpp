@@ -2,6 +2,7 @@
 
 #include <capstone/capstone.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -43,21 +44,50 @@ class Decoder {
     cs_insn* instruction_ = nullptr;
 };
 
-// Which registers hold a sum, the way to a case of a switch: table + table[index].
+// As machine code numbers the general registers; kNoJumpRegister for others.
+std::uint8_t number_of(x86_reg wanted) {
+    constexpr std::array<x86_reg, 16> kRegisters = {
+        X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
+        X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11, X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
+    const auto* const found = std::find(kRegisters.begin(), kRegisters.end(), wanted);
+    return found == kRegisters.end() ? kNoJumpRegister : static_cast<std::uint8_t>(found - kRegisters.begin());
+}
+
+bool is_relative(const cs_x86_op& operand) {
+    return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP && operand.mem.index == X86_REG_INVALID;
+}
+
+std::uint64_t relative_address(const cs_insn& instruction, const cs_x86_op& operand) {
+    return instruction.address + instruction.size + static_cast<std::uint64_t>(operand.mem.disp);
+}
+
+// Which registers hold a table's address, and which a sum, the way to a case of a switch: table + table[index].
 class Sums {
   public:
     void note(const cs_insn& instruction) {
-        if (instruction.id == X86_INS_CALL) holds_sum_.fill(false);
+        if (instruction.id == X86_INS_CALL) registers_.fill({});
         const cs_x86& x86 = instruction.detail->x86;
         if (x86.op_count == 0 || x86.operands[0].type != X86_OP_REG) return;
         if ((x86.operands[0].access & CS_AC_WRITE) == 0) return;
-        const x86_reg target = x86.operands[0].reg;
-        holds_sum_[target] = instruction.id == X86_INS_ADD && x86.operands[1].type == X86_OP_REG;
+        Content& target = registers_[x86.operands[0].reg];
+        if (instruction.id == X86_INS_ADD && x86.operands[1].type == X86_OP_REG) {
+            const Content& other = registers_[x86.operands[1].reg];
+            target = {true, target.table != 0 ? target.table : other.table};
+        } else if (instruction.id == X86_INS_LEA && is_relative(x86.operands[1])) {
+            target = {false, relative_address(instruction, x86.operands[1])};
+        } else {
+            target = {};
+        }
     }
-    [[nodiscard]] bool holds_sum(x86_reg target) const { return holds_sum_[target]; }
+    [[nodiscard]] bool holds_sum(x86_reg target) const { return registers_[target].is_sum; }
+    [[nodiscard]] std::uint64_t table(x86_reg target) const { return registers_[target].table; }
 
   private:
-    std::array<bool, X86_REG_ENDING> holds_sum_{};
+    struct Content {
+        bool is_sum = false;
+        std::uint64_t table = 0;
+    };
+    std::array<Content, X86_REG_ENDING> registers_{};
 };
 
 bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
@@ -67,44 +97,77 @@ bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
     return false;
 }
 
-std::optional<Branch> indirect_jump(const cs_insn& instruction, const Sums& sums) {
+Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
     const cs_x86& x86 = instruction.detail->x86;
     const cs_x86_op& operand = x86.operands[0];
-    if (x86.prefix[1] == kNotrackPrefix) return std::nullopt;
-    if (operand.type == X86_OP_REG && sums.holds_sum(operand.reg)) return std::nullopt;
-    if (operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP && operand.mem.index == X86_REG_INVALID) {
-        const std::uint64_t after = instruction.address + instruction.size;
-        return Branch{BranchKind::JumpThroughSlot, instruction.address,
-                      after + static_cast<std::uint64_t>(operand.mem.disp)};
+    Branch branch{.kind = BranchKind::IndirectJump, .address = instruction.address};
+    if (operand.type == X86_OP_REG) {
+        branch.computed.base = number_of(operand.reg);
+        if (sums.holds_sum(operand.reg)) branch.table = TableKind::Sum;
+        branch.table_address = sums.table(operand.reg);
+    } else if (operand.mem.segment == X86_REG_FS || operand.mem.segment == X86_REG_GS) {
+        branch.computed = {};  // what only the processor knows
+    } else if (is_relative(operand)) {
+        branch.kind = BranchKind::JumpThroughSlot;
+        branch.target = relative_address(instruction, operand);
+    } else if (operand.type == X86_OP_MEM) {
+        branch.computed = {operand.mem.disp, number_of(operand.mem.base), number_of(operand.mem.index),
+                           static_cast<std::uint8_t>(operand.mem.scale == 8 ? 3 : operand.mem.scale / 2), true};
+        const bool is_table = operand.mem.base == X86_REG_INVALID && operand.mem.index != X86_REG_INVALID;
+        if (is_table) branch.table = TableKind::Pointers;
+        if (is_table) branch.table_address = static_cast<std::uint64_t>(operand.mem.disp);
     }
-    return Branch{BranchKind::UnclearJump, instruction.address, 0};
+    if (x86.prefix[1] == kNotrackPrefix) branch.table = TableKind::Marked;
+    return branch;
+}
+
+JumpCondition condition_of(const cs_insn& instruction) {
+    if (instruction.id == X86_INS_JRCXZ) return JumpCondition::RcxZero;
+    if (instruction.id == X86_INS_JECXZ) return JumpCondition::EcxZero;
+    const auto& opcode = instruction.detail->x86.opcode;
+    const std::uint8_t code = opcode[0] == 0x0f ? opcode[1] : opcode[0];
+    return static_cast<JumpCondition>(1 + (code & 0x0f));
 }
 
 std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
     const cs_x86& x86 = instruction.detail->x86;
-    const auto direct = [&](BranchKind kind) {
-        return Branch{kind, instruction.address, static_cast<std::uint64_t>(x86.operands[0].imm)};
+    const auto is = [&](BranchKind kind) { return Branch{.kind = kind, .address = instruction.address}; };
+    const auto direct = [&](BranchKind kind, JumpCondition condition = JumpCondition::Always) {
+        return Branch{.kind = kind,
+                      .address = instruction.address,
+                      .target = static_cast<std::uint64_t>(x86.operands[0].imm),
+                      .condition = condition};
     };
     const bool is_direct = x86.op_count > 0 && x86.operands[0].type == X86_OP_IMM;
     switch (instruction.id) {
-        case X86_INS_RET: return Branch{BranchKind::Return, instruction.address, 0};
+        case X86_INS_RET: return is(BranchKind::Return);
         case X86_INS_RETF:
         case X86_INS_RETFQ:
         case X86_INS_IRET:
         case X86_INS_IRETD:
         case X86_INS_IRETQ:
         case X86_INS_SYSRET:
-        case X86_INS_SYSEXIT: return Branch{BranchKind::FarReturn, instruction.address, 0};
+        case X86_INS_SYSEXIT:
+        case X86_INS_LJMP: return is(BranchKind::FarReturn);
+        case X86_INS_UD2:
+        case X86_INS_HLT:
+        case X86_INS_INT3: return is(BranchKind::Stop);
         case X86_INS_CALL: return is_direct ? std::optional(direct(BranchKind::Call)) : std::nullopt;
         case X86_INS_JMP: return is_direct ? direct(BranchKind::Jump) : indirect_jump(instruction, sums);
-        case X86_INS_LJMP: return Branch{BranchKind::UnclearJump, instruction.address, 0};
         case X86_INS_LOOP:
         case X86_INS_LOOPE:
         case X86_INS_LOOPNE: return direct(BranchKind::ConditionalJump);
         default:
             if (!is_direct || !is_in_group(instruction, CS_GRP_JUMP)) return std::nullopt;
-            return direct(BranchKind::ConditionalJump);
+            return direct(BranchKind::ConditionalJump, condition_of(instruction));
     }
+}
+
+// Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), branch_setup_xol_ops().
+bool can_be_probed(const cs_insn& instruction) {
+    const auto& prefix = instruction.detail->x86.prefix;
+    const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == kNotrackPrefix;
+    return !segment && prefix[0] != 0xf0 && prefix[2] != 0x66;
 }
 
 }  // namespace
@@ -121,7 +184,11 @@ Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t
                               fmt::format("the bytes at {:#x} are no instruction that capstone {}.{} knows", address,
                                           CS_API_MAJOR, CS_API_MINOR));
         address += instruction->size;
-        if (const auto branch = branch_of(*instruction, sums)) branches.push_back(*branch);
+        if (auto branch = branch_of(*instruction, sums)) {
+            branch->next = address;
+            branch->can_be_probed = can_be_probed(*instruction);
+            branches.push_back(*branch);
+        }
         sums.note(*instruction);
     }
     return branches;

@@ -200,6 +200,12 @@ Result<FunctionExits> FileReader::exits(int file, const std::string& name, const
     return checked(decode_exits(body));
 }
 
+Result<std::vector<Result<FunctionPlaces>>> FileReader::places(int file, const std::string& name,
+                                                               const std::vector<FunctionQuery>& queries) {
+    TRY_ASSIGN(const std::string body, ask(ReaderTask::Places, file, encode_places_request(name, queries), {}));
+    return checked(decode_places(body, queries.size()));
+}
+
 Result<PlaceNames> FileReader::names(int file, const PlaceNamesRequest& request) {
     TRY_ASSIGN(const std::string body, ask(ReaderTask::Names, file, encode_names_request(request), request.path));
     return checked(decode_names(body, request.offsets.size()));

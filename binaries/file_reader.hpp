@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "binaries/function_places.hpp"
 #include "binaries/place_names.hpp"
 #include "binaries/program_file.hpp"
 #include "binaries/return_sites.hpp"
@@ -82,6 +83,8 @@ class FileReader {
     [[nodiscard]] Result<std::vector<Function>> functions(int file, const std::string& name, const std::string& wanted);
     [[nodiscard]] Result<std::string> code(int file, const std::string& name, std::uint64_t file_offset);
     [[nodiscard]] Result<FunctionExits> exits(int file, const std::string& name, const Function& function);
+    [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> places(int file, const std::string& name,
+                                                                     const std::vector<FunctionQuery>& queries);
     [[nodiscard]] Result<PlaceNames> names(int file, const PlaceNamesRequest& request);
 
     [[nodiscard]] FileReaderCounts counts() const;

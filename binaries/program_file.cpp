@@ -4,48 +4,20 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <array>
-#include <set>
 #include <tuple>
 
 #include "binaries/elf_image.hpp"
 #include "binaries/file_reader.hpp"
+#include "binaries/function_places.hpp"
 #include "binaries/function_symbols.hpp"
+#include "binaries/name_finder.hpp"
 #include "binaries/needed_libraries.hpp"
+#include "binaries/program_code.hpp"
 #include "binaries/usdt_notes.hpp"
 #include "core/foreign_file.hpp"
 
 namespace lagtrap::binaries {
 namespace {
-
-bool is_identifier(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    });
-}
-
-// What must occur in the mangled form of `name`, so that most symbols need not be demangled: its last identifier,
-// which every mangling scheme spells out. Empty where that is not certain (operators, names that C++ abbreviates).
-std::string_view certain_part(std::string_view name) {
-    static constexpr std::array<std::string_view, 7> kAbbreviated = {"std",     "allocator", "basic_string", "string",
-                                                                     "istream", "ostream",   "iostream"};
-    std::string_view part = name.substr(0, name.find('('));
-    if (const auto colons = part.rfind("::"); colons != std::string_view::npos) part.remove_prefix(colons + 2);
-    if (!is_identifier(part) || part.starts_with("operator")) return {};
-    const bool abbreviated = std::find(kAbbreviated.begin(), kAbbreviated.end(), part) != kAbbreviated.end();
-    return abbreviated ? std::string_view{} : part;
-}
-
-bool may_be_mangled(std::string_view symbol) {
-    return symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
-}
-
-bool matches(const std::string& symbol, std::string_view name, std::string_view part) {
-    // "memcpy@@GLIBC_2.14": .symtab of a library may have the version in the name.
-    if (std::string_view(symbol).substr(0, symbol.find('@')) == name || symbol == name) return true;
-    if (!may_be_mangled(symbol) || symbol.find(part) == std::string::npos) return false;
-    return demangle_without_parameters(symbol) == name || demangle(symbol) == name;
-}
 
 Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
     std::string bytes(size, '\0');
@@ -65,6 +37,7 @@ struct ProgramFile::State {
     ProgramFacts facts;
     std::optional<std::vector<Function>> functions;
     std::optional<std::vector<UsdtProbe>> probes;
+    std::unique_ptr<ProgramCode> code;
 };
 
 ProgramFile::ProgramFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -113,6 +86,12 @@ std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(const Fun
     return state_->reader->exits(state_->file.get(), state_->name, function);
 }
 
+std::optional<Result<std::vector<Result<FunctionPlaces>>>> ProgramFile::places_read_elsewhere(
+    const std::vector<FunctionQuery>& queries) const {
+    if (state_->reader == nullptr) return std::nullopt;
+    return state_->reader->places(state_->file.get(), state_->name, queries);
+}
+
 Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
     if (!state_->probes) {
         TRY_ASSIGN(state_->probes, state_->reader ? state_->reader->probes(state_->file.get(), state_->name)
@@ -147,14 +126,21 @@ Result<std::vector<Function>> ProgramFile::functions() const {
 
 Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name) const {
     if (state_->reader) return state_->reader->functions(state_->file.get(), state_->name, std::string(name));
+    TRY_ASSIGN(auto found, find_functions(std::vector<std::string>{std::string(name)}));
+    return std::move(found.front());
+}
+
+Result<std::vector<std::vector<Function>>> ProgramFile::find_functions(const std::vector<std::string>& names) const {
     if (!state_->functions) {
         if (auto all = functions(); !all) return all.error();
     }
-    const std::string_view part = certain_part(name);
-    std::vector<Function> found;
+    const NameFinder finder(names);
+    std::vector<std::vector<Function>> found(names.size());
     for (const auto& function : *state_->functions) {
-        if (!found.empty() && found.back().address == function.address) continue;
-        if (matches(function.name, name, part)) found.push_back(function);
+        for (const std::size_t number : finder.names_of(function.name)) {
+            auto& of_name = found[number];
+            if (of_name.empty() || of_name.back().address != function.address) of_name.push_back(function);
+        }
     }
     return found;
 }
@@ -196,6 +182,14 @@ bool ProgramFile::exceptions_may_pass() const {
 }
 
 const ElfImage& ProgramFile::image() const { return *state_->image; }
+
+Result<const ProgramCode*> ProgramFile::code() const {
+    if (!state_->code) {
+        TRY_ASSIGN(std::vector<Function> all, functions());
+        state_->code = std::make_unique<ProgramCode>(*state_->image, std::move(all));
+    }
+    return state_->code.get();
+}
 
 std::string read_build_id(int fd) {
     if (FileReader* const reader = file_reader()) {

@@ -17,7 +17,10 @@
 namespace lagtrap::binaries {
 
 class ElfImage;
+class ProgramCode;
 struct FunctionExits;
+struct FunctionPlaces;
+struct FunctionQuery;
 struct ProgramFacts;
 
 // One USDT site (.note.stapsdt). Several sites may have one provider and name.
@@ -60,8 +63,12 @@ class ProgramFile {
     // Indirect functions (strlen of libc) are left out: their symbol is the resolver, which runs once.
     [[nodiscard]] Result<std::vector<Function>> functions() const;
     // By symbol name, or by demangled name with or without its parameters ("ns::Store::get" finds
-    // every overload of it). One for each address. Empty where there is none.
+    // every overload of it). One for each address. Empty where there is none. A part of a function that lies elsewhere
+    // ("f.cold") is found by its symbol name alone.
     [[nodiscard]] Result<std::vector<Function>> find_functions(std::string_view name) const;
+    // The same of many names. Only of a file that is read here.
+    [[nodiscard]] Result<std::vector<std::vector<Function>>> find_functions(
+        const std::vector<std::string>& names) const;
     // File offset of an address as linked, by the loadable segments; nullopt outside them.
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
     // Address as linked of a file offset, the reverse.
@@ -77,8 +84,12 @@ class ProgramFile {
     [[nodiscard]] ProgramFacts facts() const;
     // As function_exits() (return_sites.hpp) has it, if another process reads this file; nullopt: read it here.
     [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(const Function& function) const;
-    // The file's bones, for the other files of this folder. Only of a file that is read here.
+    // The same of function_places() (function_places.hpp).
+    [[nodiscard]] std::optional<Result<std::vector<Result<FunctionPlaces>>>> places_read_elsewhere(
+        const std::vector<FunctionQuery>& queries) const;
+    // The file's bones and its code, for the other files of this folder. Only of a file that is read here.
     [[nodiscard]] const ElfImage& image() const;
+    [[nodiscard]] Result<const ProgramCode*> code() const;
 
   private:
     struct State;

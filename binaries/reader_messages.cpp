@@ -4,6 +4,7 @@
 
 #include "binaries/elf_image.hpp"
 #include "binaries/unwind_cache.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -14,6 +15,9 @@ constexpr std::size_t max_build_id_bytes = 128;
 constexpr std::size_t max_segments = 4096;
 constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t max_places = 200'000;
+constexpr std::size_t max_queries = 16'384;
+constexpr std::size_t max_places_of_name = 1 << 20;
+constexpr std::size_t max_message_bytes = 4096;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
 
@@ -166,21 +170,126 @@ Result<std::string> decode_code(std::string_view body) {
     return code;
 }
 
+void encode_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
+    writer.number(static_cast<std::uint64_t>(exits.size()));
+    for (const FunctionExit& exit : exits) {
+        writer.number(exit.file_offset);
+        writer.number(static_cast<std::uint8_t>(exit.condition));
+        writer.number(static_cast<std::uint8_t>(exit.of_others_too));
+        writer.number(static_cast<std::uint8_t>(exit.by_target));
+        writer.number(exit.target.displacement);
+        writer.number(exit.target.base);
+        writer.number(exit.target.index);
+        writer.number(exit.target.scale_shift);
+        writer.number(static_cast<std::uint8_t>(exit.target.in_memory));
+        for (const JumpRange& range : exit.within) {
+            writer.number(range.begin);
+            writer.number(range.end);
+        }
+    }
+}
+
+std::vector<FunctionExit> decode_exits(WireReader& reader, std::size_t limit, bool& sound) {
+    constexpr std::size_t exit_bytes = 23 + kMaxJumpRanges * 2 * sizeof(std::int32_t);
+    std::vector<FunctionExit> exits(reader.count(limit, exit_bytes));
+    const auto is_register = [](std::uint8_t number) { return number < 16 || number == kNoJumpRegister; };
+    for (FunctionExit& exit : exits) {
+        exit.file_offset = reader.number<std::uint64_t>();
+        const auto condition = reader.number<std::uint8_t>();
+        sound = sound && condition <= static_cast<std::uint8_t>(JumpCondition::EcxZero);
+        exit.condition = static_cast<JumpCondition>(condition);
+        exit.of_others_too = reader.number<std::uint8_t>() != 0;
+        exit.by_target = reader.number<std::uint8_t>() != 0;
+        exit.target.displacement = reader.number<std::int64_t>();
+        exit.target.base = reader.number<std::uint8_t>();
+        exit.target.index = reader.number<std::uint8_t>();
+        exit.target.scale_shift = reader.number<std::uint8_t>();
+        exit.target.in_memory = reader.number<std::uint8_t>() != 0;
+        sound =
+            sound && is_register(exit.target.base) && is_register(exit.target.index) && exit.target.scale_shift <= 3;
+        for (JumpRange& range : exit.within) {
+            range.begin = reader.number<std::int32_t>();
+            range.end = reader.number<std::int32_t>();
+        }
+    }
+    sound = sound && std::is_sorted(exits.begin(), exits.end(),
+                                    [](const auto& a, const auto& b) { return a.file_offset < b.file_offset; });
+    return exits;
+}
+
 std::string encode_exits(const FunctionExits& exits) {
     WireWriter writer;
-    writer.items(exits.file_offsets);
-    writer.number(exits.unclear_jumps);
+    encode_exits(writer, exits.exits);
     return writer.take();
 }
 
 Result<FunctionExits> decode_exits(std::string_view body) {
     WireReader reader(body);
-    FunctionExits exits;
-    exits.file_offsets = reader.items<std::uint64_t>(kMaxReturnSites);
-    exits.unclear_jumps = reader.number<std::uint32_t>();
-    const bool ascending = std::is_sorted(exits.file_offsets.begin(), exits.file_offsets.end());
-    if (!reader.complete() || !ascending) return nonsense();
+    bool sound = true;
+    FunctionExits exits{decode_exits(reader, kMaxReturnSites, sound)};
+    if (!reader.complete() || !sound) return nonsense();
     return exits;
+}
+
+std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries) {
+    WireWriter writer;
+    writer.text(name);
+    writer.number(static_cast<std::uint64_t>(queries.size()));
+    for (const FunctionQuery& query : queries) {
+        writer.text(query.name);
+        writer.number(static_cast<std::uint8_t>(query.at_return));
+    }
+    return writer.take();
+}
+
+std::vector<FunctionQuery> decode_queries(WireReader& reader) {
+    std::vector<FunctionQuery> queries(reader.count(max_queries, least_text_bytes + 1));
+    for (FunctionQuery& query : queries) {
+        query.name = reader.text(max_symbol_bytes);
+        query.at_return = reader.number<std::uint8_t>() != 0;
+    }
+    return queries;
+}
+
+// Of each query 0 and its places, or 1 + ErrorKind and the error's text.
+std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
+    WireWriter writer;
+    writer.number(static_cast<std::uint64_t>(answers.size()));
+    for (const auto& answer : answers) {
+        writer.number(answer ? 0U : 1 + static_cast<std::uint32_t>(answer.error().kind));
+        if (!answer) {
+            writer.text(std::string_view(answer.error().message).substr(0, max_message_bytes));
+            continue;
+        }
+        encode_exits(writer, answer->places);
+        writer.number(static_cast<std::uint8_t>(answer->return_probe));
+        writer.text(answer->first_code);
+    }
+    return writer.take();
+}
+
+Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body, std::size_t queries) {
+    WireReader reader(body);
+    bool sound = true;
+    std::vector<Result<FunctionPlaces>> answers;
+    const std::size_t count = reader.count(max_queries, 2 * least_text_bytes);
+    for (std::size_t number = 0; number < count && reader.good(); ++number) {
+        const auto error = reader.number<std::uint32_t>();
+        sound = sound && error <= 1 + static_cast<std::uint32_t>(ErrorKind::System);
+        if (error != 0) {
+            answers.emplace_back(
+                make_error(static_cast<ErrorKind>(error - 1), printable(reader.text(max_message_bytes))));
+            continue;
+        }
+        FunctionPlaces found;
+        found.places = decode_exits(reader, max_places_of_name, sound);
+        found.return_probe = reader.number<std::uint8_t>() != 0;
+        found.first_code = reader.text(kCodeBytes);
+        sound = sound && !found.places.empty();
+        answers.emplace_back(std::move(found));
+    }
+    if (!reader.complete() || !sound || answers.size() != queries) return nonsense();
+    return answers;
 }
 
 std::string encode_names_request(const PlaceNamesRequest& request) {

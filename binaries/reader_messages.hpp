@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "binaries/file_reader.hpp"
+#include "binaries/function_places.hpp"
 #include "binaries/reader_wire.hpp"
 
 namespace lagtrap::binaries {
@@ -28,6 +29,10 @@ void encode_function(WireWriter& writer, const Function& function);
 [[nodiscard]] Result<std::string> decode_code(std::string_view body);
 [[nodiscard]] std::string encode_exits(const FunctionExits& exits);
 [[nodiscard]] Result<FunctionExits> decode_exits(std::string_view body);
+[[nodiscard]] std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries);
+[[nodiscard]] std::vector<FunctionQuery> decode_queries(WireReader& reader);
+[[nodiscard]] std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers);
+[[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body, std::size_t queries);
 [[nodiscard]] std::string encode_names_request(const PlaceNamesRequest& request);
 [[nodiscard]] Result<PlaceNamesRequest> decode_names_request(std::string_view body);
 [[nodiscard]] std::string encode_names(const PlaceNames& names);

@@ -108,6 +108,11 @@ Result<std::string> answer_to(Request& request) {
             TRY_ASSIGN(const FunctionExits exits, function_exits(file, decode_function(body)));
             return encode_exits(exits);
         }
+        case ReaderTask::Places: {
+            TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+            TRY_ASSIGN(const auto places, function_places(file, decode_queries(body)));
+            return encode_places(places);
+        }
         case ReaderTask::Code: {
             TRY_ASSIGN(const ProgramFile file, open_program(request, body));
             TRY_ASSIGN(const std::string code, file.code_at(body.number<std::uint64_t>()));

@@ -6,6 +6,7 @@
 // the runtime of Go stops. Probes on the instructions that leave the function change nothing on the stack.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -14,35 +15,70 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::uint64_t kMaxFunctionBytes = 1 << 20;
+inline constexpr std::uint64_t kMaxFunctionBytes = 4 << 20;
 inline constexpr std::size_t kMaxReturnSites = 4096;
 
+// When a direct jump is taken: 1 + the condition's code in the instruction (Intel SDM, volume 1, appendix B), or what
+// JRCXZ and JECXZ look at.
+enum class JumpCondition : std::uint8_t {
+    Always = 0,
+    Overflow = 1,
+    NotLess = 15,
+    Greater = 16,
+    RcxZero = 17,
+    EcxZero = 18
+};
+
+// Where an indirect jump leads to: the value of a register, or of 8 bytes in memory. Registers are numbered as machine
+// code does.
+inline constexpr std::uint8_t kNoJumpRegister = 0xff;
+struct JumpTarget {
+    std::int64_t displacement = 0;
+    std::uint8_t base = kNoJumpRegister;
+    std::uint8_t index = kNoJumpRegister;
+    std::uint8_t scale_shift = 0;
+    bool in_memory = false;  // else the value of `base`
+};
+
+// Code of the function, counted from the jump's own address; 0, 0: none.
+struct JumpRange {
+    std::int32_t begin = 0;
+    std::int32_t end = 0;
+};
+inline constexpr std::size_t kMaxJumpRanges = 4;
+
+// One instruction by which the function may be left.
+struct FunctionExit {
+    std::uint64_t file_offset = 0;
+    JumpCondition condition = JumpCondition::Always;
+    bool of_others_too = false;  // it ends calls of another function too, to which this one is a mere jump
+    // Of an indirect jump that may also stay: it leaves if its target is in none of these, or is the first instruction.
+    bool by_target = false;
+    JumpTarget target{};
+    std::array<JumpRange, kMaxJumpRanges> within{};
+};
+
 struct FunctionExits {
-    // File offsets of the instructions, ascending, none twice.
-    std::vector<std::uint64_t> file_offsets;
-    // Indirect jumps that may be tail calls (of a virtual function, say) and may be jumps within the function: they
-    // are not among the offsets. If they leave the function, that is not seen.
-    std::uint32_t unclear_jumps = 0;
+    std::vector<FunctionExit> exits;  // by file offset, none twice
+    // Without conditions: each time that one of them is reached, the function is left.
+    [[nodiscard]] bool always() const;
 };
 
 // Every instruction by which control goes from `function`, one of `file`, back to its caller or on to another function:
-// returns; direct jumps to outside the function (tail calls, in programs and through the procedure linkage table);
-// jumps through the global offset table; a jump to the function's own first instruction (it begins anew). The part
-// that gcc and clang put elsewhere as "NAME.cold" belongs to the function where the symbol table has it; in a stripped
-// file an unconditional jump to it looks like a tail call.
+// returns; jumps to outside the function (tail calls), conditional ones too; a jump to the function's own first
+// instruction (it begins anew). A function that is nothing but a jump to another one ends where that one does. Parts that compilers put elsewhere ("NAME.cold") belong to the function. They are told
+// from tail calls by unwind information: at a tail call the stack pointer is what it was at the function's first
+// instruction. Where it is so at the jump to a part too, a part is what nothing else in the file refers to.
 //
-// At each of them, before it is executed, the stack pointer is what it was at the function's first instruction. None
+// At each exit, before it is executed, the stack pointer is what it was at the function's first instruction. None
 // is reached when an exception, longjmp or the end of the thread leaves the function, and a tail call ends
 // the function before the called one has done its work.
 //
-// x86-64 only. ErrorKind::Unsupported, with the reason: other machines; a function without size or outside the file's
-// code; bytes that cannot be decoded; a conditional jump to outside or to the first instruction, a far return (a
-// probe there can not tell whether the function is left); a function that is left by its first instruction; one that
-// has no return and none of the jumps above, or no return and unclear jumps. ErrorKind::TooLarge: more than 1 MiB of
-// code, more than 4096 instructions. Errors of ProgramFile::functions().
+// x86-64 only. Errors, each with the reason and what to watch instead: ErrorKind::NotFound where there is nothing to watch: a
+// function that is left by its first instruction, so that no time passes in it; one without an exit. Invalid: a part of
+// another function. Unsupported: other machines; a function of which nothing says how large it is, or outside the file's
+// code; bytes that cannot be decoded; jumps that cannot be told; instructions that the kernel takes no probe on.
+// TooLarge: more than 4 MiB of code, more than 4096 exits. Errors of ProgramFile::functions().
 [[nodiscard]] Result<FunctionExits> function_exits(const ProgramFile& file, const Function& function);
-
-// The file offsets of function_exits() alone.
-[[nodiscard]] Result<std::vector<std::uint64_t>> return_sites(const ProgramFile& file, const Function& function);
 
 }  // namespace lagtrap::binaries

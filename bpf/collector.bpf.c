@@ -6,7 +6,9 @@
 #include "bpf/collector.h"
 
 #include "bpf/kernel.bpf.h"
+#include "bpf/throttling.bpf.h"
 #include "bpf/user_stack.bpf.h"
+#include "bpf/wake_cause.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -156,14 +158,26 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     record.next_pid = next->tgid;
     record.next_tid = next->pid;
     record.next_priority = next->prio;
-    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing. */
-    if (record.prev_tid != 0 && record.prev_state != 0 && !recording.without_switch_stacks) {
+    record.prev_policy = prev->policy;
+    record.next_policy = next->policy;
+    __u32 size = LAGTRAP_SWITCH_LEAST_BYTES;
+    if (quotas_seen) {
+        if (record.prev_state == 0 && is_throttled(prev)) {
+            record.flags = LAGTRAP_SWITCH_PREV_THROTTLED;
+            note_throttling(prev, record.header.at_ns);
+        }
+        size = find_throttling(&record, next);
+    }
+    record.header.size_bytes = size;
+    /* A thread that only lost its CPU is found by the samples; where it stopped explains nothing. The kernel's stack says
+     * what it waits for, at a quarter of the cost or less: it is always taken. */
+    if (record.prev_tid != 0 && record.prev_state != 0) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
-        if (!(prev->flags & TASK_IS_KERNEL_THREAD))
+        if (!recording.without_user_stacks_of_switches && !(prev->flags & TASK_IS_KERNEL_THREAD))
             record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false);
     }
     counters->switches++;
-    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP)) counters->switches_lost++;
+    if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) counters->switches_lost++;
     return 0;
 }
 
@@ -181,10 +195,10 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     record.wakee_tid = wakee->pid;
     record.wakee_priority = wakee->prio;
     record.target_cpu = record.header.cpu;
-    record.in_interrupt = record.waker_tid == 0; /* the idle thread itself wakes nobody */
+    __u32 size = find_cause(&record, wakee);
+    record.header.size_bytes = size;
     __sync_fetch_and_add(&counters->wakings, 1);
-    if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
-        __sync_fetch_and_add(&counters->wakings_lost, 1);
+    if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) __sync_fetch_and_add(&counters->wakings_lost, 1);
     return 0;
 }
 
@@ -217,6 +231,7 @@ int on_thread(struct bpf_iter__task* ctx) {
     __u32 zero = 0;
     struct stack_scratch* stack = bpf_map_lookup_elem(&iterator_scratch, &zero);
     if (!task || !counters || !stack) return 0;
+    if (!quotas_seen && has_quota(task)) quotas_seen = true;
     struct lagtrap_thread record = {};
     fill_header(&record.header, LAGTRAP_RECORD_THREAD, sizeof(record), bpf_ktime_get_ns());
     record.pid = task->tgid;

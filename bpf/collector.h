@@ -12,8 +12,9 @@
 /* One page that both sides map. */
 struct lagtrap_recording {
     __u32 on;
-    __u32 without_switch_stacks; /* 1: threads that block are recorded without their stacks */
-    __u32 capture;               /* number of the capture, from 1: a stack seen in another capture is new in this one */
+    __u32
+        without_user_stacks_of_switches; /* 1: threads that block are recorded with the kernel's part of their stacks */
+    __u32 capture; /* number of the capture, from 1: a stack seen in another capture is new in this one */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_recording) == 12, "layout of the recording switch");
 

@@ -54,6 +54,64 @@ struct uprobe_task {
     unsigned long xol_vaddr; /* where a copy of it is executed */
 } KERNEL_TYPE;
 
+struct hrtimer;
+struct timer_list;
+
+/* Timers that wake the thread which set them (include/linux/hrtimer.h, kernel/time/). */
+struct hrtimer_sleeper {
+    struct task_struct* task;
+} KERNEL_TYPE;
+
+struct process_timer {
+    struct task_struct* task;
+} KERNEL_TYPE;
+
+struct irqaction {
+    const char* name;
+} KERNEL_TYPE;
+
+struct net_device {
+    char name[16];
+} KERNEL_TYPE;
+
+struct sk_buff {
+    struct net_device* dev;
+} KERNEL_TYPE;
+
+struct napi_struct;
+
+struct gendisk {
+    char disk_name[32];
+} KERNEL_TYPE;
+
+struct request_queue {
+    struct gendisk* disk;
+} KERNEL_TYPE;
+
+struct request {
+    struct request_queue* q;
+} KERNEL_TYPE;
+
+struct rq;
+
+struct cfs_rq {
+    struct rq* rq;      /* the CPU's; of kernels with groups of threads alone, as all of these */
+    int throttle_count; /* of groups around it whose quota is used up */
+} KERNEL_TYPE;
+
+struct cfs_bandwidth {
+    __u64 quota;
+} KERNEL_TYPE;
+
+struct task_group {
+    struct task_group* parent;
+    struct cfs_bandwidth cfs_bandwidth;
+} KERNEL_TYPE;
+
+struct sched_entity {
+    struct cfs_rq* cfs_rq;
+} KERNEL_TYPE;
+
 struct task_struct {
     unsigned int __state;
     unsigned int flags;
@@ -65,6 +123,10 @@ struct task_struct {
     const struct cred* real_cred;
     struct mm_struct* mm;
     struct uprobe_task* utask;
+    struct sched_entity se;
+    unsigned int policy;
+    struct task_group* sched_task_group;
+    int softirq_disable_cnt; /* of kernels with PREEMPT_RT alone */
     char comm[16];
 } KERNEL_TYPE;
 

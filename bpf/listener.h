@@ -4,8 +4,8 @@
  *
  * The table of open runs is cut into buckets of seven tags, one cache line each. A run's tag is a hash of its
  * event, key and depth; it lies in the first of two buckets, or in the second if that was full. A tag of 0 is free; it
- * is claimed with compare-and-exchange, so that begin, end and the scan from user space need no lock. Slot i of
- * bucket b is element b*8+i.
+ * is claimed with compare-and-exchange, and so is a run that ends (LAGTRAP_TAG_TAKEN), so that begin, end and the scan
+ * from user space need no lock. Slot i of bucket b is element b*8+i.
  */
 #ifndef LAGTRAP_BPF_LISTENER_H
 #define LAGTRAP_BPF_LISTENER_H
@@ -20,6 +20,10 @@
 #define LAGTRAP_MAX_DEPTH 64 /* nested runs of one event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
 #define LAGTRAP_NEVER_NS (~0ULL)
+#define LAGTRAP_TAG_TAKEN 2ULL /* tags of runs are odd: this slot's run is being ended or given up by someone */
+/* A run that is open this much longer than its threshold, and at least so long, may give way where no slot is free. */
+#define LAGTRAP_STALE_THRESHOLDS 20
+#define LAGTRAP_STALE_NS 60000000000ULL
 
 enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTRAP_ROLE_END = 2 };
 
@@ -35,6 +39,8 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_MATCH_STACK = 64,   /* entry and return of a function: paired by the stack pointer too */
     LAGTRAP_EVENT_RECORD_RUNS = 128,  /* each run that ends goes to reported_runs */
     LAGTRAP_EVENT_STACKS = 256,       /* with the call stack of each of its markers */
+    LAGTRAP_EVENT_STACK_ORDER = 512, /* markers of one thread in a program: stack pointers tell what lies inside what */
+    LAGTRAP_EVENT_OFF = 1024,        /* hits do nothing but count; the probes are about to go */
 };
 
 struct lagtrap_event_config {
@@ -95,6 +101,31 @@ struct lagtrap_site {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_site) == 32, "layout of sites");
 
+/* What is to be asked at an instruction by which a function may be left, in bits 32 to 38 of its cookie. */
+enum lagtrap_exit {
+    LAGTRAP_EXIT_ALWAYS = 0, /* 1 to 16: 1 + the condition code of the jump */
+    LAGTRAP_EXIT_RCX_ZERO = 17,
+    LAGTRAP_EXIT_ECX_ZERO = 18,
+    LAGTRAP_EXIT_BY_TARGET = 19, /* the site in bits 40 to 63 says where an indirect jump leads to */
+};
+#define LAGTRAP_COOKIE_EXIT_SHIFT 32
+#define LAGTRAP_COOKIE_EXIT_MASK 0x7f
+#define LAGTRAP_COOKIE_EXIT_SHARED (1ULL << 39) /* the instruction ends calls of another function too */
+#define LAGTRAP_COOKIE_EXIT_SITE_SHIFT 40
+#define LAGTRAP_MAX_EXIT_SITES 4096
+#define LAGTRAP_EXIT_RANGES 4
+
+struct lagtrap_exit_range {
+    __s32 begin; /* counted from the jump's own address; 0, 0: none */
+    __s32 end;
+};
+
+struct lagtrap_exit_site {
+    struct lagtrap_argument target;
+    struct lagtrap_exit_range within[LAGTRAP_EXIT_RANGES]; /* a target in one of these stays in the function */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_exit_site) == 48, "layout of exits");
+
 struct lagtrap_bucket {
     __u64 tags[LAGTRAP_BUCKET_TAGS];
     __u64 spilled; /* runs that found this bucket full and lie in their second one */
@@ -149,28 +180,49 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one ca
 struct lagtrap_slot {
     struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
-    __u64 stack_pointer; /* LAGTRAP_EVENT_MATCH_STACK: of the entry */
+    __u64 stack_pointer; /* at the begin; for functions at their entry */
+    __u64 site;          /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
     __u32 open_depth;    /* in the outermost run's slot: runs open inside it */
     __u32 stage_next;
-    __u32 reported; /* set by user space when it has seen the deadline pass */
-    __u32 padding;
+    __u32 reported;         /* set by user space when it has seen the deadline pass */
+    __u32 doubtful;         /* another begin of its key came, perhaps in its place: that it is open proves nothing */
     struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
 };
 
+/* The markers of an event, by their place in its counters. */
+#define LAGTRAP_PLACE_BEGIN 0
+#define LAGTRAP_PLACE_END 1
+#define LAGTRAP_PLACE_STAGE 2 /* the first; others follow */
+#define LAGTRAP_PLACES (LAGTRAP_PLACE_STAGE + LAGTRAP_MAX_STAGES)
+
+struct lagtrap_marker_count {
+    __u64 hits;      /* whoever was in scope; a few short: they are not added atomically */
+    __u64 unmatched; /* begins that never saw an end of theirs; ends and stages without a begin */
+    __u64 last_ns;   /* the last hit */
+};
+
+/* How long the program takes at one of LAGTRAP_COST_EVERY hits of a marker, in buckets of lagtrap_histogram_bucket(); the last
+ * has what is longer: a program that was preempted. */
+#define LAGTRAP_COST_BUCKETS 64
+#define LAGTRAP_COST_EVERY 64
+
 /* Runs begun and ended are the sum of the histogram. */
 struct lagtrap_event_counters {
-    __u64 delays;
-    __u64 unmatched_begins; /* replaced by a new begin of the same key (nesting="restart") */
-    __u64 unmatched_ends;
-    __u64 unmatched_stages;
-    __u64 abandoned; /* function left without a return (longjmp, exception) */
-    __u64 lost;      /* table of open runs full */
+    __u64 delays;       /* runs that ended over their threshold */
+    __u64 told_delays;  /* those of them that had been reported while they were open */
+    __u64 abandoned;    /* function left without a return (longjmp, exception), or thread, process or program gone */
+    __u64 lost;         /* no slot was free, or the run gave way to another event's */
+    __u64 expired;      /* open for so long that it gave way to another of its event */
+    __u64 unended_late; /* begins without their end, which was found out after the threshold */
+    __u64 withdrawn;    /* those of them that had been reported */
     __u64 too_deep;
     __u64 records_lost; /* runs that found the ring of a recording full */
-    __u64 hits;         /* of all its markers, whoever was in scope; a few short: they are not added atomically */
+    __u64 out_of_scope; /* hits, as exact as those of markers */
     __u64 stack_ns;     /* that taking stacks at its markers took */
     __u64 max_ns;
     __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
+    __u64 costs[LAGTRAP_COST_BUCKETS];
+    struct lagtrap_marker_count markers[LAGTRAP_PLACES];
 };
 
 /* One page that both sides map: how user space steers the programs while they run. */

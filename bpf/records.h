@@ -30,7 +30,7 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_SWITCH = 4,  /* kernel log: struct lagtrap_switch */
     LAGTRAP_RECORD_WAKING = 5,  /* kernel log: struct lagtrap_waking */
     LAGTRAP_RECORD_THREAD = 6,  /* rundown log: struct lagtrap_thread, one per thread alive at the start */
-    LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process + exe path + '\0' + command line */
+    LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process + its texts */
     LAGTRAP_RECORD_MAPPING = 8, /* rundown log: struct lagtrap_mapping + path */
     LAGTRAP_RECORD_FORK = 9,    /* rundown log: struct lagtrap_task_change (new thread or process) */
     LAGTRAP_RECORD_EXIT = 10,   /* rundown log: struct lagtrap_task_change */
@@ -131,7 +131,12 @@ struct lagtrap_sample {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_sample) == 48, "layout of samples");
 
-/* A context switch on header.cpu; the stacks are those at which the previous thread stopped. */
+enum lagtrap_switch_flags {
+    LAGTRAP_SWITCH_PREV_THROTTLED = 1, /* the previous thread's control group had used up its CPU quota */
+};
+
+/* A context switch on header.cpu; the stacks are those at which the previous thread stopped. The record ends before
+ * `throttled_from_ns` where the next thread's control group was not throttled on this CPU. */
 struct lagtrap_switch {
     struct lagtrap_record header;
     __u64 kernel_stack_id;
@@ -143,23 +148,50 @@ struct lagtrap_switch {
     __u32 next_pid;
     __u32 next_tid;
     __u32 next_priority;
-    __u32 padding;
+    __u8 prev_policy; /* SCHED_NORMAL and others of linux/sched.h */
+    __u8 next_policy;
+    __u8 flags; /* enum lagtrap_switch_flags */
+    __u8 padding;
+    __u64 throttled_from_ns; /* the last time that its group was throttled; it may be over since long */
+    __u64 throttled_to_ns;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == 64, "layout of switches");
+#define LAGTRAP_SWITCH_LEAST_BYTES 64
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_LEAST_BYTES + 16, "layout of switches");
 
-/* A thread was made runnable; the waker is the thread that ran on header.cpu (or an interrupt over it). */
+/* What made a thread runnable. */
+enum lagtrap_wake_cause {
+    LAGTRAP_WAKE_UNKNOWN = 0,   /* records of before there were causes; a kernel that does not say */
+    LAGTRAP_WAKE_THREAD = 1,    /* the waker, by something it did itself */
+    LAGTRAP_WAKE_TIMEOUT = 2,   /* the timer that the wakee had set to end its wait */
+    LAGTRAP_WAKE_TIMER = 3,     /* another timer */
+    LAGTRAP_WAKE_PACKET = 4,    /* a packet that was received by the network device `device` */
+    LAGTRAP_WAKE_DISK = 5,      /* a request that the disk `device` completed */
+    LAGTRAP_WAKE_DEVICE = 6,    /* the interrupt `number` of a device, called `device` */
+    LAGTRAP_WAKE_INTERRUPT = 7, /* another interrupt, or a deferred one (softirq) of kind `number` */
+};
+
+/* What of an interrupt ran on the CPU; values of lagtrap_waking.in_interrupt. */
+enum lagtrap_interrupt { LAGTRAP_INTERRUPT_NONE = 0, LAGTRAP_INTERRUPT_HARD = 1, LAGTRAP_INTERRUPT_SOFT = 2 };
+
+/* A thread was made runnable while the waker ran on header.cpu. Of cause THREAD the record ends before `sender_pid`. */
 struct lagtrap_waking {
     struct lagtrap_record header;
-    __u32 waker_pid;
+    __u32 waker_pid; /* who was on the CPU: the cause, or only interrupted by it */
     __u32 waker_tid;
     __u32 wakee_pid;
     __u32 wakee_tid;
     __u32 wakee_priority;
     __u32 target_cpu;
-    __u32 in_interrupt; /* 1: known to be an interrupt; 0: the waker, or an interrupt over it */
+    __u32 in_interrupt; /* enum lagtrap_interrupt; with cause UNKNOWN, 0 may be an interrupt too */
+    __u32 cause;        /* enum lagtrap_wake_cause */
+    __u32 sender_pid;   /* PACKET: the thread of this machine that sent it; 0: not known, or not of this machine */
+    __u32 sender_tid;
+    __u32 number;
     __u32 padding;
+    char device[LAGTRAP_COMM_BYTES]; /* name, any bytes; empty: not known */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == 48, "layout of wakings");
+#define LAGTRAP_WAKING_LEAST_BYTES 48
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == LAGTRAP_WAKING_LEAST_BYTES + 32, "layout of wakings");
 
 /* A thread alive when the capture began, with the stacks at which it slept (0 where it ran). */
 struct lagtrap_thread {
@@ -177,13 +209,14 @@ struct lagtrap_thread {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == 80, "layout of threads");
 
-/* A process, with two texts after it: path of its program, '\0', command line (arguments parted by spaces). */
+/* A process, with three texts after it: path of its program, '\0', command line (arguments parted by spaces), '\0', path of
+ * its control group. */
 struct lagtrap_process {
     struct lagtrap_record header;
     __u32 pid;
     __u32 parent_pid;
     __u32 uid;
-    __u32 text_bytes; /* both texts, after the struct */
+    __u32 text_bytes; /* all texts, after the struct */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process) == 32, "layout of processes");
 

@@ -45,6 +45,8 @@ void add_control(CLI::App& app, Choice& choice) {
     };
     add("status", "Show what the daemon watches, has seen and has recorded", show_status);
     add("metrics", "Print the same figures for Prometheus", show_metrics);
+    CLI::App* explain = add("explain", "Say why an event has no delay, and what to do", explain_event);
+    explain->add_option("event", choice.control.event, "An event of the settings")->required();
     CLI::App* trigger = add("trigger", "Start a recording by hand", trigger_recording);
     trigger->add_option("event", choice.control.event, "An event of the settings")->required();
     add("approve", "Let the recording begin that the daemon asks about", approve_recording);
@@ -114,6 +116,7 @@ void add_recordings(CLI::App& app, Choice& choice) {
     CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording");
     add_bundle_options(*report, choice.report.bundle, choice.report.spool, choice.delay);
     report->add_flag("--json", choice.report.json, "Print JSON");
+    report->add_flag("--all", choice.report.all, "Leave out no function, stack, waker or process");
     report->callback([&choice] {
         choice.report.delay = choice.delay;
         choice.run = [&choice](Console& console) { return show_report(choice.report, console); };

@@ -13,11 +13,13 @@ namespace lagtrap::cli {
 
 struct ControlOptions {
     std::string socket;
-    std::string event;  // of `trigger`
+    std::string event;  // of `trigger` and `explain`
     bool json = false;
 };
 int show_status(const ControlOptions& options, Console& console);
 int show_metrics(const ControlOptions& options, Console& console);
+// Why the event has no delay, or how it comes to those that it has.
+int explain_event(const ControlOptions& options, Console& console);
 int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
 int decline_recording(const ControlOptions& options, Console& console);
@@ -50,6 +52,7 @@ struct ReportOptions {
     std::string spool;
     std::optional<std::size_t> delay;  // from 1
     bool json = false;
+    bool all = false;  // leave nothing out
 };
 int show_report(const ReportOptions& options, Console& console);
 

@@ -1,7 +1,10 @@
 #include "cli/console.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace lagtrap::cli {
@@ -39,6 +42,18 @@ bool wants_colours() {
     const char* terminal = std::getenv("TERM");
     if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
     return ::isatty(STDOUT_FILENO) == 1;
+}
+
+std::size_t screen_columns() {
+    constexpr std::size_t least = 60, usual = 80, most = 240;
+    std::size_t columns = 0;
+    if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+        const std::string_view number(text);
+        std::from_chars(number.data(), number.data() + number.size(), columns);
+    }
+    winsize size{};
+    if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+    return columns == 0 ? usual : std::clamp(columns, least, most);
 }
 
 }  // namespace lagtrap::cli

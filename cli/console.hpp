@@ -28,6 +28,7 @@ struct Console {
     std::ostream& out;
     std::ostream& err;
     Paint paint;
+    std::size_t columns = 80;  // of the screen that `out` is shown on
 
     // Says "lagtrap: MESSAGE" and gives exit_failed.
     int fail(std::string_view message);
@@ -35,5 +36,8 @@ struct Console {
 
 // Whether standard output is a terminal and neither NO_COLOR nor TERM=dumb forbids colours.
 [[nodiscard]] bool wants_colours();
+
+// Columns of the terminal that standard output is, or as COLUMNS says; 80 where neither is known. Between 60 and 240.
+[[nodiscard]] std::size_t screen_columns();
 
 }  // namespace lagtrap::cli

@@ -23,7 +23,8 @@ std::optional<std::uint32_t> process_id(const std::string& target) {
 Result<std::vector<FileMarkers>> find_markers(const MarkerOptions& options) {
     if (const auto pid = process_id(options.target)) return markers_of_process(*pid, options.functions);
     const auto whole = std::filesystem::absolute(options.target).lexically_normal();
-    TRY_ASSIGN(auto markers, markers_of_file(whole, whole.string(), options.functions));
+    TRY_ASSIGN(auto markers,
+               markers_of_file(whole, whole.string(), options.functions ? ListFunctions::Ways : ListFunctions::No));
     return std::vector<FileMarkers>{std::move(markers)};
 }
 

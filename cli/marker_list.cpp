@@ -55,7 +55,7 @@ std::string arguments_note(const ProbeMarker& probe) {
 
 }  // namespace
 
-Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& shown_path, bool functions) {
+Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& shown_path, ListFunctions functions) {
     TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
     TRY_ASSIGN(const auto sites, file.usdt_probes());
     FileMarkers markers;
@@ -72,7 +72,10 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
         probe.name = printable(name.second);
         markers.probes.push_back(std::move(probe));
     }
-    if (functions) {
+    if (functions == ListFunctions::Ways) {
+        TRY_ASSIGN(markers.ways, ways_to_watch(file));
+        for (const auto& [name, way] : markers.ways->by_name) markers.functions.push_back(name);
+    } else if (functions == ListFunctions::Names) {
         TRY_ASSIGN(const auto found, file.functions());
         std::set<std::string> names;
         for (const binaries::Function& function : found) names.insert(printable(binaries::demangle(function.name)));
@@ -87,7 +90,7 @@ Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, bool func
     for (const std::string& path : paths) {
         // The process may have another root folder; what it sees is below its own.
         const fs::path seen = proc / std::to_string(pid) / "root" / fs::path(path).relative_path();
-        auto markers = markers_of_file(seen, printable(path), functions);
+        auto markers = markers_of_file(seen, printable(path), functions ? ListFunctions::Names : ListFunctions::No);
         if (!markers && markers.error().kind == ErrorKind::Denied) return markers.error();
         if (!markers || (markers->probes.empty() && markers->functions.empty())) continue;
         files.push_back(std::move(markers).value());
@@ -108,7 +111,12 @@ std::string markers_text(const std::vector<FileMarkers>& files, bool functions) 
             text += "  " + pad_right(spelled(probe), widest) + "  " + arguments_note(probe) + "\n";
         }
         if (file.probes.empty()) text += "  no USDT probes\n";
-        for (const std::string& function : file.functions) text += "  function=\"" + function + "\"\n";
+        for (const std::string& function : file.functions) {
+            text += "  function=\"" + function + "\"";
+            if (file.ways) text += "  " + file.ways->by_name.at(function);
+            text += "\n";
+        }
+        if (file.ways && !file.functions.empty()) text += "  " + file.ways->summary() + "\n";
         if (functions && file.functions.empty()) text += "  no function has a name\n";
     }
     if (text.empty()) text = "no file of the process has USDT probes; --functions lists functions\n";
@@ -130,6 +138,14 @@ boost::json::array markers_json(const std::vector<FileMarkers>& files, bool func
             boost::json::array names;
             for (const std::string& name : file.functions) names.push_back(boost::json::string(name));
             entry["functions"] = std::move(names);
+            if (file.ways) {
+                boost::json::object ways;
+                for (const auto& [name, way] : file.ways->by_name) ways[name] = way;
+                entry["ways"] = std::move(ways);
+                entry["function_count"] = file.ways->functions;
+                entry["watchable_count"] = file.ways->watched;
+                entry["nothing_to_watch_count"] = file.ways->nothing_to_watch;
+            }
         }
         list.push_back(std::move(entry));
     }

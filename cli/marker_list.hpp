@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <boost/json/array.hpp>
 
+#include "cli/function_ways.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {
@@ -22,11 +24,13 @@ struct FileMarkers {
     std::string path;                    // as the settings want it
     std::vector<ProbeMarker> probes;     // by provider and name
     std::vector<std::string> functions;  // demangled, by name, each once
+    std::optional<FunctionWays> ways;    // how they can be watched, if that was looked at
 };
 
 // The file's markers. `shown_path` is the path that the settings should name, where `path` is another way to it.
+enum class ListFunctions { No, Names, Ways };
 [[nodiscard]] Result<FileMarkers> markers_of_file(const std::filesystem::path& path, const std::string& shown_path,
-                                                  bool functions);
+                                                  ListFunctions functions);
 
 // Of a process's program and all libraries it has mapped; files that have no probes (and, with `functions`, no
 // functions) or are gone are left out. `proc` is the folder /proc.

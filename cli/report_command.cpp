@@ -21,7 +21,7 @@ int show_report(const ReportOptions& options, Console& console) {
     if (options.json) {
         console.out << boost::json::serialize(report_json(*recording, options.delay)) << "\n";
     } else {
-        console.out << report_text(*recording, options.delay, console.paint);
+        console.out << report_text(*recording, options.delay, {console.paint, console.columns, options.all});
     }
     return exit_done;
 }

@@ -2,6 +2,11 @@
 
 #include <boost/json.hpp>
 
+#include "analysis/control_group_words.hpp"
+#include "analysis/meanwhile.hpp"
+#include "analysis/open_delay.hpp"
+#include "analysis/wake_cause.hpp"
+#include "cli/cause_json.hpp"
 #include "core/clock.hpp"
 
 namespace lagtrap::cli {
@@ -34,6 +39,7 @@ object split_json(const TimeSplit& split) {
     return {{"wall_ns", split.wall_ns},
             {"on_cpu_ns", split.on_cpu_ns},
             {"runnable_ns", split.runnable_ns},
+            {"throttled_ns", split.throttled_ns},
             {"blocked_ns", split.blocked_ns},
             {"not_recorded_ns", split.not_recorded_ns},
             {"outside_recording_ns", split.outside_ns},
@@ -93,6 +99,10 @@ array wakers_json(const DelayReport& report) {
     array list;
     for (const WakerReport& waker : report.wakers) {
         list.push_back(object{{"interrupt", waker.interrupt},
+                              {"cause", analysis::name_of(waker.cause)},
+                              {"device", waker.device},
+                              {"shortest_ns", waker.shortest_ns},
+                              {"longest_ns", waker.longest_ns},
                               {"pid", waker.pid},
                               {"tid", waker.tid},
                               {"process", waker.process},
@@ -102,9 +112,29 @@ array wakers_json(const DelayReport& report) {
                               {"share", report.share(waker.blocked_ns)},
                               {"count", waker.count},
                               {"split", split_json(waker.split)},
+                              {"calls", calls_json(waker.calls, waker.blocked_ns)},
                               {"functions", functions_json(waker.functions, waker.blocked_ns, waker.blocked_ns)}});
     }
     return list;
+}
+
+array meanwhile_json(const Recording& recording, const trace::Delay& delay) {
+    array list;
+    for (const auto& beginning : analysis::meanwhile_of(recording, delay).beginnings) {
+        object json{{"offset_ns", beginning.offset_ns}, {"pid", beginning.pid}, {"process", beginning.process}};
+        if (beginning.delay_number > 0) {
+            json["delay"] = beginning.delay_number;
+        } else {
+            json["command_line"] = beginning.command_line;
+        }
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+std::string command_line_of(const Recording& recording, std::uint32_t pid) {
+    const auto process = recording.processes.find(pid);
+    return process != recording.processes.end() ? process->second.command_line : std::string();
 }
 
 object delay_json(const Recording& recording, const trace::Delay& delay, std::size_t number) {
@@ -117,6 +147,7 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"begin_boottime_ns", delay.begin_ns},
             {"duration_ns", delay.duration_ns},
             {"open", delay.open},
+            {"open_note", analysis::open_delay_note(recording, delay)},
             {"first", delay.first},
             {"queued_ns", delay.queued_ns},
             {"key", delay.key},
@@ -129,9 +160,16 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"program", delay.program},
             {"program_build_id", delay.program_build_id},
             {"program_version", delay.program_version},
+            {"command_line", command_line_of(recording, delay.begin_pid)},
+            {"control_group", delay.control_group},
+            {"unit", analysis::control_group_words(delay.control_group)},
+            {"began_around", meanwhile_json(recording, delay)},
             {"samples", report.samples},
             {"split", split_json(report.split)},
             {"stages", stages_json(report.stages)},
+            {"cause", causes_json(report.causes)},
+            {"calls", calls_json(report.calls, whole_ns)},
+            {"innermost", calls_json(report.innermost, whole_ns)},
             {"functions", functions_json(report.functions, whole_ns, report.split.wall_ns)},
             {"kernel_functions", functions_json(report.kernel_functions, whole_ns, report.split.wall_ns)},
             {"stacks", stacks_json(report.stacks, whole_ns)},
@@ -216,6 +254,9 @@ object report_json(const Recording& recording, std::optional<std::size_t> only) 
             {"started_boottime_ns", system.started_boottime_ns},
             {"trigger_reason", system.trigger_reason},
             {"trigger_event", system.trigger_event},
+            {"trace_length_ns", system.trace_length_ns},
+            {"trace_length_limit_ns", system.trace_length_limit_ns},
+            {"end", trace::recording_end_name(system.end)},
             {"runs", std::move(runs)},
             {"delays", std::move(delays)},
             {"delays_left_out", left_out},

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 
-#include "analysis/block_reason.hpp"
+#include "analysis/control_group_words.hpp"
+#include "analysis/meanwhile.hpp"
+#include "analysis/open_delay.hpp"
+#include "analysis/wake_cause.hpp"
+#include "cli/report_functions.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
@@ -15,9 +18,7 @@ namespace lagtrap::cli {
 namespace {
 
 using analysis::DelayReport;
-using analysis::FunctionTime;
 using analysis::Recording;
-using analysis::StackTime;
 using analysis::TimeSplit;
 using analysis::WakerReport;
 
@@ -32,13 +33,6 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// A section's title and a note at its right.
-std::string title(const Paint& paint, const std::string& text, const std::string& note = {}) {
-    std::string line = "\n" + paint(Colour::Bold, text);
-    if (!note.empty()) line += paint(Colour::Dim, "  " + note);
-    return line + "\n";
-}
-
 std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count, const Paint& paint) {
     std::string line = paint(Colour::Bold, delay.event) + " took " + paint(Colour::Red, duration(delay.duration_ns));
     if (delay.open) line += " and had not ended";
@@ -47,7 +41,20 @@ std::string headline(const trace::Delay& delay, std::size_t number, std::size_t 
     return line + "\n";
 }
 
-std::string facts(const Recording& recording, const trace::Delay& delay) {
+// The command line, where it says more than the program's path.
+std::string command_line_of(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+    const auto process = recording.processes.find(delay.begin_pid);
+    if (process == recording.processes.end()) return "";
+    const std::string& command = process->second.command_line;
+    if (command.find(' ') == std::string::npos) return "";
+    constexpr std::size_t indent = 12;
+    const std::size_t room = look.columns - indent;
+    const std::string shown = look.all ? command : cut_end(command, 2 * room - 10);
+    const std::string lines = wrap_words(shown, look.columns, indent);
+    return "  command   " + lines.substr(std::min(indent, lines.size()));
+}
+
+std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
     // Unsigned differences wrap around and back: a delay may begin before the recording.
     const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
     std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
@@ -61,16 +68,26 @@ std::string facts(const Recording& recording, const trace::Delay& delay) {
         if (!delay.program_version.empty()) text += "  version " + cut_end(delay.program_version, 18);
         text += "\n";
     }
+    text += command_line_of(recording, delay, look);
+    if (delay.control_group.size() > 1) {
+        text +=
+            "  unit      " + cut_middle(analysis::control_group_words(delay.control_group), look.columns - 12) + "\n";
+    }
     text += "  began     " + format_utc(wall_clock_ns) + " on " + cut_end(recording.system.host, 30) + "\n";
     if (delay.queued_ns > 0) {
         text += "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
+    }
+    if (const std::string note = analysis::open_delay_note(recording, delay); !note.empty()) {
+        const std::size_t clause = note.find("; ");
+        text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) + "\n";
+        if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
     }
     return text;
 }
 
 std::string stages_part(const DelayReport& report, const Paint& paint) {
     if (report.stages.empty()) return "";
-    std::string text = title(paint, "Stages");
+    std::string text = section_title(paint, "Stages");
     const std::uint64_t whole_ns = report.split.wall_ns;
     std::size_t left_out = 0;
     std::size_t shown = 0;
@@ -97,19 +114,26 @@ std::string split_row(const std::string& name, std::uint64_t time_ns, std::uint6
     return row + "\n";
 }
 
+// A run in a queue is on no thread that could be blocked.
+std::string blocked_label(const std::string& reason) {
+    return reason.starts_with("in the queue") || reason == "in the device's queue" ? reason : "blocked: " + reason;
+}
+
 std::string split_part(const DelayReport& report, const Paint& paint) {
     const TimeSplit& split = report.split;
     const std::uint64_t whole_ns = split.wall_ns;
-    std::string text = title(paint, "Where the time went",
-                             split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
+    std::string text = section_title(paint, "Where the time went",
+                                     split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
     text += split_row("on a CPU", split.on_cpu_ns, whole_ns, Colour::Green, paint);
     text += split_row("waiting for a CPU", split.runnable_ns, whole_ns, Colour::Yellow, paint);
+    if (split.throttled_ns > 0)
+        text += split_row("  by its group's CPU quota", split.throttled_ns, whole_ns, Colour::Yellow, paint);
     if (split.blocked.empty()) text += split_row("blocked", split.blocked_ns, whole_ns, Colour::Red, paint);
     std::uint64_t others_ns = 0;
     for (std::size_t i = 0; i < split.blocked.size(); ++i) {
         const auto& blocked = split.blocked[i];
         if (i < 4) {
-            text += split_row("blocked: " + blocked.reason, blocked.total_ns, whole_ns, Colour::Red, paint);
+            text += split_row(blocked_label(blocked.reason), blocked.total_ns, whole_ns, Colour::Red, paint);
         } else {
             others_ns += blocked.total_ns;
         }
@@ -120,169 +144,91 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
         text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
     }
     if (split.between_threads_ns > 0) {
-        text += split_row("unknown: between threads", split.between_threads_ns, whole_ns, Colour::Dim, paint);
+        text += split_row("between markers, no thread", split.between_threads_ns, whole_ns, Colour::Dim, paint);
     }
     if (lost_ns > 0) text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
     return text;
 }
 
-// "on CPU 90 %, sleep 9 %": the parts of a function's share.
-std::string parts_of(const FunctionTime& function, std::uint64_t whole_ns) {
-    std::string text;
-    const auto add = [&](const std::string& what, std::uint64_t time_ns) {
-        if (time_ns * 100 < whole_ns) return;
-        text += (text.empty() ? "" : ", ") + what + " " + percent(ratio(time_ns, whole_ns));
-    };
-    add("on CPU", function.on_cpu_ns);
-    add(function.reason, function.blocked_ns);
-    add("waiting", function.waiting_ns);
-    return text;
-}
-
-// "planner.c:311"; empty where it is not known.
-std::string short_source(const FunctionTime& function) {
-    if (function.source.empty()) return "";
-    const std::string file = function.source.substr(function.source.rfind('/') + 1);
-    return cut_middle(file, 18) + (function.line > 0 ? ":" + std::to_string(function.line) : "");
-}
-
-// A function's name and, at the right end, where its code is.
-std::string function_cell(const FunctionTime& function, std::size_t width, const Paint& paint) {
-    const std::string source = short_source(function);
-    const std::string name = short_function_name(function.name);
-    if (source.empty()) return pad_right(name, width);
-    return pad_right(name, width - width_of(source) - 1) + " " + paint(Colour::Dim, source);
-}
-
-std::string function_rows(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns, std::size_t count,
-                          std::size_t indent, const Paint& paint) {
-    std::vector<const FunctionTime*> shown;
-    for (const FunctionTime& function : functions) {
-        if (ratio(function.total_ns(), whole_ns) < 0.01 || shown.size() == count) break;
-        shown.push_back(&function);
-    }
-    const bool with_source =
-        std::any_of(shown.begin(), shown.end(), [](const FunctionTime* function) { return !function->source.empty(); });
-    const std::size_t width = with_source ? 40 : 30;
-    std::string text;
-    for (const FunctionTime* function : shown) {
-        text += std::string(indent, ' ') + pad_left(percent(ratio(function->total_ns(), whole_ns)), 5) + "  ";
-        text += function_cell(*function, width, paint) + "  ";
-        text += cut_end(parts_of(*function, whole_ns), screen_width - width - 9 - indent) + "\n";
-    }
-    return text;
-}
-
-std::string functions_part(const DelayReport& report, const Paint& paint) {
-    const std::uint64_t whole_ns = report.split.recorded_ns();
-    if (whole_ns == 0) return title(paint, "Functions") + "  nothing of this delay was recorded\n";
-    const bool all = report.split.not_recorded_ns == 0;
-    std::string text =
-        title(paint, "Functions",
-              "with what they call; shares of the " + (all ? std::string("delay") : duration(whole_ns) + " recorded"));
-    const std::string rows = function_rows(report.functions, whole_ns, 7, 2, paint);
-    text += rows.empty() ? "  no stacks of programs\n" : rows;
-    std::vector<FunctionTime> busy;  // what the kernel did itself; waits have their reason above
-    for (const FunctionTime& function : report.kernel_functions) {
-        if (function.on_cpu_ns * 20 >= whole_ns) busy.push_back(function);
-    }
-    const std::string kernel = function_rows(busy, whole_ns, 3, 2, paint);
-    if (!kernel.empty()) text += paint(Colour::Dim, "  in the kernel") + "\n" + kernel;
-    return text;
-}
-
-// The program's part of a stack, and the kernel's functions that all stacks with this part have in common.
-struct ProgramStack {
-    std::vector<std::string> path;
-    std::uint64_t time_ns = 0;
-};
-
-// Longest first. The kernel's part differs from sample to sample; what the program did is what people look for.
-std::vector<ProgramStack> program_stacks(const DelayReport& report) {
-    struct Parts {
-        std::vector<std::string> program, kernel;
-    };
-    std::map<std::vector<std::string>, std::pair<std::vector<std::string>, std::uint64_t>> merged;
-    for (const StackTime& stack : report.stacks) {
-        Parts parts;
-        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
-            const std::string& frame = stack.frames[i];
-            const bool kernel = i >= stack.kernel_from;
-            if (kernel ? analysis::is_kernel_plumbing(frame) : analysis::is_thread_start(frame)) continue;
-            (kernel ? parts.kernel : parts.program).push_back(kernel ? frame : short_function_name(frame));
-        }
-        auto [place, added] = merged.try_emplace(parts.program, parts.kernel, 0);
-        auto& common = place->second.first;
-        const auto differ = std::mismatch(common.begin(), common.end(), parts.kernel.begin(), parts.kernel.end());
-        common.erase(differ.first, common.end());
-        place->second.second += stack.total_ns();
-    }
-    std::vector<ProgramStack> stacks;
-    for (auto& [program, rest] : merged) {
-        ProgramStack stack{program, rest.second};
-        stack.path.insert(stack.path.end(), rest.first.begin(), rest.first.end());
-        if (!stack.path.empty()) stacks.push_back(std::move(stack));
-    }
-    std::stable_sort(stacks.begin(), stacks.end(),
-                     [](const ProgramStack& a, const ProgramStack& b) { return a.time_ns > b.time_ns; });
-    return stacks;
-}
-
-std::string stacks_part(const DelayReport& report, const Paint& paint) {
-    std::string text;
-    std::size_t shown = 0;
-    for (const ProgramStack& stack : program_stacks(report)) {
-        const double share = report.share(stack.time_ns);
-        if (share < 0.05 || shown++ == 2) break;
-        const auto lines = wrap_path(stack.path, screen_width - 9, 2);
-        for (std::size_t i = 0; i < lines.size(); ++i) {
-            text += (i == 0 ? "  " + pad_left(percent(share), 5) + "  " : std::string(9, ' ')) + lines[i] + "\n";
-        }
-    }
-    return text.empty() ? "" : title(paint, "Stacks", "innermost last") + text;
-}
-
-std::string waker_rows(const DelayReport& report, const WakerReport& waker, const Paint& paint) {
+std::string waker_rows(const DelayReport& report, const WakerReport& waker, const ReportLook& look) {
     std::string text = "  " + pad_left(percent(report.share(waker.blocked_ns)), 5) + "  ";
-    if (waker.interrupt) {
-        return text + "a timer or device ended " + counted(waker.count, "wait", "waits") + ": " + waker.reason + "\n";
-    }
+    const std::size_t room = look.columns - 9;
+    if (waker.interrupt) return text + cut_end(analysis::words_of(waker) + ": " + waker.reason, room) + "\n";
+    const std::string waits = counted(waker.count, "wait", "waits") + ": " + waker.reason;
     const std::string who = (waker.thread.empty() ? std::string("thread") : waker.thread) + " (" +
                             std::to_string(waker.tid) + " of " +
                             (waker.process.empty() ? std::to_string(waker.pid) : waker.process) + ")";
-    text += cut_end(who + " ended " + counted(waker.count, "wait", "waits") + ": " + waker.reason, 71) + "\n";
+    text += cut_end(who + ", " + waits, room) + "\n";
     const std::uint64_t whole_ns = waker.blocked_ns;
-    std::string meanwhile = "meanwhile it was on CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
+    std::string meanwhile = "meanwhile on a CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
     if (waker.split.runnable_ns > 0)
         meanwhile += ", waiting for a CPU " + percent(ratio(waker.split.runnable_ns, whole_ns));
     if (waker.split.blocked_ns > 0) {
         meanwhile += ", blocked " + percent(ratio(waker.split.blocked_ns, whole_ns));
         if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
     }
-    text += "         " + cut_end(meanwhile, 71) + "\n";
-    return text + function_rows(waker.functions, whole_ns, 3, 9, paint);
+    text += "         " + cut_end(meanwhile, room) + "\n";
+    return text + call_rows(waker.calls, whole_ns, look.all ? waker.calls.size() : 3, 9, look);
 }
 
-std::string wakers_part(const DelayReport& report, const Paint& paint) {
+std::string wakers_part(const DelayReport& report, const ReportLook& look) {
     std::string text;
     std::size_t shown = 0;
     for (const WakerReport& waker : report.wakers) {
-        if (report.share(waker.blocked_ns) < 0.02 || shown++ == 2) break;
-        text += waker_rows(report, waker, paint);
+        if (!look.all && (report.share(waker.blocked_ns) < 0.02 || shown++ == 2)) break;
+        text += waker_rows(report, waker, look);
     }
-    return text.empty() ? "" : title(paint, "Who ended the waits") + text;
+    return text.empty() ? "" : section_title(look.paint, "Woken by") + text;
 }
 
-std::string machine_part(const Recording& recording, const Paint& paint) {
+std::string causes_part(const DelayReport& report, const ReportLook& look) {
+    std::string text;
+    for (const std::string& sentence : analysis::cause_sentences(report.causes))
+        text += wrap_words(printable(sentence), look.columns, 2);
+    return text.empty() ? "" : section_title(look.paint, "Cause") + text;
+}
+
+std::string meanwhile_part(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+    const analysis::Meanwhile meanwhile = analysis::meanwhile_of(recording, delay);
+    std::string text;
+    std::size_t shown = 0;
+    std::uint64_t left_out = meanwhile.left_out;
+    for (const auto& beginning : meanwhile.beginnings) {
+        if (!look.all && shown == 6) {
+            ++left_out;
+            continue;
+        }
+        ++shown;
+        const bool before = beginning.offset_ns < 0;
+        const auto distance_ns = static_cast<std::uint64_t>(before ? -beginning.offset_ns : beginning.offset_ns);
+        const std::string name = beginning.process.empty() ? "process" : beginning.process;
+        std::string what = name + " (" + std::to_string(beginning.pid) + ")";
+        if (beginning.delay_number > 0) {
+            const trace::Delay& other = recording.system.delays[beginning.delay_number - 1];
+            what = "delay " + std::to_string(beginning.delay_number) + ": " + other.event + " of " + what + ", " +
+                   duration(other.duration_ns);
+        } else {
+            what += " was started";
+            if (beginning.command_line.find(' ') != std::string::npos) what += ": " + beginning.command_line;
+        }
+        text += "  " + pad_left((before ? "-" : "+") + duration(distance_ns), 10) + "  " +
+                cut_end(what, look.columns - 14) + "\n";
+    }
+    if (left_out > 0) text += "  and " + counted(left_out, "more", "more") + "\n";
+    return text.empty() ? "" : section_title(look.paint, "Began around then", "times after the delay's begin") + text;
+}
+
+std::string machine_part(const Recording& recording, const ReportLook& look) {
+    const Paint& paint = look.paint;
     const auto machine = analysis::report_machine(recording);
     std::string text =
-        title(paint, "The machine",
-              "over " + duration(machine.length_ns) + " and " + counted(machine.cpu_count, "CPU", "CPUs") + ", idle " +
-                  percent(std::max(0.0, 1 - machine.share(machine.busy_ns))));
+        section_title(paint, "The machine",
+                      "over " + duration(machine.length_ns) + " and " + counted(machine.cpu_count, "CPU", "CPUs") +
+                          ", idle " + percent(std::max(0.0, 1 - machine.share(machine.busy_ns))));
     std::size_t shown = 0;
     for (const auto& process : machine.processes) {
         const double share = machine.share(process.cpu_ns);
-        if (shown == 4 || share < 0.005) break;
+        if (!look.all && (shown == 4 || share < 0.005)) break;
         ++shown;
         const std::string name = process.name.empty() ? "unknown" : process.name;
         text += "  " + pad_left(percent(share), 5) + "  " + cut_end(name, 40);
@@ -339,7 +285,7 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     for (const auto& loss : quality.lost) {
         losses += (losses.empty() ? "" : ", ") + with_commas(loss.count) + " " + loss.what;
     }
-    std::string text = title(paint, "The recording", "session " + recording.system.session_id);
+    std::string text = section_title(paint, "The recording", "session " + recording.system.session_id);
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
     text += "  " + whole_stacks(quality) + "\n" + stops_row(quality) + names_rows(quality);
@@ -355,7 +301,7 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
     const auto& delays = recording.system.delays;
     if (delays.size() < 2) return "";
     constexpr std::size_t limit = 5;
-    std::string text = title(paint, "Other delays of this recording", "--delay NUMBER shows one in full");
+    std::string text = section_title(paint, "Other delays of this recording", "--delay NUMBER shows one in full");
     std::size_t shown = 0;
     for (std::size_t i = 0; i < delays.size(); ++i) {
         if (i + 1 == chosen) continue;
@@ -400,7 +346,8 @@ std::size_t default_delay(const Recording& recording) {
 
 }  // namespace
 
-std::string report_text(const Recording& recording, std::optional<std::size_t> number, const Paint& paint) {
+std::string report_text(const Recording& recording, std::optional<std::size_t> number, const ReportLook& look) {
+    const Paint& paint = look.paint;
     const auto& delays = recording.system.delays;
     std::string text;
     if (delays.empty()) {
@@ -410,11 +357,14 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay);
-        text += stages_part(report, paint) + split_part(report, paint) + functions_part(report, paint);
-        text += stacks_part(report, paint) + wakers_part(report, paint) + others_part(recording, chosen, paint);
+        text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay, look);
+        text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
+        text += functions_part(report, look);
+        if (look.all) text += stacks_part(report, look);
+        text += wakers_part(report, look) + meanwhile_part(recording, report.delay, look);
+        text += others_part(recording, chosen, paint);
     }
-    return text + machine_part(recording, paint) + quality_part(recording, paint);
+    return text + machine_part(recording, look) + quality_part(recording, paint);
 }
 
 }  // namespace lagtrap::cli

@@ -1,4 +1,4 @@
-// `lagtrap report` for people: one screen of 80 columns.
+// `lagtrap report` for people: one screen.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,15 @@
 
 namespace lagtrap::cli {
 
-// One delay in full (`number` from 1; nullopt: the one of which the recording holds
-// most), the others with a line each, then the machine and
-// the recording's quality. `number` must be one of the system file's delays.
+struct ReportLook {
+    Paint paint;
+    std::size_t columns = 80;
+    bool all = false;  // leave nothing out, cut nothing off
+};
+
+// One delay in full (`number` from 1; nullopt: the one of which the recording holds most), the others with a line each,
+// then the machine and the recording's quality. `number` must be one of the system file's delays.
 [[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
-                                      const Paint& paint);
+                                      const ReportLook& look);
 
 }  // namespace lagtrap::cli

@@ -19,6 +19,12 @@ namespace lagtrap::cli {
     return 0;
 }
 
+[[nodiscard]] inline double real(const boost::json::object& from, const char* key) {
+    const auto* value = from.if_contains(key);
+    if (value == nullptr || !value->is_number()) return 0;
+    return value->to_number<double>();
+}
+
 // Printable.
 [[nodiscard]] inline std::string text(const boost::json::object& from, const char* key) {
     const auto* value = from.if_contains(key);

@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include "cli/status_events.hpp"
 #include "cli/status_fields.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 using boost::json::object;
 
-double real(const object& from, const char* key) {
-    const auto* value = from.if_contains(key);
-    if (value == nullptr || !value->is_number()) return 0;
-    return value->to_number<double>();
-}
-
 std::string duration(std::uint64_t length_ns) {
     return format_duration(
         std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
@@ -32,20 +27,11 @@ std::string seconds_left(const object& from) {
     return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(from, "seconds_left"), 1e9)) * 1e9));
 }
 
-std::vector<HistogramBucket> histogram_of(const object& event) {
-    std::vector<HistogramBucket> buckets;
-    const auto* value = event.if_contains("histogram");
-    if (value == nullptr || !value->is_array()) return buckets;
-    for (const auto& entry : value->as_array()) {
-        if (!entry.is_object()) continue;
-        const object& bucket = entry.as_object();
-        buckets.push_back({number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
-    }
-    return buckets;
-}
-
 std::string state_line(const object& answer, const Paint& paint) {
     std::string state = text(answer, "state");
+    if (const object& arming = part(answer, "arming"); !arming.empty())
+        return paint(Colour::Yellow, "arming") + " " + with_commas(number(arming, "done")) + " of " +
+               counted(number(arming, "of"), "event", "events") + (state == "waiting" ? "" : "; " + state);
     const object& pending = part(answer, "pending");
     if (!pending.empty()) {
         return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +
@@ -57,65 +43,6 @@ std::string state_line(const object& answer, const Paint& paint) {
                " left (session " + text(capture, "session").substr(0, 8) + ")";
     }
     return state;
-}
-
-std::string again_in(const object& event) {
-    return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(event, "again_in_seconds"), 1e9)) * 1e9));
-}
-
-// What went wrong with an event, for the lines below the table.
-std::vector<std::string> problems_of(const object& event) {
-    std::vector<std::string> problems;
-    if (!text(event, "problem").empty()) {
-        const bool shed = truth(event, "shed");
-        problems.push_back(text(event, "problem") + (shed ? "; tried again in " + again_in(event) : ""));
-    }
-    if (truth(event, "stacks_shed"))
-        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " + again_in(event));
-    const auto add = [&](const char* key, const char* what) {
-        if (const std::uint64_t count = number(event, key); count > 0)
-            problems.push_back(with_commas(count) + " " + what);
-    };
-    add("unmatched_begins", "begins without end");
-    add("unmatched_ends", "ends without begin");
-    add("unmatched_stages", "stages without begin");
-    add("abandoned", "runs abandoned by their thread or process");
-    add("lost", "runs lost: more were open than fit");
-    add("too_deep", "runs nested too deep");
-    return problems;
-}
-
-std::string event_row(const object& event, const Paint& paint) {
-    const auto histogram = histogram_of(event);
-    const std::uint64_t runs = number(event, "runs");
-    const std::uint64_t delays = number(event, "delays");
-    const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
-    std::string row = "  " + pad_right(text(event, "name"), 16);
-    row += pad_left(duration(number(event, "threshold_ns")), 9);
-    row += pad_left(with_commas(runs), 14);
-    row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
-    row += cell(percentile_ns(histogram, 0.5)) + cell(percentile_ns(histogram, 0.99)) + cell(number(event, "max_ns"));
-    if (!truth(event, "armed")) row += paint(Colour::Red, truth(event, "shed") ? " shed" : " off");
-    return row + "\n";
-}
-
-std::string event_table(const object& answer, const Paint& paint) {
-    const auto* value = answer.if_contains("events");
-    if (value == nullptr || !value->is_array() || value->as_array().empty()) {
-        return "  no events: the settings name none\n";
-    }
-    std::string table =
-        paint(Colour::Bold, "  event           threshold          runs  delays      p50      p99      max") + "\n";
-    std::string problems;
-    for (const auto& entry : value->as_array()) {
-        if (!entry.is_object()) continue;
-        const object& event = entry.as_object();
-        table += event_row(event, paint);
-        for (const std::string& problem : problems_of(event)) {
-            problems += "  " + paint(Colour::Yellow, text(event, "name")) + ": " + problem + "\n";
-        }
-    }
-    return table + (problems.empty() ? "" : "\n" + problems);
 }
 
 std::string captures_line(const object& answer) {
@@ -324,7 +251,7 @@ std::string status_text(const object& answer, const Paint& paint) {
     shown += unwinding_lines(answer, paint);
     shown += reader_lines(answer, paint);
     shown += control_lines(answer) + "\n";
-    return shown + event_table(answer, paint);
+    return shown + event_lines(answer, paint);
 }
 
 }  // namespace lagtrap::cli

@@ -79,47 +79,46 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
     return with_commas(number) + " " + std::string(number == 1 ? one : many);
 }
 
-std::string short_function_name(std::string_view name) {
-    constexpr std::string_view anonymous = "(anonymous namespace)::";
-    constexpr std::string_view call_operator = "operator()";
-    std::string text(name);
-    for (std::size_t at = text.find(anonymous); at != std::string::npos; at = text.find(anonymous, at)) {
-        text.erase(at, anonymous.size());
+std::string join_path(const std::vector<std::string>& parts, std::size_t width) {
+    constexpr std::string_view arrow = " > ";
+    constexpr std::string_view gap = "... > ";
+    if (parts.empty()) return "";
+    std::size_t whole = 0;
+    for (const std::string& part : parts) whole += width_of(part) + arrow.size();
+    std::string text = parts.back();
+    if (whole - arrow.size() <= width) {
+        for (std::size_t i = parts.size() - 1; i-- > 0;) text.insert(0, parts[i] + std::string(arrow));
+        return text;
     }
-    int depth = 0;  // within template arguments or a lambda's braces
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (depth == 0 && std::string_view(text).substr(at).starts_with("operator")) {
-            const bool call = std::string_view(text).substr(at).starts_with(call_operator);
-            at = std::min(text.find('(', call ? at + call_operator.size() : at), text.size());
-            if (at == text.size()) return text;
-        }
-        const char c = text[at];
-        if (c == '<' || c == '{') ++depth;
-        if (c == '>' || c == '}') --depth;
-        if (c == '(' && depth == 0 && at > 0) return text.substr(0, at);
+    if (parts.size() == 1 || width_of(text) + gap.size() > width) return cut_middle(text, width);
+    const std::string first = parts.front() + std::string(arrow) + std::string(gap);
+    // Who called the last one says more than where all began.
+    const std::size_t last_two = width_of(parts[parts.size() - 2]) + arrow.size() + width_of(text);
+    const bool two_or_first = width_of(first) + last_two <= width || gap.size() + last_two > width;
+    const bool with_first = parts.size() > 2 && width_of(first) + width_of(text) <= width && two_or_first;
+    const std::string head = with_first ? first : std::string(gap);
+    for (std::size_t i = parts.size() - 1; i-- > 1;) {
+        if (width_of(head) + width_of(parts[i]) + arrow.size() + width_of(text) > width) break;
+        text.insert(0, parts[i] + std::string(arrow));
     }
-    return text;
+    return head + text;
 }
 
-std::vector<std::string> wrap_path(const std::vector<std::string>& parts, std::size_t width, std::size_t lines) {
-    // Lines are filled from the innermost part backwards, so that what gets left out is the outermost.
-    const std::size_t room = width - 6;  // for "... > " before and " >" behind
-    std::vector<std::string> wrapped{""};
-    for (std::size_t i = parts.size(); i-- > 0;) {
-        const std::string part = cut_middle(parts[i], room);
-        std::string& line = wrapped.back();
-        if (line.empty()) {
-            line = part;
-        } else if (width_of(line) + width_of(part) + 3 <= room) {
-            line.insert(0, part + " > ");
-        } else if (wrapped.size() == lines) {
-            line.insert(0, "... > ");
-            break;
-        } else {
-            wrapped.push_back(part + " >");
-        }
+std::string wrap_words(std::string_view text, std::size_t width, std::size_t indent) {
+    std::string wrapped;
+    std::string line;
+    const auto end_line = [&] {
+        if (!line.empty()) wrapped += std::string(indent, ' ') + line + "\n";
+        line.clear();
+    };
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        if (indent + width_of(line) + width_of(word) + 1 > width) end_line();
+        line += (line.empty() ? "" : " ") + std::string(word);
+        text.remove_prefix(std::min(end + 1, text.size()));
     }
-    std::reverse(wrapped.begin(), wrapped.end());
+    end_line();
     return wrapped;
 }
 

@@ -1,4 +1,4 @@
-// Text in columns, for screens of 80 characters. Widths count characters (code points), not bytes.
+// Text in columns, for screens of a fixed width. Widths count characters (code points), not bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lagtrap::cli {
 
-inline constexpr std::size_t screen_width = 80;
+inline constexpr std::size_t screen_width = 80;  // where nothing is known of the screen
 
 [[nodiscard]] std::size_t width_of(std::string_view text);
 
@@ -34,12 +34,10 @@ inline constexpr std::size_t screen_width = 80;
 // "1 run", "2 runs".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);
 
-// A C++ function's name without its parameters and without "(anonymous namespace)::"; other names as they are.
-[[nodiscard]] std::string short_function_name(std::string_view name);
+// Joins `parts` by " > " to at most `width`. Where they do not fit, the first and as many of the last as do: "a > ... > z".
+[[nodiscard]] std::string join_path(const std::vector<std::string>& parts, std::size_t width);
 
-// Joins `parts` by " > " on at most `lines` lines of `width`, leaving out outer parts ("... > ") where they do
-// not fit: the last ones are the innermost.
-[[nodiscard]] std::vector<std::string> wrap_path(const std::vector<std::string>& parts, std::size_t width,
-                                                 std::size_t lines);
+// Words in lines of at most `width` (a longer word has a line of its own), each after `indent` spaces and with a line end.
+[[nodiscard]] std::string wrap_words(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace lagtrap::cli

@@ -22,6 +22,19 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+// How often the open runs are looked at for one whose end nobody tells.
+constexpr auto run_look_interval = 1s;
+
+std::string text_of(const settings::Marker& marker) {
+    switch (marker.kind) {
+        case settings::MarkerKind::Usdt: return "usdt " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Library: return "library " + marker.name;
+        case settings::MarkerKind::Function: break;
+    }
+    return (marker.side == settings::FunctionSide::Return ? "return " : "function ") + marker.name;
+}
+
 std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))}); }
 
 }  // namespace
@@ -117,6 +130,7 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
     session.lagtrap_version = LAGTRAP_VERSION;
     session.clocks = ClockSnapshot::take();
     session.planned_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length.count());
+    session.longest_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length_limit.count());
     session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
     session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
     session.stack_method = "eh-frame";
@@ -126,8 +140,12 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
         described.name = known.name;
         described.threshold_ns = static_cast<std::uint64_t>(known.threshold.count());
         described.trace_length_ns = static_cast<std::uint64_t>(known.trace_length.count());
+        described.trace_length_limit_ns = static_cast<std::uint64_t>(known.trace_length_limit.count());
         for (const settings::Stage& stage : known.stages) described.stages.push_back(stage.name);
         described.program = known.begin.binary;
+        described.markers.push_back(text_of(known.begin));
+        for (const settings::Stage& stage : known.stages) described.markers.push_back(text_of(stage.marker));
+        described.markers.push_back(text_of(known.end));
         session.events.push_back(std::move(described));
     }
     session.trigger.reason = reason;
@@ -149,8 +167,13 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     session_ = make_session(event, reason, breach);
     capture_directory_ = spool_.captures() / session_.id;
     started_.push_back(Clock::now());
-    state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
+    next_look_at_run_.reset();
+    ++begun_;
+    ++begun_for_[current_event_];
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
+    const auto began = Clock::now();
+    state_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
+    longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length_limit);
     options_.on_session(session_.id);
     options_.inform(fmt::format(
         "recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
@@ -158,9 +181,44 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
         format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
-        if (!failure && state_ == CollectorState::Recording) end_capture(success());
+        if (!failure && state_ == CollectorState::Recording) reach_planned_length();
     });
     keep_draining();
+}
+
+// Who ends a wait is seen in its end alone, so a run that was noticed while it went on is recorded to its end.
+void Collector::reach_planned_length() {
+    if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+    const bool waits = session_.trigger.reason == trace::TriggerReason::Deadline && longest_ends_ > state_ends_ &&
+                       recorder_->first_run() == AwaitedRun::State::GoesOn;
+    if (!waits) {
+        session_.end = trace::RecordingEnd::Length;
+        return end_capture(success());
+    }
+    state_ends_ = longest_ends_;
+    next_look_at_run_ = Clock::now() + run_look_interval;
+    options_.inform(fmt::format("the run of event {} goes on: it is recorded to its end, for {} at most",
+                                current_event_,
+                                format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::Recording) return;
+        session_.end = trace::RecordingEnd::Limit;
+        end_capture(success());
+    });
+}
+
+// Whether the run for which the recording goes on has ended.
+bool Collector::run_has_ended() {
+    if (!next_look_at_run_) return false;
+    auto state = recorder_->first_run_recorded();
+    if (state == AwaitedRun::State::GoesOn && Clock::now() >= *next_look_at_run_) {
+        next_look_at_run_ = Clock::now() + run_look_interval;
+        state = recorder_->first_run();
+    }
+    if (state == AwaitedRun::State::GoesOn) return false;
+    session_.end = state == AwaitedRun::State::Ended ? trace::RecordingEnd::RunEnd : trace::RecordingEnd::RunGone;
+    return true;
 }
 
 Status Collector::begin_recording(const Breach* breach) {
@@ -183,10 +241,12 @@ void Collector::keep_draining() {
         keep_budget();
         if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
             session_.quality.truncated_by_size = true;
+            session_.end = trace::RecordingEnd::Size;
             options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
                                       current_event_, format_byte_size(settings_.recording.capture_size_limit_bytes)));
             return end_capture(success());
         }
+        if (run_has_ended()) return end_capture(success());
         keep_draining();
     });
 }
@@ -197,7 +257,7 @@ void Collector::keep_budget() {
     const auto step = budget_.look(recorder_->use());
     if (!step) return;
     if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
-    if (step->kind == settings::Shed::Switches) recorder_->drop_switch_stacks();
+    if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.shed.push_back(step->sentence);
     options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
 }
@@ -239,7 +299,7 @@ CaptureCounts Collector::counts() const {
     counts.waiting += merges_.size();
     if (state_ == CollectorState::CoolingDown)
         (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
-            delays_so_far() - delays_before_cool_down_;
+            std::max(delays_so_far(), delays_before_cool_down_) - delays_before_cool_down_;
     return counts;
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -101,6 +102,14 @@ class Collector {
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
+    // Of the state CoolingDown: whether it lasts so long because of the limit of captures in an hour.
+    [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
+    // Recordings begun since the daemon started: all, and by event.
+    [[nodiscard]] std::uint64_t begun() const { return begun_; }
+    [[nodiscard]] std::uint64_t begun_for(const std::string& event) const {
+        const auto found = begun_for_.find(event);
+        return found == begun_for_.end() ? 0 : found->second;
+    }
 
   private:
     [[nodiscard]] bool within_hourly_limit();
@@ -109,6 +118,8 @@ class Collector {
     [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason,
                                               const Breach* breach) const;
     [[nodiscard]] Status begin_recording(const Breach* breach);
+    void reach_planned_length();
+    [[nodiscard]] bool run_has_ended();
     void keep_draining();
     void keep_budget();
     void end_capture(const Status& status);
@@ -143,6 +154,8 @@ class Collector {
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
     std::chrono::steady_clock::time_point state_ends_;
+    std::chrono::steady_clock::time_point longest_ends_;  // of a recording, while its first run goes on
+    std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;  // the recording lasts for its first run
     std::string current_event_;
     std::optional<Breach> asked_about_;
     trace::Session session_;
@@ -151,6 +164,8 @@ class Collector {
     std::deque<std::chrono::steady_clock::time_point> started_;  // of the last hour
     bool hourly_limit_reached_ = false;
     std::uint64_t delays_before_cool_down_ = 0;
+    std::uint64_t begun_ = 0;
+    std::map<std::string, std::uint64_t> begun_for_;
     CaptureCounts counts_;
     std::optional<LastBundle> last_bundle_;
     std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 // the listener spin. Within the 2 ms that a deadline may be noticed late.
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
 constexpr auto sweep_interval = 10s;
+constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 
 std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
     std::uint64_t smallest = LAGTRAP_NEVER_NS;
@@ -43,6 +44,7 @@ struct Listener::Loop {
     Loop(Listener& listener, OpenRuns open_runs)
         : owner(listener),
           runs(std::move(open_runs)),
+          beliefs(listener.events_.size()),
           smallest_threshold_ns(smallest_deadline_threshold_ns(listener.events_)),
           look_timer(context),
           sweep_timer(context),
@@ -62,12 +64,19 @@ struct Listener::Loop {
         if (auto aborted = runs.take_aborted(); !aborted.empty()) owner.options_.on_aborted(std::move(aborted));
     }
     std::uint64_t look_once(std::uint64_t now_ns);
+    // What experience says of the event's overdue runs (believes_deadlines()), asked for once a second.
+    [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns);
     void schedule_look(std::uint64_t at_ns);
 
     Listener& owner;
     boost::asio::io_context context{1};
     mutable std::mutex mutex;
     OpenRuns runs;
+    struct Belief {
+        bool believed = true;
+        std::uint64_t until_ns = 0;
+    };
+    std::vector<Belief> beliefs;
     std::uint64_t smallest_threshold_ns;
     boost::asio::steady_timer look_timer;
     boost::asio::steady_timer sweep_timer;
@@ -105,6 +114,15 @@ int Listener::Loop::take_notice(const lagtrap_record* record, std::size_t bytes)
     return 0;
 }
 
+bool Listener::Loop::believes(std::uint32_t event, std::uint64_t now_ns) {
+    if (event >= beliefs.size()) return true;
+    Belief& belief = beliefs[event];
+    if (now_ns < belief.until_ns) return belief.believed;
+    const auto counters = owner.programs_->counters(event);
+    belief = {!counters || believes_deadlines(*counters, runs.count(now_ns)[event]), now_ns + belief_lasts_ns};
+    return belief.believed;
+}
+
 // One pass over the open runs: reports the first that is overdue; returns when the next pass is due.
 std::uint64_t Listener::Loop::look_once(std::uint64_t now_ns) {
     lagtrap_watch* const watch = owner.programs_->watch();
@@ -112,7 +130,8 @@ std::uint64_t Listener::Loop::look_once(std::uint64_t now_ns) {
     const std::lock_guard lock(mutex);
     // A run that becomes overdue during a recording is in it; one during the cool-down shall be told of after it.
     const bool tell = owner.breach_wanted_.load() || __atomic_load_n(&watch->recording, __ATOMIC_ACQUIRE) != 0;
-    const OpenRuns::Look seen = runs.look(now_ns, owner.events_, tell);
+    const auto believed = [&](std::uint32_t event) { return believes(event, now_ns); };
+    const OpenRuns::Look seen = runs.look(now_ns, owner.events_, tell, believed);
     tell_aborted();
     if (!seen.overdue.empty() && owner.breach_wanted_.exchange(false)) {
         __atomic_store_n(&watch->breach_wanted, 0, __ATOMIC_RELEASE);
@@ -159,7 +178,7 @@ void Listener::Loop::await_sweep() {
         if (failure) return;
         {
             const std::lock_guard lock(mutex);
-            runs.sweep(owner.events_);
+            runs.sweep(monotonic_ns(), owner.events_);
             tell_aborted();
         }
         await_sweep();
@@ -169,6 +188,7 @@ void Listener::Loop::await_sweep() {
 Listener::Listener(const std::vector<settings::Event>& events, Options options)
     : events_(events),
       problems_(events.size()),
+      arming_(events.size(), true),
       shed_(events.size()),
       stacks_shed_(events.size()),
       options_(std::move(options)) {}
@@ -189,8 +209,21 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
     for (const auto& [binary, identity] : self->binary_identities_) guarded.push_back(binary);
     self->guard_ = std::make_unique<WriteGuard>(
         std::move(guarded), [listener = self.get()](const std::string& binary) { listener->leave(binary); });
-    for (std::uint32_t index = 0; index < events.size(); ++index) self->arm(index);
     return self;
+}
+
+void Listener::arm_all() {
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        programs_->expect_all();
+    }
+    for (std::uint32_t index = 0; index < events_.size() && !arming_given_up_.load(); ++index) {
+        arm(index);
+        const std::lock_guard lock(shed_mutex_);
+        arming_[index] = false;
+    }
+    const std::lock_guard attaching(attach_mutex_);
+    programs_->forget_places();
 }
 
 std::optional<Listener::FileIdentity> Listener::identity_of(const std::string& path) {
@@ -231,6 +264,7 @@ void Listener::leave(const std::string& binary) {
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
         const auto binaries = binaries_of(event);
         if (std::find(binaries.begin(), binaries.end(), binary) == binaries.end()) continue;
+        (void)programs_->let_hits_count(event, false);
         auto links = programs_->take_links(event);
         while (!links.empty()) links.pop_back();
         const std::lock_guard lock(shed_mutex_);
@@ -280,17 +314,21 @@ void Listener::record_runs(bool on) {
 
 std::vector<lagtrap_run> Listener::open_runs() const {
     const std::lock_guard lock(loop_->mutex);
-    return loop_->runs.snapshot(monotonic_ns());
+    const std::uint64_t now_ns = monotonic_ns();
+    return loop_->runs.snapshot(now_ns, [&](std::uint32_t event) { return loop_->believes(event, now_ns); });
+}
+
+bool Listener::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
+    const std::lock_guard lock(loop_->mutex);
+    return loop_->runs.is_open(event, tid, begin_ns);
 }
 
 std::vector<EventStatus> Listener::status() const {
     std::vector<EventStatus> result;
-    std::map<std::uint32_t, std::uint64_t> open;
-    std::map<std::uint32_t, std::uint64_t> abandoned;
+    std::map<std::uint32_t, OpenRuns::Counts> open;
     {
         const std::lock_guard lock(loop_->mutex);
-        open = loop_->runs.count_open();
-        abandoned = loop_->runs.abandoned();
+        open = loop_->runs.count(monotonic_ns());
     }
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         EventStatus status;
@@ -298,14 +336,20 @@ std::vector<EventStatus> Listener::status() const {
         {
             const std::lock_guard lock(shed_mutex_);
             status.problem = problems_[index];
+            status.arming = arming_[index];
             status.shed = shed_[index];
             status.stacks_shed = stacks_shed_[index];
         }
-        status.armed = status.problem.empty();
+        status.armed = status.problem.empty() && !status.arming;
         status.open = open[index];
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
-        status.counters.abandoned += abandoned[index];
+        status.pairing = pairing_findings(status.counters, status.open);
+        status.counters.abandoned += status.open.abandoned;
+        status.counters.expired += status.open.expired;
+        // What was noticed while it was open counts from then on, and not again at its end.
+        const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;
+        status.counters.delays += status.open.told - std::min(status.open.told, counted_before);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
         if (const auto before = options_.carried.find(status.name); before != options_.carried.end()) {
@@ -315,6 +359,12 @@ std::vector<EventStatus> Listener::status() const {
         result.push_back(std::move(status));
     }
     return result;
+}
+
+Listener::Progress Listener::progress() const {
+    const std::lock_guard lock(shed_mutex_);
+    const auto waiting = std::count(arming_.begin(), arming_.end(), true);
+    return {arming_.size() - static_cast<std::size_t>(waiting), arming_.size()};
 }
 
 std::map<std::string, EventCounters> Listener::all_counters() const {
@@ -327,7 +377,7 @@ std::map<std::string, EventTotals> Listener::all_totals() const {
     std::map<std::string, EventTotals> totals;
     for (const EventStatus& status : this->status()) {
         totals[status.name] = {status.counters, status.runs};
-        totals[status.name].counters.abandoned += status.open;  // open runs do not survive a reload
+        totals[status.name].counters.abandoned += status.open.open;  // open runs do not survive a reload
     }
     return totals;
 }
@@ -336,7 +386,7 @@ std::vector<Listener::EventHits> Listener::hits() const {
     std::vector<EventHits> result(events_.size());
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         if (const auto counters = programs_->counters(index); counters)
-            result[index] = {counters->hits, counters->stack_ns, programs_->probe_kinds(index)};
+            result[index] = {counters->hits(), counters->stack_ns, counters->costs, programs_->probe_kinds(index)};
     }
     return result;
 }
@@ -348,6 +398,7 @@ void Listener::shed(std::uint32_t event, std::string reason) {
         shed_[event] = true;
     }
     const std::lock_guard attaching(attach_mutex_);
+    (void)programs_->let_hits_count(event, false);  // else the markers go one after the other
     detaching_.push_back(std::async(std::launch::async, [this, event, links = programs_->take_links(event)]() mutable {
         while (!links.empty()) links.pop_back();
         const std::lock_guard lock(loop_->mutex);
@@ -360,7 +411,9 @@ Status Listener::arm_again(std::uint32_t event) {
     const std::lock_guard attaching(attach_mutex_);
     for (const std::string& binary : binaries_of(event))
         if (guard_->written(binary)) return make_error(ErrorKind::Busy, binary + " is being written to");
-    TRY(programs_->attach(event));
+    const Status attached = programs_->attach(event);
+    programs_->forget_places();
+    if (!attached) return attached;
     const std::lock_guard lock(shed_mutex_);
     problems_[event].clear();
     shed_[event] = false;

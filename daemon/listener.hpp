@@ -19,6 +19,8 @@
 #include "core/result.hpp"
 #include "daemon/listener_programs.hpp"
 #include "daemon/open_runs.hpp"
+#include "daemon/pairing.hpp"
+#include "daemon/program_cost.hpp"
 #include "daemon/write_guard.hpp"
 #include "settings/settings.hpp"
 
@@ -35,11 +37,13 @@ struct Breach {
 struct EventStatus {
     std::string name;
     bool armed = false;
+    bool arming = false;  // its turn has not come
     std::string problem;  // why it is not armed
     bool shed = false;    // it was taken out because it cost too much; `problem` says what
     bool stacks_shed = false;
-    std::uint64_t open = 0;
-    EventCounters counters;
+    OpenRuns::Counts open;
+    EventCounters counters;               // its delays are those too that were noticed while they were open
+    std::vector<PairingFinding> pairing;  // since it was armed
     bool records_runs = false;
     RunCounters runs;
 };
@@ -62,11 +66,16 @@ class Listener {
         OnAborted on_aborted;
     };
 
-    // Loads and attaches; an event that can not be armed has its problem in status(), and the others go on.
-    // Errors: BPF is refused altogether.
+    // Loads the programs; arm_all() attaches them. Errors: BPF is refused altogether.
     [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const settings::Settings& settings,
                                                                   const UnwindStore& store, Options options);
     ~Listener();
+
+    // Attaches the markers of all events; one that cannot be armed has its problem in status(), and the others go on. On
+    // any thread; once.
+    void arm_all();
+    // Makes arm_all() of another thread return soon.
+    void give_up_arming() { arming_given_up_.store(true); }
 
     // Starts and stops the thread.
     void start();
@@ -86,23 +95,31 @@ class Listener {
     [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }
     // Copies of the runs that are open now.
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    // Whether this run is open; once it is not, its record is in the ring, unless it was abandoned.
+    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
     [[nodiscard]] std::vector<EventStatus> status() const;
+    // Of arm_all(), in events.
+    struct Progress {
+        std::size_t done = 0, of = 0;
+    };
+    [[nodiscard]] Progress progress() const;
     [[nodiscard]] std::map<std::string, EventCounters> all_counters() const;
     [[nodiscard]] std::map<std::string, EventTotals> all_totals() const;
     [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
     [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
-    // Hits of the markers of each event since this listener was made, and the time that stacks at them took.
+    // Hits of the markers of each event since this listener was made, the time that stacks at them took, and what programs took.
     struct EventHits {
         std::uint64_t hits = 0;
         std::uint64_t stack_ns = 0;
+        CostCounts costs{};
         std::vector<ProbeKind> kinds;  // of its markers; empty: never armed
     };
     [[nodiscard]] std::vector<EventHits> hits() const;
 
     // The following may be called from one thread at a time.
 
-    // Takes the markers of an event out, for this reason, and forgets its open runs. The programs leave the kernel
-    // after the call: by the older interface that takes 0.1 s a marker.
+    // Takes an event out, for this reason: its markers have no effect from now on, all at once, and its open runs are
+    // forgotten. The probes leave the kernel after the call: by the older interface that takes 0.1 s a marker.
     void shed(std::uint32_t event, std::string reason);
     // Arms a shed event again; waits for markers that are still being taken out.
     [[nodiscard]] Status arm_again(std::uint32_t event);
@@ -122,6 +139,8 @@ class Listener {
     // Guards what shed() changes against status() of other threads.
     mutable std::mutex shed_mutex_;
     std::vector<std::string> problems_;
+    std::vector<bool> arming_;
+    std::atomic<bool> arming_given_up_{false};
     std::vector<bool> shed_;
     std::vector<bool> stacks_shed_;
     std::vector<std::future<void>> detaching_;

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <system_error>
+#include <thread>
 
 #include "daemon/open_runs.hpp"
 #include "daemon/unwind_store.hpp"
@@ -21,8 +24,6 @@ namespace {
 // As run_report.bpf.h has it.
 constexpr __u32 scratches_of_cpu = 4;
 
-std::uint64_t* fields_of(EventCounters& counters) { return &counters.delays; }
-
 lagtrap_nesting nesting_of(settings::Nesting nesting) {
     switch (nesting) {
         case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
@@ -32,20 +33,85 @@ lagtrap_nesting nesting_of(settings::Nesting nesting) {
     return LAGTRAP_NESTING_EACH;
 }
 
+bool ends_at_function(const settings::Event& event) {
+    const auto is_return = [](const settings::Marker& marker) {
+        return marker.kind == settings::MarkerKind::Function && marker.side == settings::FunctionSide::Return;
+    };
+    return is_return(event.end) || is_return(event.begin) ||
+           std::any_of(event.stages.begin(), event.stages.end(),
+                       [&](const auto& stage) { return is_return(stage.marker); });
+}
+
+// Where an indirect jump leads to, and what counts as staying.
+lagtrap_exit_site exit_site_of(const binaries::FunctionExit& exit) {
+    static_assert(LAGTRAP_EXIT_RANGES == binaries::kMaxJumpRanges);
+    static_assert(LAGTRAP_NO_REGISTER == binaries::kNoJumpRegister);
+    lagtrap_exit_site site{};
+    site.target.number = exit.target.displacement;
+    site.target.place = exit.target.in_memory ? LAGTRAP_ARGUMENT_MEMORY : LAGTRAP_ARGUMENT_REGISTER;
+    site.target.bytes = sizeof(std::uint64_t);
+    site.target.base = exit.target.base;
+    site.target.index = exit.target.index;
+    site.target.scale_shift = exit.target.scale_shift;
+    for (std::size_t i = 0; i < exit.within.size(); ++i) site.within[i] = {exit.within[i].begin, exit.within[i].end};
+    return site;
+}
+
+// Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
+// for as quickly as one.
+void destroy_at_once(std::vector<std::vector<Link>> events) {
+    constexpr std::size_t most_threads = 32;
+    std::atomic<std::size_t> next{0};
+    const auto destroy_some = [&] {
+        for (std::size_t number = next++; number < events.size(); number = next++)
+            while (!events[number].empty()) events[number].pop_back();
+    };
+    std::vector<std::thread> threads;
+    try {
+        while (threads.size() + 1 < std::min(events.size(), most_threads)) threads.emplace_back(destroy_some);
+    } catch (const std::system_error&) {
+        // Then with fewer.
+    }
+    destroy_some();
+    for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 void EventCounters::add(const EventCounters& other) {
-    const std::uint64_t larger = std::max(max_ns, other.max_ns);
-    auto* mine = fields_of(*this);
-    const auto* theirs = &other.delays;
-    constexpr std::size_t scalars = (sizeof(EventCounters) - sizeof(EventCounters::histogram)) / sizeof(std::uint64_t);
-    for (std::size_t i = 0; i < scalars; ++i) mine[i] += theirs[i];
-    max_ns = larger;
+    delays += other.delays;
+    told_delays += other.told_delays;
+    abandoned += other.abandoned;
+    lost += other.lost;
+    expired += other.expired;
+    unended_late += other.unended_late;
+    withdrawn += other.withdrawn;
+    too_deep += other.too_deep;
+    records_lost += other.records_lost;
+    out_of_scope += other.out_of_scope;
+    stack_ns += other.stack_ns;
+    max_ns = std::max(max_ns, other.max_ns);
     for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += other.histogram[i];
+    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] += other.costs[i];
+    for (std::size_t i = 0; i < markers.size(); ++i) {
+        markers[i].hits += other.markers[i].hits;
+        markers[i].unmatched += other.markers[i].unmatched;
+        markers[i].last_ns = std::max(markers[i].last_ns, other.markers[i].last_ns);
+    }
 }
 
 std::uint64_t EventCounters::runs() const {
     return std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0});
+}
+
+std::uint64_t EventCounters::hits() const {
+    return std::accumulate(markers.begin(), markers.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& marker) { return sum + marker.hits; });
+}
+
+std::uint64_t EventCounters::unmatched_stages() const {
+    return std::accumulate(markers.begin() + LAGTRAP_PLACE_STAGE, markers.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& marker) { return sum + marker.unmatched; });
 }
 
 ListenerPrograms::ListenerPrograms(const std::vector<settings::Event>& events) : events_(events) {}
@@ -78,6 +144,8 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
         return event.key == settings::KeyKind::Argument || event.begin_time;
     });
     if (!any_arguments) bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
+    if (std::none_of(events_.begin(), events_.end(), ends_at_function))
+        bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     if (any_stacks) {
@@ -102,8 +170,9 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     if (has_uprobe_multi()) {
         const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
-        for (bpf_program* program : {self->programs_->progs.on_site, self->programs_->progs.on_usdt,
-                                     self->programs_->progs.on_entry, self->programs_->progs.on_return})
+        for (bpf_program* program :
+             {self->programs_->progs.on_site, self->programs_->progs.on_usdt, self->programs_->progs.on_entry,
+              self->programs_->progs.on_exit, self->programs_->progs.on_return})
             bpf_program__set_expected_attach_type(program, type);
     }
     TRY(self->size_maps(store));
@@ -125,6 +194,7 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
     if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
+    if (keeps_stack_order(event)) config.flags |= LAGTRAP_EVENT_STACK_ORDER;
     if (event.record == settings::RecordMode::Runs) {
         config.flags |= LAGTRAP_EVENT_RECORD_RUNS;
         if (event.stacks == settings::StackMode::Markers) config.flags |= LAGTRAP_EVENT_STACKS;
@@ -189,6 +259,10 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
     return MarkerNumber{marker_id, {config.key_argument, config.begin_time_argument}};
 }
 
+void ListenerPrograms::expect_all() {
+    for (const settings::Event& event : events_) planner_.expect(event);
+}
+
 Status ListenerPrograms::attach(std::uint32_t index) {
     const settings::Event& event = events_[index];
     std::vector<Link> links;
@@ -198,39 +272,51 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     const std::uint32_t next_of_others = next_marker_;
     next_marker_ = first_marker;
     argument_sites_.give_back(index);
+    exit_sites_.give_back(index);
     kinds_.clear();
     const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
                                 std::uint16_t stage) -> Status {
         TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
         return attach_marker(index, marker, number, links);
     };
-    // The end first: a run whose begin is seen can then always be ended.
+    TRY(let_hits_count(index, false));
     TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
     for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
         TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, static_cast<std::uint16_t>(stage)));
     TRY(attach_one(event.begin, LAGTRAP_ROLE_BEGIN, 0));
     next_marker_ = std::max(next_marker_, next_of_others);
+    const std::lock_guard lock(attached_mutex_);
     attached_[index] = {first_marker, kinds_, std::move(links)};
-    return success();
+    return let_hits_count(index, true);
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+    const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     return found == attached_.end() ? std::vector<Link>{} : std::exchange(found->second.links, {});
 }
 
 std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
+    const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
 }
 
-Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
+Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
     lagtrap_event_config config{};
     const int map = bpf_map__fd(programs_->maps.event_configs);
     if (bpf_map_lookup_elem(map, &index, &config) != 0) return system_error("read the configuration of an event");
-    config.flags = wanted ? config.flags | LAGTRAP_EVENT_STACKS : config.flags & ~__u32{LAGTRAP_EVENT_STACKS};
+    config.flags = wanted ? config.flags | flag : config.flags & ~flag;
     if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
     return success();
+}
+
+Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
+}
+
+Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_OFF, !wanted);
 }
 
 Status ListenerPrograms::attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
@@ -238,7 +324,7 @@ Status ListenerPrograms::attach_marker(std::uint32_t event, const settings::Mark
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library: return attach_usdt(event, marker, number, links);
-        case settings::MarkerKind::Function: return attach_function(marker, number, links);
+        case settings::MarkerKind::Function: return attach_function(event, marker, number, links);
         case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, number.id, links);
     }
     return make_error(ErrorKind::Invalid, "unknown kind of marker");
@@ -251,6 +337,18 @@ Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(std::uint32_t ev
     for (std::size_t i = 0; i < places.arguments.size(); ++i) {
         TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, event, places.arguments[i]));
         cookies[i] |= site << LAGTRAP_COOKIE_SITE_SHIFT;
+    }
+    const int exits_map = bpf_map__fd(programs_->maps.exit_sites);
+    for (std::size_t i = 0; i < places.exits.size(); ++i) {
+        const binaries::FunctionExit& exit = places.exits[i];
+        std::uint64_t how = static_cast<std::uint64_t>(exit.condition);
+        if (exit.of_others_too) cookies[i] |= LAGTRAP_COOKIE_EXIT_SHARED;
+        if (exit.by_target) {
+            TRY_ASSIGN(const std::uint64_t site, exit_sites_.take(exits_map, event, exit_site_of(exit)));
+            cookies[i] |= site << LAGTRAP_COOKIE_EXIT_SITE_SHIFT;
+            how = LAGTRAP_EXIT_BY_TARGET;
+        }
+        cookies[i] |= how << LAGTRAP_COOKIE_EXIT_SHIFT;
     }
     return cookies;
 }
@@ -283,7 +381,7 @@ Status ListenerPrograms::attach_places(bpf_program* program, const std::string& 
 Status ListenerPrograms::attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
                                      std::vector<Link>& links) {
     const auto attach_all = [&]() -> Status {
-        TRY_ASSIGN(const ProbePlaces places, usdt_places(marker, number.arguments));
+        TRY_ASSIGN(const ProbePlaces places, planner_.usdt_places(marker, number.arguments));
         TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
         bpf_program* program = places.arguments.empty() ? programs_->progs.on_site : programs_->progs.on_usdt;
         return attach_places(program, marker.binary, places, cookies, links);
@@ -294,12 +392,14 @@ Status ListenerPrograms::attach_usdt(std::uint32_t event, const settings::Marker
                                    marker.binary);
 }
 
-Status ListenerPrograms::attach_function(const settings::Marker& marker, const MarkerNumber& number,
-                                         std::vector<Link>& links) {
+Status ListenerPrograms::attach_function(std::uint32_t event, const settings::Marker& marker,
+                                         const MarkerNumber& number, std::vector<Link>& links) {
     const auto attach_all = [&]() -> Status {
-        TRY_ASSIGN(const ProbePlaces places, function_places(marker));
-        bpf_program* program = places.return_probe ? programs_->progs.on_return : programs_->progs.on_entry;
-        const std::vector<std::uint64_t> cookies(places.offsets.size(), number.id);
+        TRY_ASSIGN(const ProbePlaces places, planner_.function_places(marker));
+        TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
+        bpf_program* program = places.return_probe     ? programs_->progs.on_return
+                               : !places.exits.empty() ? programs_->progs.on_exit
+                                                       : programs_->progs.on_entry;
         return attach_places(program, marker.binary, places, cookies, links);
     };
     const Status attached = attach_all();
@@ -336,7 +436,13 @@ Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::
 }
 
 void ListenerPrograms::detach_all() {
-    for (auto& [event, attached] : attached_) attached.links.clear();
+    std::vector<std::vector<Link>> links;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        for (auto& [event, attached] : attached_) links.push_back(std::move(attached.links));
+        attached_.clear();
+    }
+    destroy_at_once(std::move(links));
     exec_link_.reset();
 }
 
@@ -373,9 +479,9 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
-    return {bpf_program__fd(programs_->progs.on_site), bpf_program__fd(programs_->progs.on_usdt),
-            bpf_program__fd(programs_->progs.on_entry), bpf_program__fd(programs_->progs.on_return),
-            bpf_program__fd(programs_->progs.on_tracepoint)};
+    return {bpf_program__fd(programs_->progs.on_site),   bpf_program__fd(programs_->progs.on_usdt),
+            bpf_program__fd(programs_->progs.on_entry),  bpf_program__fd(programs_->progs.on_exit),
+            bpf_program__fd(programs_->progs.on_return), bpf_program__fd(programs_->progs.on_tracepoint)};
 }
 
 }  // namespace lagtrap::daemon

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
-#include "daemon/argument_sites.hpp"
 #include "daemon/libbpf_support.hpp"
+#include "daemon/marker_sites.hpp"
 #include "daemon/overhead_probes.hpp"
 #include "daemon/probe_places.hpp"
 #include "daemon/tracefs.hpp"
@@ -22,18 +23,24 @@ struct listener_bpf;
 
 namespace lagtrap::daemon {
 
-// Counters of one event, added up over the CPUs.
+// Counters of one event, added up over the CPUs. The same fields in the same order as lagtrap_event_counters.
 struct EventCounters {
-    std::uint64_t delays = 0;
-    std::uint64_t unmatched_begins = 0, unmatched_ends = 0, unmatched_stages = 0;
-    std::uint64_t abandoned = 0, lost = 0, too_deep = 0, records_lost = 0;
-    std::uint64_t hits = 0, stack_ns = 0;
+    std::uint64_t delays = 0, told_delays = 0;
+    std::uint64_t abandoned = 0, lost = 0, expired = 0, unended_late = 0, withdrawn = 0, too_deep = 0, records_lost = 0;
+    std::uint64_t out_of_scope = 0, stack_ns = 0;
     std::uint64_t max_ns = 0;
     std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS> histogram{};
+    std::array<std::uint64_t, LAGTRAP_COST_BUCKETS> costs{};
+    std::array<lagtrap_marker_count, LAGTRAP_PLACES> markers{};
 
     void add(const EventCounters& other);
     // Runs begun and ended.
     [[nodiscard]] std::uint64_t runs() const;
+    // Of all markers.
+    [[nodiscard]] std::uint64_t hits() const;
+    [[nodiscard]] const lagtrap_marker_count& begins() const { return markers[LAGTRAP_PLACE_BEGIN]; }
+    [[nodiscard]] const lagtrap_marker_count& ends() const { return markers[LAGTRAP_PLACE_END]; }
+    [[nodiscard]] std::uint64_t unmatched_stages() const;
 };
 
 // What was told of the runs of an event with record="runs".
@@ -57,16 +64,21 @@ class ListenerPrograms {
                                                                         const UnwindStore& store);
     ~ListenerPrograms();
 
+    // All events will be attached one after the other, up to forget_places(): what is asked of a file is read once.
+    void expect_all();
+    void forget_places() { planner_ = {}; }
     // Attaches every marker of one event, or none of them: an event with a marker missing would pair nonsense.
     // May be called again after take_links().
     [[nodiscard]] Status attach(std::uint32_t event);
-    // The attachments of one event, to be destroyed from the last to the first: its begin is then met no more while its
-    // ends still are.
+    // The attachments of one event, to be destroyed.
     [[nodiscard]] std::vector<Link> take_links(std::uint32_t event);
-    // What the kernel does at each marker of the event, as attached.
+    // What the kernel does at each marker of the event, as attached. May be called from any thread.
     [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
     // Whether stacks are taken at the markers of an event that has stacks="markers".
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
+    // Whether hits of the event's markers do anything but count: all its markers at the same moment, while their probes come
+    // and go one by one.
+    [[nodiscard]] Status let_hits_count(std::uint32_t event, bool wanted);
     void detach_all();
 
     // Shared with the running programs; fields are to be read and written with __atomic operations.
@@ -98,8 +110,8 @@ class ListenerPrograms {
                                        std::vector<Link>& links);
     [[nodiscard]] Status attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
                                      std::vector<Link>& links);
-    [[nodiscard]] Status attach_function(const settings::Marker& marker, const MarkerNumber& number,
-                                         std::vector<Link>& links);
+    [[nodiscard]] Status attach_function(std::uint32_t event, const settings::Marker& marker,
+                                         const MarkerNumber& number, std::vector<Link>& links);
     // What the programs are told at each place: the marker and, where arguments are wanted, where they are.
     [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(std::uint32_t event, std::uint32_t marker_id,
                                                                 const ProbePlaces& places);
@@ -110,17 +122,21 @@ class ListenerPrograms {
     [[nodiscard]] Status point_at_field(const settings::Marker& marker, const settings::ArgumentRef& field,
                                         std::uint16_t& offset, std::uint16_t& bytes);
     [[nodiscard]] Result<TraceFs*> tracefs();
+    [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;
     listener_bpf* programs_ = nullptr;
     Link exec_link_;
     std::uint32_t next_marker_ = 0;
-    ArgumentSites argument_sites_;
+    MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
+    MarkerSites<lagtrap_exit_site> exit_sites_{LAGTRAP_MAX_EXIT_SITES, "indirect jumps"};
+    ProbePlanner planner_;
     struct Attached {
         std::uint32_t first_marker = 0;
         std::vector<ProbeKind> kinds;
         std::vector<Link> links;
     };
+    mutable std::mutex attached_mutex_;
     std::map<std::uint32_t, Attached> attached_;  // by event
     std::vector<ProbeKind> kinds_;                // of the event that is being attached
     std::unique_ptr<TraceFs> tracefs_;

@@ -42,6 +42,17 @@ std::uint32_t first_bucket(std::uint64_t tag) { return (tag >> 8) & (LAGTRAP_BUC
 // The words of the table that hold no tag.
 bool is_spill_count(std::size_t index) { return index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS; }
 
+// An event with no more open runs than these keeps them for as long as somebody may end them.
+constexpr std::uint64_t open_runs_kept = 256;
+
+// As listener.bpf.c has it.
+bool is_stale(const lagtrap_slot& slot, std::uint64_t now_ns) {
+    const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
+    if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
+    return now_ns > begin_ns + LAGTRAP_STALE_NS &&
+           now_ns > begin_ns + (deadline_ns - begin_ns) * LAGTRAP_STALE_THRESHOLDS;
+}
+
 bool keyed_by_argument(const std::vector<settings::Event>& events, std::uint32_t event) {
     return event < events.size() && events[event].key == settings::KeyKind::Argument;
 }
@@ -73,10 +84,18 @@ bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
 bool pairs_calls(const settings::Event& event) {
     const settings::Marker& begin = event.begin;
     const settings::Marker& end = event.end;
-    return event.key == settings::KeyKind::Thread && event.nesting == settings::Nesting::Each &&
+    return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
            begin.kind == settings::MarkerKind::Function && end.kind == settings::MarkerKind::Function &&
            begin.side == settings::FunctionSide::Entry && end.side == settings::FunctionSide::Return &&
            begin.name == end.name && begin.binary == end.binary;
+}
+
+bool keeps_stack_order(const settings::Event& event) {
+    const auto in_program = [](const settings::Marker& marker) {
+        return marker.kind != settings::MarkerKind::Tracepoint;
+    };
+    return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
+           !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
 }
 
 Result<MappedMemory> MappedMemory::map(int fd, std::size_t bytes) {
@@ -150,65 +169,89 @@ std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t 
     return run;
 }
 
-void OpenRuns::free_slot(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
-                         const std::vector<settings::Event>& events) {
-    Aborted aborted{slots_[index].report, run};
-    __atomic_store_n(&slots_[index].deadline_ns, 0, __ATOMIC_RELEASE);
+bool OpenRuns::free_slot(std::size_t index, std::uint64_t tag) {
     std::uint64_t expected = tag;
-    if (!__atomic_compare_exchange_n(&tags_[index], &expected, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
-    ++abandoned_[run.event];
-    if (run.event < events.size() && events[run.event].record == settings::RecordMode::Runs) {
-        aborted.run.end_ns = monotonic_ns();
-        aborted_.push_back(aborted);
-    }
+    if (!__atomic_compare_exchange_n(&tags_[index], &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    __atomic_store_n(&slots_[index].deadline_ns, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&tags_[index], 0, __ATOMIC_RELEASE);
     const std::size_t first = first_bucket(tag);
     if (first != index / LAGTRAP_BUCKET_SLOTS)
         __atomic_fetch_sub(&tags_[first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS], 1, __ATOMIC_ACQ_REL);
+    return true;
 }
 
-OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell) {
-    Look result;
+void OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+                       const std::vector<settings::Event>& events) {
+    Aborted aborted{slots_[index].report, run};
+    if (!free_slot(index, tag)) return;
+    ++counts_[run.event].abandoned;
+    if (run.event >= events.size() || events[run.event].record != settings::RecordMode::Runs) return;
+    aborted.run.end_ns = monotonic_ns();
+    aborted_.push_back(aborted);
+}
+
+template <typename Each>
+void OpenRuns::for_each_open(Each each) const {
     for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
         const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0 || is_spill_count(index)) continue;
+        if (tag != 0 && tag != LAGTRAP_TAG_TAKEN && !is_spill_count(index)) each(index, tag);
+    }
+}
+
+OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell,
+                              const IsBelieved& is_believed) {
+    Look result;
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
         ++result.open;
         lagtrap_slot& slot = slots_[index];
         const std::uint64_t deadline_ns = load(slot.deadline_ns);
         const std::uint32_t event = slot.run.event;
-        if (deadline_ns == 0 || load(slot.reported) != 0) continue;
-        if (event >= events.size() || events[event].breach != settings::BreachMode::Deadline) continue;
+        if (deadline_ns == 0 || load(slot.reported) != 0) return;
+        if (event >= events.size() || events[event].breach != settings::BreachMode::Deadline) return;
         if (deadline_ns >= now_ns) {
             result.earliest_deadline_ns = std::min(result.earliest_deadline_ns, deadline_ns);
-            continue;
+            return;
         }
-        if (!tell) continue;
+        if (!tell || load(slot.doubtful) != 0 || !is_believed(event)) return;
         auto run = read_slot(index, tag);
-        if (!run) continue;
-        if (!can_end(*run, events) || (pairs_calls(events[event]) && !frame_alive(*run, slot.stack_pointer))) {
-            free_slot(index, tag, *run, events);
-            continue;
-        }
+        if (!run) return;
+        if (!can_end(*run, events) || (pairs_calls(events[event]) && !frame_alive(*run, slot.stack_pointer)))
+            return abandon(index, tag, *run, events);
         // Its end sees that it is reported, or has come before and is a breach itself.
         (void)__atomic_exchange_n(&slot.reported, 1, __ATOMIC_SEQ_CST);
         if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) {
             __atomic_store_n(&slot.reported, 0, __ATOMIC_RELEASE);
-            continue;
+            return;
         }
         run->end_ns = now_ns;
         run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
         fill_name(*run);
+        ++counts_[event].told;
         result.overdue.push_back(*run);
-    }
+    });
     return result;
 }
 
-std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
-    std::vector<lagtrap_run> runs;
+bool OpenRuns::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
     for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0 || is_spill_count(index)) continue;
+        // One that is being ended may not be told yet.
+        if (is_spill_count(index) || load(tags_[index]) == 0) continue;
+        const lagtrap_run& run = slots_[index].run;
+        if (run.event == event && run.begin_tid == tid && load(run.begin_ns) == begin_ns) return true;
+    }
+    return false;
+}
+
+std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBelieved& is_believed) const {
+    std::vector<lagtrap_run> runs;
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
         auto run = read_slot(index, tag);
-        if (!run) continue;
+        if (!run) return;
+        const bool reported = load(slots_[index].reported) != 0;
+        const bool overdue = load(slots_[index].deadline_ns) < now_ns;
+        if (overdue && (load(slots_[index].doubtful) != 0 || (!reported && !is_believed(run->event)))) return;
         run->end_ns = now_ns;
         run->header.at_ns = now_ns;
         run->header.type = LAGTRAP_RECORD_RUN;
@@ -219,33 +262,46 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns) const {
         run->end_cpu = run->begin_cpu;
         fill_name(*run);
         run->flags |= LAGTRAP_RUN_OPEN;
-        if (load(slots_[index].reported) != 0) run->flags |= LAGTRAP_RUN_REPORTED;
+        if (reported) run->flags |= LAGTRAP_RUN_REPORTED;
         runs.push_back(*run);
-    }
+    });
     return runs;
 }
 
-void OpenRuns::sweep(const std::vector<settings::Event>& events) {
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0 || is_spill_count(index)) continue;
+void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events) {
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto run = read_slot(index, tag);
-        if (run && !can_end(*run, events)) free_slot(index, tag, *run, events);
-    }
+        if (run && !can_end(*run, events)) abandon(index, tag, *run, events);
+    });
+    const auto counts = count(now_ns);
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto run = read_slot(index, tag);
+        if (!run || !is_stale(slots_[index], now_ns)) return;
+        const auto of_event = counts.find(run->event);
+        if (of_event == counts.end() || of_event->second.open <= open_runs_kept) return;
+        if (free_slot(index, tag)) ++counts_[run->event].expired;
+    });
 }
 
 void OpenRuns::drop(std::uint32_t event, const std::vector<settings::Event>& events) {
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        const std::uint64_t tag = load(tags_[index]);
-        if (tag == 0 || is_spill_count(index) || slots_[index].run.event != event) continue;
-        if (const auto run = read_slot(index, tag)) free_slot(index, tag, *run, events);
-    }
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
+        if (slots_[index].run.event != event) return;
+        if (const auto run = read_slot(index, tag)) abandon(index, tag, *run, events);
+    });
 }
 
-std::map<std::uint32_t, std::uint64_t> OpenRuns::count_open() const {
-    std::map<std::uint32_t, std::uint64_t> counts;
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index)
-        if (load(tags_[index]) != 0 && !is_spill_count(index)) ++counts[slots_[index].run.event];
+std::map<std::uint32_t, OpenRuns::Counts> OpenRuns::count(std::uint64_t now_ns) const {
+    auto counts = counts_;
+    for_each_open([&](std::size_t index, std::uint64_t) {
+        const lagtrap_slot& slot = slots_[index];
+        Counts& of_event = counts[slot.run.event];
+        const std::uint64_t begin_ns = slot.run.begin_ns, deadline_ns = load(slot.deadline_ns);
+        ++of_event.open;
+        if (deadline_ns == 0) return;
+        of_event.oldest_ns = of_event.oldest_ns == 0 ? begin_ns : std::min(of_event.oldest_ns, begin_ns);
+        if (deadline_ns < now_ns && load(slot.doubtful) == 0) ++of_event.overdue;
+        if (is_stale(slot, now_ns)) ++of_event.stale;
+    });
     return counts;
 }
 

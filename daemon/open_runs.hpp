@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -16,6 +17,9 @@ namespace lagtrap::daemon {
 
 // Whether the event is a function from its entry to its return: then a run lives no longer than its stack frame.
 [[nodiscard]] bool pairs_calls(const settings::Event& event);
+
+// Whether begin and end are reached by one thread in a program, so that its stack pointer at both can be compared.
+[[nodiscard]] bool keeps_stack_order(const settings::Event& event);
 
 // A file mapped into memory, unmapped at the end.
 class MappedMemory {
@@ -55,39 +59,57 @@ class OpenRuns {
         std::uint32_t open = 0;
         std::uint64_t earliest_deadline_ns = LAGTRAP_NEVER_NS;  // of those that are neither overdue nor told of
     };
+    // Whether an overdue run of the event is a slow one, rather than one whose end was not seen.
+    using IsBelieved = std::function<bool(std::uint32_t event)>;
     // One pass over the tags (64 KiB), reading slots only of runs that are open. An overdue run whose thread is
     // gone, or whose call was left by an exception, is freed and counted as abandoned instead. Without `tell` overdue
-    // runs stay untold, for a later pass.
-    [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell);
+    // runs stay untold, for a later pass; so do doubtful ones, and those of events that are not believed.
+    [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell,
+                            const IsBelieved& is_believed);
 
-    // Copies of all open runs, flagged as open, their end_ns `now_ns`.
-    [[nodiscard]] std::vector<lagtrap_run> snapshot(std::uint64_t now_ns) const;
+    // Whether this run holds a slot. Its end is told before the slot is given up.
+    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
+    // Copies of all open runs, flagged as open, their end_ns `now_ns`; without overdue ones that look() would not tell.
+    [[nodiscard]] std::vector<lagtrap_run> snapshot(std::uint64_t now_ns, const IsBelieved& is_believed) const;
 
-    // Frees the slots of runs whose thread or process is gone.
-    void sweep(const std::vector<settings::Event>& events);
+    // Frees the slots of runs whose thread or process is gone; and of stale ones, where an event has so many runs open that
+    // some seem to have no end.
+    void sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events);
 
     // Frees the slots of all runs of an event whose markers are met no more; they count as abandoned.
     void drop(std::uint32_t event, const std::vector<settings::Event>& events);
 
-    // Open runs by event.
-    [[nodiscard]] std::map<std::uint32_t, std::uint64_t> count_open() const;
-    // Freed by look() and sweep(), by event.
-    [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& abandoned() const { return abandoned_; }
+    // The runs of one event.
+    struct Counts {
+        std::uint64_t open = 0;
+        std::uint64_t overdue = 0;    // of these, over their threshold, and not doubtful
+        std::uint64_t stale = 0;      // of these, for LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS
+        std::uint64_t oldest_ns = 0;  // when the first of these began; 0: none is open
+        std::uint64_t told = 0;       // overdue runs that look() gave, since the beginning
+        std::uint64_t abandoned = 0;  // freed by look() and sweep(), as nobody is left to end them
+        std::uint64_t expired = 0;    // freed by sweep(), as stale
+    };
+    [[nodiscard]] std::map<std::uint32_t, Counts> count(std::uint64_t now_ns) const;
     // Those since the last call.
     [[nodiscard]] std::vector<Aborted> take_aborted() { return std::exchange(aborted_, {}); }
 
   private:
     [[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const;
     [[nodiscard]] std::optional<lagtrap_run> read_slot(std::size_t index, std::uint64_t tag) const;
-    void free_slot(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
-                   const std::vector<settings::Event>& events);
+    // False: it ended, or gave way, before.
+    bool free_slot(std::size_t index, std::uint64_t tag);
+    void abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
+                 const std::vector<settings::Event>& events);
+    // Calls `each` with the index and the tag of every open run.
+    template <typename Each>
+    void for_each_open(Each each) const;
 
     int program_starts_fd_ = -1;
     MappedMemory tags_memory_;
     MappedMemory slots_memory_;
     std::uint64_t* tags_ = nullptr;
     lagtrap_slot* slots_ = nullptr;
-    std::map<std::uint32_t, std::uint64_t> abandoned_;
+    std::map<std::uint32_t, Counts> counts_;  // what happened, by event; what is open stays 0
     std::vector<Aborted> aborted_;
 };
 

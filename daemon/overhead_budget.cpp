@@ -88,12 +88,32 @@ std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use,
     return costs;
 }
 
-std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind) const {
-    const double seconds = static_cast<double>(use.elapsed_ns) / 1e9;
-    return fmt::format("{} {} of a CPU with {:.0f} hits a second; watching may take {}",
-                       kind == settings::Shed::Stacks ? "stacks at its markers took" : "it took",
-                       percent_of_ppm(ppm_of(cost.cost_ns, use.elapsed_ns)),
-                       static_cast<double>(use.events[cost.event].hits) / seconds, percent_of_ppm(budget_.share_ppm));
+// What is left of an event that was given up, until its last probe is out, is not to be charged to others.
+std::uint64_t OverheadBudget::cost_of(const WatchUse& use, std::uint32_t event) const {
+    const EventUse& one = use.events[event];
+    if (!one.armed || (event < events_.size() && events_[event].probes.up)) return 0;
+    return one.probe_ns + one.stack_ns;
+}
+
+std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
+                                      std::uint64_t all_ns) const {
+    const auto percent = [&](std::uint64_t part_ns) { return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)); };
+    const bool stacks = kind == settings::Shed::Stacks;
+    const double hits_per_second =
+        static_cast<double>(use.events[cost.event].hits) * 1e9 / static_cast<double>(use.elapsed_ns);
+    std::string reason =
+        fmt::format("{} took {} of a CPU with {:.0f} hits a second", stacks ? "stacks at its markers" : "its markers",
+                    percent(cost.cost_ns), hits_per_second);
+    const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
+    const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
+    if (others_ns > 0)
+        reason += fmt::format(", {} {}", stacks ? "other stacks and markers" : "other events", percent(others_ns));
+    if (use.own_cpu_ns > share_ns / 2)
+        reason +=
+            fmt::format(", lagtrapd itself {} (of which {} count)", percent(use.own_cpu_ns), percent(share_ns / 2));
+    else if (use.own_cpu_ns > 0)
+        reason += fmt::format(", lagtrapd itself {}", percent(use.own_cpu_ns));
+    return reason + fmt::format("; all that may take {}", percent_of_ppm(budget_.share_ppm));
 }
 
 void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
@@ -103,7 +123,7 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
         const bool stacks = kind == settings::Shed::Stacks;
         give_up(stacks ? events_[cost.event].stacks : events_[cost.event].probes, now_ns);
         steps.push_back({stacks ? BudgetStep::Action::DropStacks : BudgetStep::Action::Detach, cost.event,
-                         reason_of(use, cost, kind)});
+                         reason_of(use, cost, kind, cost_ns)});
         cost_ns -= std::min(cost_ns, cost.cost_ns);
     }
 }
@@ -111,13 +131,11 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
 std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t now_ns) {
     std::vector<BudgetStep> steps;
     std::uint64_t cost_ns = 0;
-    for (const EventUse& event : use.events)
-        if (event.armed) cost_ns += event.probe_ns + event.stack_ns;
+    for (std::uint32_t event = 0; event < use.events.size(); ++event) cost_ns += cost_of(use, event);
     const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
     // What the daemon does for itself (tables when it starts) shall not cost all events their place.
     const std::uint64_t available_ns = share_ns - std::min(use.own_cpu_ns, share_ns / 2);
     used_ppm_ = ppm_of(cost_ns + use.own_cpu_ns, use.elapsed_ns);
-    wants_exact_ = cost_ns > available_ns / 2;
     exhausted_ = false;
     ++looks_;
     if (cost_ns <= available_ns) over_since_ = 0;

@@ -20,8 +20,8 @@ struct EventUse {
 
 struct WatchUse {
     std::uint64_t elapsed_ns = 0;
-    std::uint64_t own_cpu_ns = 0;  // of the daemon
-    bool exact = false;            // the run time of the programs was counted by the kernel, not assumed
+    std::uint64_t own_cpu_ns = 0;  // of the daemon, but for recordings
+    bool exact = false;            // the run time of the programs was measured, not assumed
     std::vector<EventUse> events;
 };
 
@@ -41,8 +41,6 @@ class OverheadBudget {
     // exact is acted on at the second look that finds it.
     [[nodiscard]] std::vector<BudgetStep> look(const WatchUse& use, std::uint64_t now_ns);
 
-    // Whether the kernel should count the programs' run time until the next look: half the share is used.
-    [[nodiscard]] bool wants_exact() const { return wants_exact_; }
     // Of the last look, in millionths of one CPU.
     [[nodiscard]] std::uint64_t used_ppm() const { return used_ppm_; }
     // More than the share was used, and nothing that may be given up is left.
@@ -82,11 +80,12 @@ class OverheadBudget {
     [[nodiscard]] std::vector<Cost> costliest(const WatchUse& use, settings::Shed kind) const;
     void shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use, settings::Shed kind,
                     std::uint64_t now_ns, std::vector<BudgetStep>& steps);
-    [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind) const;
+    [[nodiscard]] std::uint64_t cost_of(const WatchUse& use, std::uint32_t event) const;
+    [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
+                                        std::uint64_t all_ns) const;
 
     settings::Budget budget_;
     std::vector<EventState> events_;
-    bool wants_exact_ = false;
     bool exhausted_ = false;
     std::uint64_t used_ppm_ = 0;
     std::uint64_t times_shed_ = 0;

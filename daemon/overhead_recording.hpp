@@ -25,13 +25,15 @@ class RecordingBudget {
         std::chrono::nanoseconds sample_interval{};  // of Samples
         std::string sentence;                        // for people, with the moment in the recording
     };
-    static constexpr std::chrono::milliseconds look_interval{250};
+    // What the recording takes is judged over this time, and sooner where it has used up by then what is allowed for all of it.
+    static constexpr std::chrono::milliseconds window{250};
+    static constexpr std::chrono::milliseconds look_interval{25};
     static constexpr std::uint32_t longest_sample_interval = 16;  // times the settings' one
 
     // For a recording that begins now.
     void begin(const settings::Budget& budget, const settings::Recording& recording, std::uint32_t cpus,
                const RecordingUse& use);
-    // To be called often; looks every look_interval, and gives up one thing at a time.
+    // To be called often; looks every look_interval, and gives up one thing at a time, each with a new window.
     [[nodiscard]] std::optional<Step> look(const RecordingUse& use);
     // Whether it is time for a look, so that what it costs need not be counted before.
     [[nodiscard]] bool due(std::uint64_t now_ns) const;
@@ -44,7 +46,8 @@ class RecordingBudget {
     bool switch_stacks_ = false;
     std::uint32_t cpus_ = 1;
     std::uint64_t began_ns_ = 0;
-    RecordingUse before_;
+    RecordingUse before_;  // when the window began
+    std::uint64_t looked_ns_ = 0;
 };
 
 }  // namespace lagtrap::daemon

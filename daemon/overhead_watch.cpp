@@ -1,7 +1,5 @@
 #include "daemon/overhead_watch.hpp"
 
-#include <bpf/bpf.h>
-
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -11,6 +9,9 @@
 
 namespace lagtrap::daemon {
 namespace {
+
+// So few hits between two looks cost nothing that matters, whatever one costs.
+constexpr std::uint64_t few_hits = 1000;
 
 std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
 
@@ -22,7 +23,8 @@ OverheadWatch::OverheadWatch(boost::asio::io_context& context, Options options)
 void OverheadWatch::use(const settings::Budget& budget, Listener& listener) {
     listener_ = &listener;
     budget_ = OverheadBudget(budget, listener.events().size());
-    run_time_statistics_.reset();
+    programs_.assign(listener.events().size(), {});
+    usual_ = {};
     before_ = count();
     await_look();
 }
@@ -30,7 +32,6 @@ void OverheadWatch::use(const settings::Budget& budget, Listener& listener) {
 void OverheadWatch::stop() {
     timer_.cancel();
     listener_ = nullptr;
-    run_time_statistics_.reset();
 }
 
 void OverheadWatch::await_look() {
@@ -43,32 +44,33 @@ void OverheadWatch::await_look() {
 }
 
 OverheadWatch::Counted OverheadWatch::count() const {
-    return {monotonic_ns(), daemon_cpu_ns(), use_of_programs(listener_->program_fds()), listener_->hits()};
+    return {monotonic_ns(), daemon_cpu_ns(), options_.recordings(), listener_->hits()};
 }
 
 WatchUse OverheadWatch::use_between(const Counted& before, const Counted& now) {
     WatchUse use;
     use.elapsed_ns = since(now.at_ns, before.at_ns);
-    use.own_cpu_ns = options_.recording() ? 0 : since(now.own_cpu_ns, before.own_cpu_ns);
+    const bool recorded =
+        before.recordings.now || now.recordings.now || now.recordings.begun != before.recordings.begun;
+    use.own_cpu_ns = recorded ? 0 : since(now.own_cpu_ns, before.own_cpu_ns);
     use.events.resize(now.hits.size());
-    std::uint64_t hits = 0, stack_ns = 0;
+    use.exact = true;
+    std::uint64_t hits = 0, programs_ns = 0;
     for (std::size_t event = 0; event < now.hits.size(); ++event) {
         const Listener::EventHits last = event < before.hits.size() ? before.hits[event] : Listener::EventHits{};
-        use.events[event].hits = since(now.hits[event].hits, last.hits);
-        use.events[event].stack_ns = since(now.hits[event].stack_ns, last.stack_ns);
-        use.events[event].armed = !now.hits[event].kinds.empty();
-        hits += use.events[event].hits;
-        stack_ns += use.events[event].stack_ns;
+        EventUse& one = use.events[event];
+        one.hits = since(now.hits[event].hits, last.hits);
+        one.stack_ns = since(now.hits[event].stack_ns, last.stack_ns);
+        one.armed = !now.hits[event].kinds.empty();
+        CostCounts costs{};
+        for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = since(now.hits[event].costs[i], last.costs[i]);
+        if (const auto measured = program_cost_ns(costs)) programs_[event] = {*measured, true};
+        one.probe_ns = one.hits * (probes_.mean(now.hits[event].kinds) + programs_[event].ns);
+        use.exact = use.exact && (programs_[event].measured || one.hits < few_hits);
+        hits += one.hits;
+        programs_ns += one.hits * programs_[event].ns;
     }
-    // Of all marker programs together: they do the same work, and stacks are counted by event.
-    const std::uint64_t runs = since(now.programs.runs, before.programs.runs);
-    use.exact = runs > 0 && runs >= hits - hits / 10;
-    if (use.exact) {
-        program_ns_ = since(since(now.programs.run_time_ns, before.programs.run_time_ns), stack_ns) / runs;
-        program_measured_ = true;
-    }
-    for (std::size_t event = 0; event < now.hits.size(); ++event)
-        use.events[event].probe_ns = use.events[event].hits * (probes_.mean(now.hits[event].kinds) + program_ns_);
+    if (hits >= few_hits) usual_ = {programs_ns / hits, use.exact};
     return use;
 }
 
@@ -77,8 +79,6 @@ void OverheadWatch::look() {
     const WatchUse use = use_between(before_, now);
     before_ = std::move(now);
     for (const BudgetStep& step : budget_.look(use, before_.at_ns)) take(step);
-    if (!budget_.wants_exact()) return run_time_statistics_.reset();
-    if (!run_time_statistics_.valid()) run_time_statistics_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
 }
 
 void OverheadWatch::take(const BudgetStep& step) {
@@ -113,8 +113,8 @@ OverheadStatus OverheadWatch::status() const {
     status.looks = budget_.looks();
     status.exhausted = budget_.exhausted();
     status.times_shed = budget_.times_shed();
-    status.program_ns = program_ns_;
-    status.program_measured = program_measured_;
+    status.program_ns = usual_.ns;
+    status.program_measured = usual_.measured;
     status.probes = probes_;
     return status;
 }

@@ -12,7 +12,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "core/unique_fd.hpp"
 #include "daemon/listener.hpp"
 #include "daemon/overhead_budget.hpp"
 #include "daemon/overhead_probes.hpp"
@@ -39,7 +38,12 @@ class OverheadWatch {
     struct Options {
         Say inform;
         Say warn;
-        std::function<bool()> recording;  // whether the daemon's own use belongs to a recording now
+        // Recordings: how many have begun so far, and whether one is being made now.
+        struct Recordings {
+            std::uint64_t begun = 0;
+            bool now = false;
+        };
+        std::function<Recordings()> recordings;
     };
 
     // Measures the cost of a probe (measure_probe_costs()).
@@ -60,7 +64,7 @@ class OverheadWatch {
     // What had been counted at a look.
     struct Counted {
         std::uint64_t at_ns = 0, own_cpu_ns = 0;
-        ProgramUse programs;
+        Options::Recordings recordings;
         std::vector<Listener::EventHits> hits;
     };
 
@@ -73,11 +77,15 @@ class OverheadWatch {
     boost::asio::steady_timer timer_;
     Options options_;
     ProbeCosts probes_;
-    std::uint64_t program_ns_ = 100;  // until the kernel has counted
-    bool program_measured_ = false;
+    // One run of a program at a marker, of each event; until it was measured a guess.
+    struct ProgramCost {
+        std::uint64_t ns = 250;
+        bool measured = false;
+    };
+    std::vector<ProgramCost> programs_;
+    ProgramCost usual_;  // of the last look's events, by their hits
     OverheadBudget budget_;
     Listener* listener_ = nullptr;
-    UniqueFd run_time_statistics_;
     Counted before_;
 };
 

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "binaries/program_file.hpp"
-#include "binaries/return_sites.hpp"
-#include "daemon/argument_sites.hpp"
-
 namespace lagtrap::daemon {
 namespace {
 
@@ -14,6 +10,25 @@ struct Site {
     unsigned long semaphore = 0;
     lagtrap_site arguments{};
 };
+
+lagtrap_argument argument_at(const binaries::UsdtArgument& argument) {
+    static_assert(binaries::kNoRegister == LAGTRAP_NO_REGISTER);
+    lagtrap_argument place{};
+    place.number = argument.number;
+    switch (argument.place) {
+        case binaries::UsdtPlace::Constant: place.place = LAGTRAP_ARGUMENT_CONSTANT; break;
+        case binaries::UsdtPlace::Register: place.place = LAGTRAP_ARGUMENT_REGISTER; break;
+        case binaries::UsdtPlace::Memory: place.place = LAGTRAP_ARGUMENT_MEMORY; break;
+        default: place.place = LAGTRAP_ARGUMENT_NONE; break;
+    }
+    place.bytes = argument.bytes;
+    place.is_signed = argument.is_signed;
+    place.first_bit = argument.first_bit;
+    place.base = argument.base;
+    place.index = argument.index;
+    place.scale_shift = argument.scale_shift;
+    return place;
+}
 
 // Zero where the site does not have it.
 Result<lagtrap_argument> wanted_argument(const binaries::UsdtProbe& probe, std::uint16_t number) {
@@ -32,40 +47,61 @@ ProbeKind kind_at(const binaries::ProgramFile& file, unsigned long offset) {
 
 }  // namespace
 
-// A return probe of the kernel hides the caller from whoever unwinds the stack: an exception that passes the function
-// would end the program. Where exceptions may pass, the instructions that leave the function are probed instead.
-Result<ProbePlaces> function_places(const settings::Marker& marker) {
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto functions, file.find_functions(marker.name));
-    const bool at_return = marker.side == settings::FunctionSide::Return;
-    const bool probe_exits = at_return && file.exceptions_may_pass();
+void ProbePlanner::expect(const settings::Event& event) {
+    const auto expect_one = [this](const settings::Marker& marker) {
+        if (marker.kind != settings::MarkerKind::Function) return;
+        binaries_[marker.binary].expected.emplace_back(marker.name, marker.side == settings::FunctionSide::Return);
+    };
+    expect_one(event.begin);
+    expect_one(event.end);
+    for (const auto& stage : event.stages) expect_one(stage.marker);
+}
+
+Result<binaries::ProgramFile*> ProbePlanner::file(const std::string& binary) {
+    auto found = files_.find(binary);
+    if (found == files_.end()) found = files_.emplace(binary, binaries::ProgramFile::open(binary)).first;
+    if (!found->second) return found->second.error();
+    return &*found->second;
+}
+
+Result<binaries::FunctionPlaces> ProbePlanner::answer_to(const settings::Marker& marker) {
+    Binary& binary = binaries_[marker.binary];
+    const Query wanted(marker.name, marker.side == settings::FunctionSide::Return);
+    if (const auto known = binary.answers.find(wanted); known != binary.answers.end()) return known->second;
+    binary.expected.push_back(wanted);
+    std::vector<binaries::FunctionQuery> queries;
+    for (const auto& [name, at_return] : binary.expected) queries.push_back({name, at_return});
+    TRY_ASSIGN(binaries::ProgramFile* const program, file(marker.binary));
+    TRY_ASSIGN(auto answers, binaries::function_places(*program, queries));
+    for (std::size_t number = 0; number < queries.size(); ++number)
+        binary.answers.insert_or_assign(binary.expected[number], std::move(answers[number]));
+    binary.expected.clear();
+    return binary.answers.at(wanted);
+}
+
+Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker) {
+    TRY_ASSIGN(binaries::FunctionPlaces found, answer_to(marker));
     ProbePlaces places;
-    places.return_probe = at_return && !probe_exits;
-    for (const auto& function : functions) {
-        if (!probe_exits) {
-            places.offsets.push_back(function.file_offset);
-            continue;
-        }
-        TRY_ASSIGN(const auto exits, binaries::return_sites(file, function));
-        places.offsets.insert(places.offsets.end(), exits.begin(), exits.end());
-    }
-    std::sort(places.offsets.begin(), places.offsets.end());
-    places.offsets.erase(std::unique(places.offsets.begin(), places.offsets.end()), places.offsets.end());
-    if (places.offsets.empty()) return make_error(ErrorKind::NotFound, "no such function");
-    places.kind = places.return_probe ? ProbeKind::Return : kind_at(file, places.offsets.front());
+    places.return_probe = found.return_probe;
+    places.kind = found.return_probe ? ProbeKind::Return : probe_kind_of(found.first_code);
+    for (const binaries::FunctionExit& place : found.places) places.offsets.push_back(place.file_offset);
+    const bool any_told = std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {
+        return place.condition != binaries::JumpCondition::Always || place.by_target || place.of_others_too;
+    });
+    if (any_told) places.exits = std::move(found.places);
     return places;
 }
 
-Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted) {
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(marker.binary));
-    TRY_ASSIGN(const auto probes, file.usdt_probes());
+Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, WantedArguments wanted) {
+    TRY_ASSIGN(binaries::ProgramFile* const program, file(marker.binary));
+    TRY_ASSIGN(const auto probes, program->usdt_probes());
     std::map<unsigned long, Site> sites;  // the kernel refuses a place given twice
     bool any_argument = false;
     for (const auto& probe : probes) {
         if (probe.provider != marker.provider || probe.name != marker.name) continue;
-        const auto offset = file.file_offset_of(probe.address);
+        const auto offset = program->file_offset_of(probe.address);
         if (!offset) return make_error(ErrorKind::Invalid, "a site lies in no segment of the file");
-        const auto semaphore = probe.semaphore == 0 ? 0 : file.file_offset_of(probe.semaphore);
+        const auto semaphore = probe.semaphore == 0 ? 0 : program->file_offset_of(probe.semaphore);
         if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore lies in no segment of the file");
         Site site{*semaphore, {}};
         TRY_ASSIGN(site.arguments.key, wanted_argument(probe, wanted.key));
@@ -81,7 +117,7 @@ Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments 
         places.semaphores.push_back(site.semaphore);
         if (any_argument) places.arguments.push_back(site.arguments);
     }
-    places.kind = kind_at(file, places.offsets.front());
+    places.kind = kind_at(*program, places.offsets.front());
     return places;
 }
 

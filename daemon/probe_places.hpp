@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "binaries/function_places.hpp"
+#include "binaries/program_file.hpp"
 #include "bpf/listener.h"
 #include "core/result.hpp"
 #include "daemon/overhead_probes.hpp"
@@ -12,11 +17,12 @@
 namespace lagtrap::daemon {
 
 struct ProbePlaces {
-    std::vector<unsigned long> offsets;     // in the file
-    std::vector<unsigned long> semaphores;  // in the file, one for each offset, 0: none; empty: none at all
-    std::vector<lagtrap_site> arguments;    // one for each offset; empty: none has an argument that is wanted
-    bool return_probe = false;              // of the kernel's, at the entries; else plain probes
-    ProbeKind kind = ProbeKind::Simple;     // of the first one
+    std::vector<unsigned long> offsets;         // in the file
+    std::vector<unsigned long> semaphores;      // in the file, one for each offset, 0: none; empty: none at all
+    std::vector<lagtrap_site> arguments;        // one for each offset; empty: none has an argument that is wanted
+    std::vector<binaries::FunctionExit> exits;  // one for each offset; empty: each counts each time
+    bool return_probe = false;                  // of the kernel's, at the entries; else plain probes
+    ProbeKind kind = ProbeKind::Simple;         // of the first one
 };
 
 // Which arguments of a USDT probe are wanted, counted from 0; LAGTRAP_NO_ARGUMENT: none.
@@ -25,10 +31,28 @@ struct WantedArguments {
     std::uint16_t begin_time = LAGTRAP_NO_ARGUMENT;
 };
 
-[[nodiscard]] Result<ProbePlaces> function_places(const settings::Marker& marker);
+// Whatever is asked of one file is read at once. What was read is kept: for one arming, as files change.
+class ProbePlanner {
+  public:
+    // The markers of this event will be asked for.
+    void expect(const settings::Event& event);
 
-// A site that has fewer arguments than are wanted tells 0 for those. ErrorKind::Unsupported: one that is wanted is of a
-// kind that is not read.
-[[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted);
+    [[nodiscard]] Result<ProbePlaces> function_places(const settings::Marker& marker);
+    // A site that has fewer arguments than are wanted tells 0 for those. ErrorKind::Unsupported: one that is wanted is of
+    // a kind that is not read.
+    [[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted);
+
+  private:
+    [[nodiscard]] Result<binaries::ProgramFile*> file(const std::string& binary);
+    [[nodiscard]] Result<binaries::FunctionPlaces> answer_to(const settings::Marker& marker);
+
+    using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
+    struct Binary {
+        std::vector<Query> expected;
+        std::map<Query, Result<binaries::FunctionPlaces>> answers;
+    };
+    std::map<std::string, Binary> binaries_;
+    std::map<std::string, Result<binaries::ProgramFile>> files_;
+};
 
 }  // namespace lagtrap::daemon

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -81,10 +82,12 @@ void add_mappings(RecordBuffer& records, const std::filesystem::path& process, s
     }
 }
 
-std::string read_link(const std::filesystem::path& link) {
+// The program of a process; empty where it may not be known. nullopt: a thread of the kernel, or what is left of a process.
+std::optional<std::string> read_program(const std::filesystem::path& process) {
     std::array<char, text_limit_bytes> target{};
-    const ssize_t bytes = ::readlink(link.c_str(), target.data(), target.size());
-    return bytes > 0 ? std::string(target.data(), static_cast<std::size_t>(bytes)) : std::string();
+    const ssize_t bytes = ::readlink((process / "exe").c_str(), target.data(), target.size());
+    if (bytes < 0 && errno == ENOENT) return std::nullopt;
+    return std::string(target.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
 }
 
 // First `text_limit_bytes` of the command line, arguments parted by spaces.
@@ -99,6 +102,27 @@ std::string read_command_line(const std::filesystem::path& process) {
     return line;
 }
 
+// The control group that says what the process belongs to: of version 2, else systemd's own, else the first below a root.
+std::string read_control_group(const std::filesystem::path& process) {
+    const auto text = read_file(process / "cgroup", 64 * 1024);
+    if (!text) return {};
+    std::string found;
+    for (std::size_t at = 0; at < text->size();) {
+        const std::size_t end = std::min(text->find('\n', at), text->size());
+        const std::string_view line = std::string_view(*text).substr(at, end - at);  // "NUMBER:CONTROLLERS:PATH"
+        at = end + 1;
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (first == std::string_view::npos || second == std::string_view::npos) continue;
+        const std::string_view controllers = line.substr(first + 1, second - first - 1);
+        const std::string_view path = line.substr(second + 1, text_limit_bytes);
+        if (path == "/" || path.empty()) continue;
+        if (controllers.empty()) return std::string(path);
+        if (controllers == "name=systemd" || found.empty()) found = path;
+    }
+    return found;
+}
+
 std::uint32_t status_number(const std::string& status, std::string_view label) {
     std::uint32_t number = 0;
     if (const auto at = status.find(label); at != std::string::npos) {
@@ -108,11 +132,12 @@ std::uint32_t status_number(const std::string& status, std::string_view label) {
     return number;
 }
 
-void add_process(RecordBuffer& records, const std::filesystem::path& process, std::uint32_t pid, BuildIds& build_ids) {
+void add_process(RecordBuffer& records, const std::filesystem::path& process, std::uint32_t pid) {
+    const auto program = read_program(process);
+    if (!program) return;
     const auto status = read_file(process / "status", 64 * 1024);
     if (!status) return;
-    const std::string program = read_link(process / "exe");
-    const std::string text = program + '\0' + read_command_line(process);
+    const std::string text = *program + '\0' + read_command_line(process) + '\0' + read_control_group(process);
     lagtrap_process record{};
     record.header = {0, LAGTRAP_RECORD_PROCESS, 0, monotonic_ns()};
     record.pid = pid;
@@ -120,7 +145,6 @@ void add_process(RecordBuffer& records, const std::filesystem::path& process, st
     record.uid = status_number(*status, "\nUid:");
     record.text_bytes = static_cast<std::uint32_t>(text.size());
     records.append(&record, sizeof(record), text);
-    if (!program.empty()) add_mappings(records, process, pid, build_ids);  // kernel threads have neither
 }
 
 }  // namespace
@@ -135,18 +159,23 @@ void RecordBuffer::append(const void* record, std::size_t size, std::string_view
     reinterpret_cast<lagtrap_record*>(place)->size_bytes = static_cast<std::uint32_t>(bytes);
 }
 
-void ProcessScan::add(std::uint32_t pid) {
-    if (added_.insert(pid).second) add_process(records_, proc_root_ / std::to_string(pid), pid, build_ids_);
+void ProcessScan::add(std::uint32_t pid) { add(pid, Code::Read); }
+
+void ProcessScan::add(std::uint32_t pid, Code code) {
+    if (!added_.insert(pid).second) return;
+    const auto process = proc_root_ / std::to_string(pid);
+    add_process(records_, process, pid);
+    if (code == Code::Read) add_mappings(records_, process, pid, build_ids_);
 }
 
-void ProcessScan::add_others() {
+void ProcessScan::add_others(Code code) {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(proc_root_.c_str()), ::closedir);
     if (!directory) return;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
         std::uint32_t pid = 0;
         const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (failure == std::errc{} && end == name.data() + name.size()) add(pid);
+        if (failure == std::errc{} && end == name.data() + name.size()) add(pid, code);
     }
 }
 

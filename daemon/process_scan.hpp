@@ -35,21 +35,25 @@ class RecordBuffer {
     std::vector<std::uint64_t> words_;
 };
 
-// Reads /proc (or what stands in for it): lagtrap_process and lagtrap_mapping records of each process. Processes that
-// vanish while they are read are left out. The build id of a file is read once.
+// Reads /proc (or what stands in for it): a lagtrap_process record of each process and, where it is asked for, the
+// lagtrap_mapping records of its code. Processes that vanish while they are read are left out, and so are threads of the
+// kernel. The build id of a file is read once.
 class ProcessScan {
   public:
     explicit ProcessScan(std::filesystem::path proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
 
-    // One process, before the others: the one that may end first.
+    // One process with its code, before the others: the one that may end first.
     void add(std::uint32_t pid);
     // All that add() was not called for.
-    void add_others();
+    enum class Code { Read, Known };
+    void add_others(Code code = Code::Read);
 
     [[nodiscard]] const RecordBuffer& records() const { return records_; }
     [[nodiscard]] RecordBuffer take_records() { return std::exchange(records_, RecordBuffer()); }
 
   private:
+    void add(std::uint32_t pid, Code code);
+
     std::filesystem::path proc_root_;
     RecordBuffer records_;
     std::set<std::uint32_t> added_;

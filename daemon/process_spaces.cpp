@@ -10,6 +10,9 @@
 namespace lagtrap::daemon {
 namespace {
 
+// As perf's records name memory that no file stands behind.
+constexpr std::string_view runtime_code_path = "//anon";
+
 std::string path_of(const lagtrap_mapping& mapping) {
     return {reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes};
 }
@@ -44,9 +47,7 @@ void ProcessSpaces::take(const lagtrap_record* record) {
         case LAGTRAP_RECORD_NAME: {
             const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
             if (name.by_exec == 0) break;
-            Process& process = processes_[name.pid];
-            process.space = std::make_shared<Space>(store_);
-            process.began_ns = record->at_ns;
+            processes_[name.pid].space = std::make_shared<Space>(store_);
             break;
         }
         default: break;
@@ -61,7 +62,7 @@ void ProcessSpaces::start_over(const RecordBuffer& scan) {
     std::vector<std::uint32_t> gone;
     store_.drop_all_processes();
     for (auto& [pid, process] : processes_) {
-        process = Process{std::make_shared<Space>(store_), nullptr, 0, 0};
+        process = Process{std::make_shared<Space>(store_), nullptr, 0};
         if (!alive.contains(pid)) gone.push_back(pid);
     }
     for (const std::uint32_t pid : gone) end(pid);
@@ -104,7 +105,7 @@ void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
     const std::uint64_t start = mapping.start;
     const std::uint64_t end = start + mapping.length;
     if (end <= start || end >> 63) return;
-    Piece piece{start,   end,    mapping.file_offset, mapping.device, mapping.inode, PieceKind::RuntimeCode,
+    Piece piece{start,   end,    mapping.file_offset, mapping.device, mapping.inode, PieceKind::RuntimeCode, false,
                 nullptr, nullptr};
     if (is_runtime_code(mapping)) {
         // Compilers at run time make the same memory executable again and again.
@@ -117,8 +118,8 @@ void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
         }
     } else {
         piece.kind = PieceKind::File;
-        piece.unresolved = std::make_shared<const std::string>(reinterpret_cast<const char*>(&mapping),
-                                                               sizeof(mapping) + mapping.path_bytes);
+        piece.told = std::make_shared<const std::string>(reinterpret_cast<const char*>(&mapping),
+                                                         sizeof(mapping) + mapping.path_bytes);
     }
     Space& space = own_space(mapping.pid);
     space.changed = true;
@@ -132,7 +133,6 @@ void ProcessSpaces::fork(const lagtrap_task_change& change) {
     auto space = parent != processes_.end() ? parent->second.space : nullptr;
     Process& child = processes_[change.pid];
     child.space = space ? std::move(space) : std::make_shared<Space>(store_);
-    child.began_ns = change.header.at_ns;
 }
 
 void ProcessSpaces::end(std::uint32_t pid) {
@@ -144,12 +144,14 @@ void ProcessSpaces::end(std::uint32_t pid) {
 
 void ProcessSpaces::resolve(Space& space, std::uint32_t pid) {
     for (auto& [start, piece] : space.pieces) {
-        if (!piece.unresolved) continue;
+        if (piece.resolved || !piece.told) continue;
         lagtrap_mapping mapping;
-        std::memcpy(&mapping, piece.unresolved->data(), sizeof(mapping));
+        std::memcpy(&mapping, piece.told->data(), sizeof(mapping));
         mapping.pid = pid;  // this one lives; the one that mapped it may not
-        piece.module = modules_.module_of(mapping, piece.unresolved->substr(sizeof(mapping)));
-        piece.unresolved.reset();
+        const std::string path = piece.told->substr(sizeof(mapping));
+        piece.module = modules_.module_of(mapping, path);
+        piece.resolved = true;
+        if (piece.module && piece.module->path == path) piece.told.reset();
     }
 }
 
@@ -211,22 +213,34 @@ void ProcessSpaces::publish() {
     }
 }
 
-void ProcessSpaces::describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffer& records) const {
-    const auto found = processes_.find(pid);
-    if (found == processes_.end() || !found->second.space || found->second.began_ns >= at_ns) return;
-    for (const auto& [start, piece] : found->second.space->pieces) {
-        if (!piece.module) continue;
-        lagtrap_mapping mapping{};
-        mapping.header = {0, LAGTRAP_RECORD_MAPPING, 0, at_ns};
-        mapping.pid = pid;
-        mapping.start = piece.start;
-        mapping.length = piece.end - piece.start;
-        mapping.file_offset = piece.file_offset;
-        mapping.device = piece.device;
-        mapping.inode = piece.inode;
-        set_build_id(mapping, piece.module->key);
-        mapping.path_bytes = static_cast<std::uint16_t>(piece.module->path.size());
-        records.append(&mapping, sizeof(mapping), piece.module->path);
+void ProcessSpaces::describe(const Piece& piece, lagtrap_mapping mapping, RecordBuffer& records) {
+    std::string_view path = piece.module ? std::string_view(piece.module->path) : runtime_code_path;
+    if (piece.told) {
+        lagtrap_mapping told;
+        std::memcpy(&told, piece.told->data(), sizeof(told));
+        std::copy(std::begin(told.build_id), std::end(told.build_id), mapping.build_id);
+        mapping.build_id_bytes = told.build_id_bytes;
+        path = std::string_view(*piece.told).substr(sizeof(told));
+    }
+    if (piece.module) set_build_id(mapping, piece.module->key);
+    mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+    records.append(&mapping, sizeof(mapping), path);
+}
+
+void ProcessSpaces::describe(std::uint64_t at_ns, RecordBuffer& records) const {
+    for (const auto& [pid, process] : processes_) {
+        if (!process.space) continue;
+        for (const auto& [start, piece] : process.space->pieces) {
+            lagtrap_mapping mapping{};
+            mapping.header = {0, LAGTRAP_RECORD_MAPPING, 0, at_ns};
+            mapping.pid = pid;
+            mapping.start = piece.start;
+            mapping.length = piece.end - piece.start;
+            mapping.file_offset = piece.file_offset;
+            mapping.device = piece.device;
+            mapping.inode = piece.inode;
+            describe(piece, mapping, records);
+        }
     }
 }
 

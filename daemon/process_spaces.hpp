@@ -38,9 +38,9 @@ class ProcessSpaces {
     void start_over(const RecordBuffer& scan);
     void publish();
 
-    // Appends the lagtrap_mapping records of a process as it was before `at_ns`, for a log that begins then. Nothing of
-    // a process, or a program in it, that began later: the log has that itself.
-    void describe(std::uint32_t pid, std::uint64_t at_ns, RecordBuffer& records) const;
+    // Appends the lagtrap_mapping records of all processes, for a log that begins at `at_ns`, up to which the records given
+    // to take() reach.
+    void describe(std::uint64_t at_ns, RecordBuffer& records) const;
 
     [[nodiscard]] SpaceTotals totals() const;
 
@@ -54,8 +54,9 @@ class ProcessSpaces {
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
         PieceKind kind = PieceKind::RuntimeCode;
+        bool resolved = false;
         std::shared_ptr<CodeModule> module;
-        std::shared_ptr<const std::string> unresolved;  // the lagtrap_mapping and its path, until then
+        std::shared_ptr<const std::string> told;  // the lagtrap_mapping and its path, but where the module has both
     };
     struct Space {
         explicit Space(UnwindMemory& in_store) : store(in_store) {}
@@ -75,7 +76,6 @@ class ProcessSpaces {
         std::shared_ptr<Space> space;
         std::shared_ptr<Space> published;  // the one that the kernel side has been told of
         std::uint32_t first_block = 0;     // and where it lay
-        std::uint64_t began_ns = 0;        // its program; 0: before events were read
     };
 
     void add_mapping(const lagtrap_mapping& mapping);
@@ -84,6 +84,7 @@ class ProcessSpaces {
     static void cut_out(Space& space, std::uint64_t start, std::uint64_t end);
     [[nodiscard]] Space& own_space(std::uint32_t pid);
     void resolve(Space& space, std::uint32_t pid);
+    static void describe(const Piece& piece, lagtrap_mapping mapping, RecordBuffer& records);
     [[nodiscard]] std::vector<lagtrap_unwind_mapping> mappings_of(const Space& space);
     void write(Space& space);
 

@@ -19,7 +19,9 @@
 #include "core/clock.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/libbpf_support.hpp"
+#include "daemon/optional_programs.hpp"
 #include "daemon/own_use.hpp"
+#include "daemon/preempt_count.hpp"
 #include "daemon/rundown.hpp"
 #include "trace/log.hpp"
 
@@ -86,10 +88,23 @@ struct Recorder::State {
     // It sleeps until a capture.
     [[nodiscard]] Status add_sampler(int cpu);
     [[nodiscard]] Status load(long cpus);
+    // From the moment a control group with a CPU quota was seen, threads that wake in one are looked at.
+    [[nodiscard]] Status watch_quotas(Link& link) const;
     [[nodiscard]] lagtrap_capture_counters counters() const;
+    // What says which interrupt, timer, packet or request woke a thread.
+    [[nodiscard]] std::vector<bpf_program*> cause_programs() const {
+        const auto& all = programs->progs;
+        return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq, all.on_timer,       all.on_timer_end,
+                all.on_wheel_timer, all.on_local_packet,  all.on_packet,  all.on_packets_end, all.on_request_done};
+    }
+    // Not on_thread: it runs in the daemon's time, and what the kernel counts of it has the time in which it was preempted.
     [[nodiscard]] std::vector<int> program_fds() const {
-        return {bpf_program__fd(programs->progs.on_sample), bpf_program__fd(programs->progs.on_switch),
-                bpf_program__fd(programs->progs.on_waking), bpf_program__fd(programs->progs.on_thread)};
+        std::vector<int> fds = loaded_fds(cause_programs());
+        const auto& all = programs->progs;
+        for (const bpf_program* program :
+             {all.on_sample, all.on_switch, all.on_waking, all.on_wakeup, all.on_fork, all.on_exec})
+            fds.push_back(bpf_program__fd(program));
+        return fds;
     }
 };
 
@@ -101,6 +116,13 @@ Status Recorder::State::add_sampler(int cpu) {
     // Attaching enables the event.
     ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     samplers.push_back({cpu, fd, std::move(link)});
+    return success();
+}
+
+Status Recorder::State::watch_quotas(Link& link) const {
+    if (link || !settings.scheduling || !programs->bss->quotas_seen) return success();
+    link.reset(bpf_program__attach_trace(programs->progs.on_wakeup));
+    if (!link) return libbpf_error("attach to sched_wakeup", -errno);
     return success();
 }
 
@@ -126,11 +148,14 @@ struct Recorder::Capture {
     std::optional<trace::LogWriter> user_log, kernel_log, rundown_log;
     Unwinder* unwinder = nullptr;
     ring_buffer* rings = nullptr;
-    Link switch_link, waking_link, fork_link, exec_link;
+    Link switch_link, waking_link, wakeup_link, fork_link, exec_link;
+    std::vector<Link> cause_links;
     UniqueFd run_time_statistics;
     Status first_failure = success();
 
     std::optional<Rundown> rundown;
+    std::optional<AwaitedRun> first_run;
+    trace::SessionTrigger trigger;
 
     lagtrap_capture_counters counters_before{};
     std::uint64_t bpf_run_time_before_ns = 0;
@@ -138,7 +163,6 @@ struct Recorder::Capture {
     std::uint64_t runs_lost_before = 0;
     std::uint64_t events_lost_before = 0;
     std::uint64_t started_ns = 0;
-    std::uint64_t trigger_begin_ns = 0;
     Clock::time_point next_flush = Clock::now() + flush_interval;
     Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
     std::vector<std::string> gaps;  // a sentence each
@@ -161,12 +185,13 @@ struct Recorder::Capture {
 
 // A run whose deadline was reported is told of when it ends, which may be after its capture.
 bool Recorder::Capture::is_of_earlier_capture(const lagtrap_run& run) const {
-    return run.end_ns < started_ns && run.begin_ns != trigger_begin_ns;
+    return run.end_ns < started_ns && run.begin_ns != trigger.begin_ns;
 }
 
 void Recorder::Capture::write(const lagtrap_record* record) {
     if (record->type == LAGTRAP_RECORD_RUN && is_of_earlier_capture(*reinterpret_cast<const lagtrap_run*>(record)))
         return;
+    if (first_run) first_run->take(record);
     std::optional<trace::LogWriter>* log = &kernel_log;
     if (record->type == LAGTRAP_RECORD_RUN) log = &user_log;
     if (record->type == LAGTRAP_RECORD_STACK &&
@@ -212,13 +237,15 @@ Recorder::~Recorder() {
     state_->enable_samplers(false);
     __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
     capture_->listener->record_runs(false);
-    state_->unwinder->end_capture();
+    (void)state_->unwinder->end_capture();
 }
 
 Status Recorder::State::load(long cpus) {
     programs = collector_bpf__open();
     if (!programs) return libbpf_error("open the recorder's BPF programs", -errno);
     bpf_map__set_max_entries(programs->maps.records, ring_bytes_for(cpus));
+    leave_out_missing(cause_programs());
+    programs->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     const UnwindStore& store = unwinder->store();
     for (const auto& [map, fd] : {std::pair(programs->maps.unwind_regions, store.regions_fd()),
                                   std::pair(programs->maps.unwind_tables, store.tables_fd()),
@@ -252,7 +279,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     capture->listener = &listener;
     lagtrap_recording* const recording = state_->recording_switch();
     __atomic_store_n(&recording->capture, ++state_->captures, __ATOMIC_RELEASE);
-    __atomic_store_n(&recording->without_switch_stacks, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&recording->without_user_stacks_of_switches, 0, __ATOMIC_RELEASE);
+    state_->programs->bss->quotas_seen = false;
     if (std::exchange(state_->thinned, false)) state_->set_sample_interval(state_->settings.sample_interval);
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
     state_->enable_samplers(true);
@@ -262,13 +290,13 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     (void)look_at_cpus();
     session.started_ns = monotonic_ns();
     capture->started_ns = session.started_ns;
-    capture->trigger_begin_ns = session.trigger.begin_ns;
+    capture->trigger = session.trigger;
+    if (session.trigger.event < listener.events().size())
+        capture->first_run.emplace(session.trigger, listener.events()[session.trigger.event]);
     capture_ = std::move(capture);
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
-    std::vector<int> programs = state_->program_fds();
-    for (const int fd : listener.program_fds()) programs.push_back(fd);
-    capture_->bpf_run_time_before_ns = use_of_programs(programs).run_time_ns;
+    capture_->bpf_run_time_before_ns = use_of_programs(state_->program_fds()).run_time_ns;
     capture_->own_cpu_before_ns = daemon_cpu_ns();
     capture_->counters_before = state_->counters();
     capture_->runs_lost_before = capture_->runs_lost();
@@ -282,6 +310,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
         if (!capture_->switch_link) return libbpf_error("attach to sched_switch", -errno);
         capture_->waking_link.reset(bpf_program__attach_trace(state_->programs->progs.on_waking));
         if (!capture_->waking_link) return libbpf_error("attach to sched_waking", -errno);
+        TRY_ASSIGN(capture_->cause_links, attach_loaded(state_->cause_programs()));
     }
     // First of all files: what has logs can be merged.
     TRY(trace::write_session(directory, session));
@@ -319,6 +348,7 @@ std::vector<int> Recorder::look_at_cpus() {
 
 Status Recorder::drain() {
     if (!capture_->rundown) return success();
+    TRY(state_->watch_quotas(capture_->wakeup_link));
     if (Clock::now() >= capture_->next_look_at_cpus) {
         capture_->next_look_at_cpus = Clock::now() + cpu_interval;
         (void)look_at_cpus();
@@ -338,8 +368,10 @@ RecordingUse Recorder::use() const {
         return use_of_programs({bpf_program__fd(program)}).run_time_ns;
     };
     const auto& programs = state_->programs->progs;
-    return {monotonic_ns(), run_time(programs.on_sample), run_time(programs.on_switch),
-            run_time(programs.on_waking) + run_time(programs.on_thread) + daemon_cpu_ns()};
+    const std::uint64_t samples_ns = run_time(programs.on_sample);
+    const std::uint64_t switches_ns = run_time(programs.on_switch);
+    const std::uint64_t all_ns = use_of_programs(state_->program_fds()).run_time_ns;
+    return {monotonic_ns(), samples_ns, switches_ns, all_ns - samples_ns - switches_ns + daemon_cpu_ns()};
 }
 
 void Recorder::sample_every(std::chrono::nanoseconds interval) {
@@ -347,8 +379,8 @@ void Recorder::sample_every(std::chrono::nanoseconds interval) {
     state_->set_sample_interval(interval);
 }
 
-void Recorder::drop_switch_stacks() {
-    __atomic_store_n(&state_->recording_switch()->without_switch_stacks, 1, __ATOMIC_RELEASE);
+void Recorder::drop_user_stacks_of_switches() {
+    __atomic_store_n(&state_->recording_switch()->without_user_stacks_of_switches, 1, __ATOMIC_RELEASE);
 }
 
 std::uint64_t Recorder::written_bytes() const {
@@ -356,6 +388,21 @@ std::uint64_t Recorder::written_bytes() const {
     for (const auto* log : {&capture_->user_log, &capture_->kernel_log, &capture_->rundown_log})
         if (*log) bytes += (*log)->size_bytes();
     return bytes;
+}
+
+AwaitedRun::State Recorder::first_run_recorded() const {
+    return capture_ && capture_->first_run ? capture_->first_run->state() : AwaitedRun::State::Gone;
+}
+
+AwaitedRun::State Recorder::first_run() {
+    if (!capture_ || !capture_->first_run || !capture_->rings) return AwaitedRun::State::Gone;
+    AwaitedRun& run = *capture_->first_run;
+    if (run.state() != AwaitedRun::State::GoesOn) return run.state();
+    const trace::SessionTrigger& trigger = capture_->trigger;
+    if (capture_->listener->is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
+    ring_buffer__consume(capture_->rings);
+    run.miss();
+    return run.state();
 }
 
 Status Recorder::add_run(const lagtrap_run& run) {
@@ -371,10 +418,12 @@ Status Recorder::stop(trace::Session& session) {
     __atomic_store_n(&state_->recording_switch()->on, 0, __ATOMIC_RELEASE);
     state_->enable_samplers(false);
     capture->listener->record_runs(false);
-    state_->unwinder->end_capture();
     session.ended_ns = monotonic_ns();
+    if (!state_->unwinder->end_capture()) capture->gaps.push_back("the code that processes had when it began");
     capture->switch_link.reset();
     capture->waking_link.reset();
+    capture->wakeup_link.reset();
+    capture->cause_links.clear();
     capture->fork_link.reset();
     capture->exec_link.reset();
     if (!capture->user_log || !capture->rundown) return make_error(ErrorKind::System, "the capture had not begun");
@@ -384,8 +433,6 @@ Status Recorder::stop(trace::Session& session) {
     ring_buffer__consume(capture->rings);
     for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
 
-    std::vector<int> programs = state_->program_fds();
-    for (const int fd : capture->listener->program_fds()) programs.push_back(fd);
     const lagtrap_capture_counters after = state_->counters();
     const lagtrap_capture_counters& before = capture->counters_before;
     trace::SessionQuality& quality = session.quality;
@@ -399,7 +446,7 @@ Status Recorder::stop(trace::Session& session) {
     quality.task_changes_lost =
         (capture->unwinder->events_lost() - capture->events_lost_before) + (after.threads_lost - before.threads_lost);
     quality.code_files_lost = capture->rundown->counts().lost();
-    quality.bpf_run_time_ns = use_of_programs(programs).run_time_ns - capture->bpf_run_time_before_ns;
+    quality.bpf_run_time_ns = use_of_programs(state_->program_fds()).run_time_ns - capture->bpf_run_time_before_ns;
     quality.daemon_cpu_ns = daemon_cpu_ns() - capture->own_cpu_before_ns;
     TRY(capture->flush());
     return capture->first_failure;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "daemon/awaited_run.hpp"
 #include "daemon/listener.hpp"
 #include "daemon/overhead_recording.hpp"
 #include "daemon/unwinder.hpp"
@@ -43,9 +44,13 @@ class Recorder {
     [[nodiscard]] RecordingUse use() const;
     // What the budget takes from this recording alone; the next has all again.
     void sample_every(std::chrono::nanoseconds interval);
-    void drop_switch_stacks();
+    void drop_user_stacks_of_switches();
 
     [[nodiscard]] std::uint64_t written_bytes() const;
+    // Whether the run that started this recording goes on, as far as drain() has read.
+    [[nodiscard]] AwaitedRun::State first_run_recorded() const;
+    // The same; one that the listener does not know any more is gone. Goes over all open runs.
+    [[nodiscard]] AwaitedRun::State first_run();
 
     // Appends a run that is known from elsewhere (ended before recording began).
     [[nodiscard]] Status add_run(const lagtrap_run& run);

@@ -47,8 +47,7 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     if (first_pid != 0) scan.add(first_pid);
     follow_code();
     read_threads(threads);
-    scan.add_others();
-    follow_code();
+    scan.add_others(ProcessScan::Code::Known);
     std::unique_lock lock(mutex_);
     records_ = scan.take_records();
     for (;;) {

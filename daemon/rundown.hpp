@@ -1,5 +1,6 @@
-// The rundown of one capture: what was there when it began, and what programs tell of the code they made. On a thread
-// of its own, as a machine may have thousands of processes and reading their memory and files may block.
+// The rundown of one capture: what was there when it began, and what programs tell of the code they made. Where code lies
+// the unwinder knows. On a thread of its own, as a machine may have thousands of processes and reading their memory and
+// files may block.
 #pragma once
 
 #include <atomic>

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -53,7 +54,19 @@ boost::json::object outcome(const Status& status) {
 Service::Service(Options options)
     : options_(std::move(options)), signals_(context_, SIGTERM, SIGINT, SIGHUP), watch_timer_(context_) {}
 
-Service::~Service() = default;
+// What is being attached, and what goes into force with it.
+struct Service::Arming {
+    Listener* watched = nullptr;
+    std::unique_ptr<Listener> listener;  // empty when it is in place
+    std::unique_ptr<Recorder> recorder;
+    RunSource source;
+    settings::Settings settings;
+    std::function<void()> then;
+    bool first = false;
+    std::thread thread;
+};
+
+Service::~Service() { stop_arming(); }
 
 Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings, Options options) {
     // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
@@ -82,15 +95,17 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         std::make_unique<Collector>(self->context_, std::move(spool),
                                     Collector::Options{self->options_.merge_program, self->options_.inform,
                                                        self->options_.warn, on_spool_change, shed_now, on_session});
-    const auto recording = [collector = self->collector_.get()] {
-        return collector->state() == CollectorState::Recording;
+    const auto recordings = [collector = self->collector_.get()] {
+        return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
     };
     self->overhead_ = std::make_unique<OverheadWatch>(
-        self->context_, OverheadWatch::Options{self->options_.inform, self->options_.warn, recording});
+        self->context_, OverheadWatch::Options{self->options_.inform, self->options_.warn, recordings});
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
-    TRY(self->arm(settings));
+    TRY(self->arm(settings, [service = self.get()] {
+        sd_notify(0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
+    }));
     TRY_ASSIGN(self->control_,
                ControlServer::listen(self->context_, settings.control,
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
@@ -116,36 +131,79 @@ Result<RunSource> Service::source_of(const Listener& listener, const settings::S
     return source;
 }
 
-// The new programs are attached before the old ones go, so that no run is missed in between.
-Status Service::arm(const settings::Settings& settings) {
-    const bool first = settings_.source_text.empty();
+// The new programs are attached before the old ones go, so that no run is missed in between. Where there are no old ones
+// the new are in place from the start.
+Status Service::arm(const settings::Settings& settings, std::function<void()> then) {
     const auto on_breach = [this](const Breach& breach) {
         boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
     };
     const auto on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
         reporter_->take_aborted(std::move(aborted));
     };
-    const auto carried = first ? std::map<std::string, EventTotals>{} : collector_->listener().all_totals();
-    TRY_ASSIGN(auto listener, Listener::create(settings, unwinder_->store(), {carried, on_breach, on_aborted}));
-    TRY_ASSIGN(RunSource source, source_of(*listener, settings));
-    TRY_ASSIGN(auto recorder, Recorder::create(settings.recording, *unwinder_));
-    for (const EventStatus& event : listener->status()) {
-        if (event.armed) continue;
-        options_.warn("event " + event.name + " is not armed: " + event.problem);
-    }
-    listener->start();
-    settings_ = settings;
-    keeper_->set_limits(retention_of(settings));
-    facts_.settings_loaded_realtime_ns = realtime_ns();
-    Listener& watched = *listener;
-    collector_->use(settings, std::move(listener), std::move(recorder));
-    overhead_->use(settings.budget, watched);
-    if (!first) source.ended_after_ns = monotonic_ns();
-    reporter_->use(std::move(source), settings.spool);
+    auto arming = std::make_unique<Arming>();
+    arming->first = settings_.source_text.empty();
+    arming->settings = settings;
+    arming->then = std::move(then);
+    const auto carried = arming->first ? std::map<std::string, EventTotals>{} : collector_->listener().all_totals();
+    TRY_ASSIGN(arming->listener, Listener::create(settings, unwinder_->store(), {carried, on_breach, on_aborted}));
+    TRY_ASSIGN(arming->source, source_of(*arming->listener, settings));
+    TRY_ASSIGN(arming->recorder, Recorder::create(settings.recording, *unwinder_));
+    arming->watched = arming->listener.get();
+    arming_ = std::move(arming);
+    if (arming_->first) put_in_place(*arming_);
+    arming_->thread = std::thread([this, listener = arming_->watched] {
+        listener->arm_all();
+        boost::asio::post(context_, [this] { finish_arming(); });
+    });
     return success();
 }
 
+void Service::put_in_place(Arming& arming) {
+    arming.listener->start();
+    settings_ = arming.settings;
+    keeper_->set_limits(retention_of(settings_));
+    facts_.settings_loaded_realtime_ns = realtime_ns();
+    told_pairing_.clear();
+    collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
+    overhead_->use(settings_.budget, *arming.watched);
+    if (!arming.first) arming.source.ended_after_ns = monotonic_ns();
+    reporter_->use(std::move(arming.source), settings_.spool);
+}
+
+void Service::finish_arming() {
+    if (arming_->thread.joinable()) arming_->thread.join();
+    if (!arming_->first && collector_->busy()) {
+        collector_->when_idle([this] {
+            boost::asio::post(context_, [this] {
+                collector_->when_idle(nullptr);
+                finish_arming();
+            });
+        });
+        return;
+    }
+    const std::unique_ptr<Arming> done = std::move(arming_);
+    if (!done->first) put_in_place(*done);
+    for (const EventStatus& event : done->watched->status()) {
+        if (event.armed) continue;
+        options_.warn("event " + event.name + " is not armed: " + event.problem);
+    }
+    done->then();
+    sd_notify(0, "READY=1");
+    if (std::exchange(reload_wanted_, false)) reload();
+}
+
+void Service::stop_arming() {
+    if (!arming_) return;
+    arming_->watched->give_up_arming();
+    if (arming_->thread.joinable()) arming_->thread.join();
+    arming_.reset();
+}
+
 void Service::reload() {
+    if (arming_) {
+        reload_wanted_ = true;
+        return;
+    }
     sd_notify(0, "RELOADING=1");
     const auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
     if (!outcome.ok()) {
@@ -155,7 +213,7 @@ void Service::reload() {
     } else {
         apply_when_idle(outcome.settings);
     }
-    sd_notify(0, "READY=1");
+    if (!arming_) sd_notify(0, "READY=1");
 }
 
 void Service::apply_when_idle(const settings::Settings& settings) {
@@ -174,7 +232,7 @@ Status Service::put_in_force(const settings::Settings& settings) {
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
     ControlAccess before = control_->access();
     TRY(control_->change_access(std::move(access)));
-    Status armed = arm(settings);
+    Status armed = arm(settings, [this] { note_success(); });
     if (!armed) (void)control_->change_access(std::move(before));
     return armed;
 }
@@ -187,15 +245,16 @@ void Service::apply(const settings::Settings& settings) {
         unwinding.cache_path != settings_.unwinding.cache_path ||
         unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
         options_.warn("<unwinding> stays as it is until the daemon is restarted");
-    note_outcome(put_in_force(settings));
+    note_failure(put_in_force(settings));
 }
 
-void Service::note_outcome(const Status& put) {
-    if (!put) {
-        facts_.reload_error = put.error().message;
-        options_.warn("the new settings could not be applied, the old ones stay in force: " + put.error().message);
-        return;
-    }
+void Service::note_failure(const Status& put) {
+    if (put) return;
+    facts_.reload_error = put.error().message;
+    options_.warn("the new settings could not be applied, the old ones stay in force: " + put.error().message);
+}
+
+void Service::note_success() {
     facts_.reload_error.clear();
     options_.inform(fmt::format("settings in force: {} events", settings_.events.size()));
 }
@@ -215,6 +274,14 @@ void Service::await_signal() {
     });
 }
 
+void Service::tell_pairing() {
+    for (const EventStatus& event : collector_->listener().status())
+        for (const PairingFinding& finding : event.pairing)
+            if (told_pairing_.emplace(event.name, finding.kind).second)
+                options_.warn(
+                    fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name, finding.sentence, event.name));
+}
+
 void Service::keep_watch() {
     sd_notify(0, "WATCHDOG=1");
     watch_timer_.expires_after(watch_interval);
@@ -222,12 +289,13 @@ void Service::keep_watch() {
         if (failure) return;
         look_for_reader();
         const Listener& listener = collector_->listener();
-        const bool replaced = !collector_->busy() && listener.binaries_changed();
+        const bool replaced = !collector_->busy() && !arming_ && listener.binaries_changed();
         if (replaced) options_.inform("a watched program was replaced on disk: attaching to the new one");
         // Where nothing can read programs now, what is armed stays so; the next look finds the same.
-        if (replaced && can_read_programs()) note_outcome(arm(settings_));
+        if (replaced && can_read_programs()) note_failure(arm(settings_, [this] { note_success(); }));
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
+        tell_pairing();
         return_free_memory();
         keep_watch();
     });
@@ -236,9 +304,9 @@ void Service::keep_watch() {
 void Service::run() {
     await_signal();
     collector_->recover();
-    sd_notify(0, fmt::format("READY=1\nSTATUS=watching {} events", settings_.events.size()).c_str());
     keep_watch();
     context_.run();
+    stop_arming();
     overhead_->stop();
     memory_->stop();
     // What has ended by now is told.
@@ -254,6 +322,11 @@ boost::json::object Service::answer(const boost::json::object& request) {
         auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
         add_memory(report, memory_->status());
         add_outsiders(report, *unwinder_, *control_);
+        report["arming"] = nullptr;
+        if (arming_) {
+            const Listener::Progress progress = arming_->watched->progress();
+            report["arming"] = {{"done", progress.done}, {"of", progress.of}};
+        }
         return report;
     }
     if (command == "approve") return outcome(collector_->approve());

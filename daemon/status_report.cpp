@@ -9,59 +9,11 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/event_report.hpp"
 #include "daemon/own_use.hpp"
 
 namespace lagtrap::daemon {
 namespace {
-
-boost::json::array histogram(const EventCounters& counters) {
-    boost::json::array buckets;
-    for (std::uint32_t i = 0; i < counters.histogram.size(); ++i)
-        if (counters.histogram[i] != 0)
-            buckets.push_back({{"from_ns", lagtrap_histogram_bucket_start_ns(i)},
-                               {"to_ns", lagtrap_histogram_bucket_start_ns(i + 1)},
-                               {"count", counters.histogram[i]}});
-    return buckets;
-}
-
-// What the budget has to do with one event.
-struct Shedding {
-    std::chrono::nanoseconds again_in{};
-    OverheadBudget::ShedAt at;
-};
-
-boost::json::object event_report(const EventStatus& status, std::uint64_t threshold_ns, const Shedding& shedding) {
-    const EventCounters& counters = status.counters;
-    const RunCounters& runs = status.runs;
-    boost::json::value recorded;
-    if (status.records_runs)
-        recorded = {{"reported", runs.reported},
-                    {"sampled_away", runs.sampled_away},
-                    {"ring_full", runs.ring_full},
-                    {"stacks_lost", runs.stacks_lost}};
-    return {{"name", status.name},
-            {"threshold_ns", threshold_ns},
-            {"armed", status.armed},
-            {"problem", status.problem},
-            {"shed", status.shed},
-            {"stacks_shed", status.stacks_shed},
-            {"again_in_seconds", std::chrono::duration<double>(shedding.again_in).count()},
-            {"shed_at_look", shedding.at.look},
-            {"over_since_look", shedding.at.over_since},
-            {"hits", counters.hits},
-            {"runs", counters.runs()},
-            {"delays", counters.delays},
-            {"unmatched_begins", counters.unmatched_begins},
-            {"unmatched_ends", counters.unmatched_ends},
-            {"unmatched_stages", counters.unmatched_stages},
-            {"abandoned", counters.abandoned},
-            {"lost", counters.lost},
-            {"too_deep", counters.too_deep},
-            {"open", status.open},
-            {"max_ns", counters.max_ns},
-            {"recorded", std::move(recorded)},
-            {"histogram", histogram(counters)}};
-}
 
 const char* state_name(const Collector& collector) {
     switch (collector.state()) {
@@ -156,16 +108,20 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
         capture = {{"session", collector.current_session()},
                    {"event", collector.current_event()},
                    {"seconds_left", seconds_left}};
+    boost::json::value cool_down;
+    if (collector.state() == CollectorState::CoolingDown)
+        cool_down = {{"seconds_left", seconds_left}, {"hourly_limit", collector.hourly_limit_reached()}};
     boost::json::value last;
     if (const auto& bundle = collector.last_bundle())
         last = {
             {"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
     boost::json::array events;
     const auto statuses = collector.listener().status();
-    for (std::size_t i = 0; i < statuses.size(); ++i)
+    const auto now = ClockSnapshot::take();
+    for (std::uint32_t i = 0; i < statuses.size(); ++i)
         events.push_back(event_report(
-            statuses[i], static_cast<std::uint64_t>(settings.events[i].threshold.count()),
-            {overhead.again_in(static_cast<std::uint32_t>(i)), overhead.shed_at(static_cast<std::uint32_t>(i))}));
+            settings.events[i], statuses[i],
+            {overhead.again_in(i), overhead.shed_at(i), collector.begun_for(settings.events[i].name), now}));
     const CaptureCounts counts = collector.counts();
     return {{"ok", true},
             {"version", LAGTRAP_VERSION},
@@ -178,6 +134,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
             {"state", state_name(collector)},
             {"pending", pending},
             {"capture", capture},
+            {"cool_down", cool_down},
             {"captures",
              {{"done", counts.done},
               {"failed", counts.failed},

@@ -20,7 +20,9 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds idle_interval = 1s;
 constexpr std::chrono::milliseconds making_interval = 50ms;
 constexpr std::chrono::milliseconds capture_interval = 1ms;
+constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
 constexpr auto status_interval = 100ms;
+constexpr auto description_patience = 1s;
 constexpr auto publish_interval = 20ms;  // while tables are being made
 constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
@@ -79,17 +81,21 @@ void Unwinder::follow() {
     start_over();
     auto last_sweep = std::chrono::steady_clock::now();
     auto last_status = last_sweep - status_interval;
+    std::chrono::milliseconds capture_pause = capture_interval;
     while (!stopping_) {
         bool making = false;
         bool some_lost = false;
+        std::uint64_t capture_ns = take_capture_to_describe();
         const RecordBuffer events = take_ordered(some_lost);
         if (some_lost) start_over();
+        capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
         {
             const std::scoped_lock lock(state_mutex_);
-            events.for_each([this](const lagtrap_record* record) {
-                keep_what_goes(record);
+            events.for_each([&](const lagtrap_record* record) {
+                if (capture_ns != 0 && record->at_ns >= capture_ns) describe(std::exchange(capture_ns, 0));
                 spaces_.take(record);
             });
+            if (capture_ns != 0) describe(capture_ns);
             spaces_.publish();
             if (modules_.waiting() > 0) to_maker_.notify_one();
             hurry_the_maker();
@@ -105,27 +111,25 @@ void Unwinder::follow() {
             last_status = now;
         }
         std::unique_lock lock(events_mutex_);
-        const std::chrono::milliseconds pause = capturing_ ? capture_interval
-                                                : making   ? making_interval
-                                                           : idle_interval;
+        const std::chrono::milliseconds pause = capturing_ ? capture_pause : making ? making_interval : idle_interval;
         to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
         look_now_ = false;
     }
 }
 
-// What ends, or begins another program, soon after a capture began is gone before the capture's own scan comes to it.
-void Unwinder::keep_what_goes(const lagtrap_record* record) {
-    std::uint32_t pid = 0;
-    if (record->type == LAGTRAP_RECORD_EXIT) {
-        const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
-        if (change.pid == change.tid) pid = change.pid;
-    } else if (record->type == LAGTRAP_RECORD_NAME) {
-        const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
-        if (name.by_exec != 0) pid = name.pid;
-    }
-    if (pid == 0) return;
+std::uint64_t Unwinder::take_capture_to_describe() {
     const std::scoped_lock lock(events_mutex_);
-    if (capturing_ && record->at_ns >= capture_began_ns_) spaces_.describe(pid, capture_began_ns_, for_capture_);
+    return std::exchange(capture_to_describe_ns_, 0);
+}
+
+void Unwinder::describe(std::uint64_t capture_began_ns) {
+    RecordBuffer mappings;
+    spaces_.describe(capture_began_ns, mappings);
+    const std::scoped_lock lock(events_mutex_);
+    if (capture_began_ns_ != capture_began_ns) return;
+    for_capture_.append(mappings);
+    described_ = true;
+    has_described_.notify_all();
 }
 
 // Everything anew, from /proc: at the start, and after events were lost.
@@ -234,7 +238,8 @@ void Unwinder::begin_capture() {
     {
         const std::scoped_lock lock(events_mutex_);
         for_capture_ = RecordBuffer();
-        capture_began_ns_ = monotonic_ns();
+        capture_began_ns_ = capture_to_describe_ns_ = monotonic_ns();
+        described_ = false;
         capturing_ = true;
         look_now_ = true;
     }
@@ -246,10 +251,13 @@ RecordBuffer Unwinder::take_events() {
     return std::exchange(for_capture_, RecordBuffer());
 }
 
-void Unwinder::end_capture() {
-    const std::scoped_lock lock(events_mutex_);
+bool Unwinder::end_capture() {
+    std::unique_lock lock(events_mutex_);
+    const bool described = has_described_.wait_for(lock, description_patience, [this] { return described_; });
     drain_rings();
     capturing_ = false;
+    capture_began_ns_ = 0;
+    return described;
 }
 
 void Unwinder::hold_memory(bool held) {

@@ -69,12 +69,14 @@ class Unwinder {
     void look_soon();
     // Follows the events of CPUs that came, or came back, since the last call; these it returns. To be called now and then.
     [[nodiscard]] std::vector<int> look_at_cpus();
-    // From now on what events tell is kept for take_events() too, and is looked for every few milliseconds.
+    // From now on what events tell is kept for take_events() too, and is looked for every few milliseconds. The code that all
+    // processes have mapped at this moment is told as such events.
     void begin_capture();
-    // The events since the last call, CPU by CPU.
+    // The events since the last call, CPU by CPU, and what was mapped at the begin, both in no order.
     [[nodiscard]] RecordBuffer take_events();
-    // Reads the last events; take_events() has them afterwards.
-    void end_capture();
+    // Reads the last events; take_events() has them afterwards. False: what was mapped at the begin could not be told, as
+    // a file that is opened meanwhile keeps it waiting.
+    [[nodiscard]] bool end_capture();
     // While it is held, tables get no more memory than they have.
     void hold_memory(bool held);
     // By the kernel, or for want of room; counted since the start.
@@ -93,7 +95,10 @@ class Unwinder {
     // What is known to be complete, in order of time. Nothing, and `some_lost`, if events are missing.
     [[nodiscard]] RecordBuffer take_ordered(bool& some_lost);
     void start_over();
-    void keep_what_goes(const lagtrap_record* record);
+    // When a capture began whose processes are to be described; 0: none.
+    [[nodiscard]] std::uint64_t take_capture_to_describe();
+    // The same, once what happened up to that moment is known.
+    void describe(std::uint64_t capture_began_ns);
     void note_status();
 
     std::unique_ptr<UnwindStore> store_;
@@ -109,6 +114,9 @@ class Unwinder {
     std::uint64_t lost_before_ = 0;
     std::uint64_t events_not_kept_ = 0;  // for_capture_ was full
     bool capturing_ = false;
+    std::uint64_t capture_to_describe_ns_ = 0;
+    bool described_ = true;
+    std::condition_variable has_described_;
     std::uint64_t capture_began_ns_ = 0;
     bool look_now_ = false;
     std::atomic<bool> stopping_{false};

@@ -132,6 +132,7 @@ int serve(Options& options) {
     start_program_log();
     std::signal(SIGPIPE, SIG_IGN);
     if (const auto status = read_timeouts(options); !status) return fail(status.error(), wrong_options);
+    if (const auto status = read_proxies(options); !status) return fail(status.error(), wrong_options);
     const auto limits = read_ingest_limits(options);
     if (!limits) return fail(limits.error(), wrong_options);
     const auto sender_limits = read_sender_limits(options);
@@ -199,6 +200,10 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--tls-key", options.http.tls_key, "PEM file with the private key");
     app.add_flag("--behind-proxy", options.http.behind_proxy,
                  "believe X-Forwarded-For and X-Forwarded-Proto, which the proxy must set");
+    app.add_option(
+           "--trusted-proxy", options.trusted_proxies,
+           "with --behind-proxy: believe them from this address or network alone, such as 10.0.0.0/8; may be repeated")
+        ->delimiter(',');
     app.add_option("--max-bundle", options.bundle_limit, "largest bundle taken")->capture_default_str();
     app.add_option("--keep-size", options.keep_size, "remove the oldest bundles beyond this size, such as 100GiB");
     app.add_option("--keep-for", options.keep_for, "remove bundles older than this, such as 90d");

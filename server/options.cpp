@@ -37,6 +37,15 @@ Status read_timeouts(Options& options) {
     return read_timeout("--body-timeout", options.body_timeout, options.http.body_timeout);
 }
 
+Status read_proxies(Options& options) {
+    auto proxies = TrustedProxies::parse(options.trusted_proxies);
+    if (!proxies) return proxies.error().within("--trusted-proxy");
+    if (!proxies->empty() && !options.http.behind_proxy)
+        return make_error(ErrorKind::Invalid, "--trusted-proxy goes with --behind-proxy");
+    options.http.trusted_proxies = std::move(proxies).value();
+    return success();
+}
+
 Result<IngestLimits> read_ingest_limits(const Options& options) {
     IngestLimits limits;
     const auto bundle = parse_byte_size(options.bundle_limit);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 #include "server/accounts/token_file.hpp"
@@ -19,6 +20,7 @@ struct Options {
     std::string store_cache = "128MiB";
     std::string blobs;  // a folder or "s3://..."; empty: `data`
     std::string token_file;
+    std::vector<std::string> trusted_proxies;
     std::string bundle_limit = "1GiB";
     std::string keep_size, keep_for, keep_runs_size, keep_runs_for;
     std::string header_timeout = "10s";
@@ -36,6 +38,7 @@ struct Options {
 
 // Ranges and spellings; errors name the option.
 [[nodiscard]] Status read_timeouts(Options& options);
+[[nodiscard]] Status read_proxies(Options& options);
 [[nodiscard]] Result<IngestLimits> read_ingest_limits(const Options& options);
 [[nodiscard]] Result<SenderLimits> read_sender_limits(const Options& options);
 // The table of the token file, where one is named.

@@ -2,6 +2,7 @@
 
 #include <pwd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -13,6 +14,9 @@
 
 namespace lagtrap::settings {
 namespace {
+
+// A recording goes on for a run that has not ended, up to so many trace lengths.
+constexpr std::uint64_t usual_limit_factor = 4;
 
 // The user's number, from digits or from the machine's user database.
 std::optional<std::uint32_t> find_uid(const std::string& user) {
@@ -35,7 +39,7 @@ class EventBuilder {
     Event build() {
         event_.name = element_.text_of("name");
         event_.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("threshold")));
-        event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("trace-length")));
+        build_trace_length();
         event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
         if (const Element* scope = element_.child("scope")) build_scope(*scope);
         if (const Element* key = element_.child("key")) {
@@ -50,6 +54,15 @@ class EventBuilder {
     }
 
   private:
+    void build_trace_length() {
+        const Attribute* length = element_.attribute("trace-length");
+        if (!length || !length->valid) return;
+        const std::uint64_t usual = std::min(length->number * usual_limit_factor, length->spec->high);
+        event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(length->number));
+        event_.trace_length_limit =
+            std::chrono::nanoseconds(static_cast<std::int64_t>(longest_of_range(length->text).value_or(usual)));
+    }
+
     void build_scope(const Element& scope) {
         if (scope.attribute("pid")) event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
         event_.scope.binary = scope.text_of("binary");

@@ -78,8 +78,9 @@ constexpr std::array library_attributes{binary_of_marker};
 constexpr std::array event_attributes{
     AttributeSpec{"name", Name, Required, "", "", 0, 0, "What commands and reports call the event."},
     AttributeSpec{"threshold", Duration, Required, "", "", us, hour, "A longer run is a delay."},
-    AttributeSpec{"trace-length", Duration, Required, "", "", 10 * ms, 600 * s,
-                  "How long to record the machine after a breach."},
+    AttributeSpec{"trace-length", DurationRange, Required, "", "", 10 * ms, 600 * s,
+                  "How long to record the machine after a breach. A run that is noticed at its deadline is recorded "
+                  "to its end, up to the second of two durations; default: four times the first."},
     AttributeSpec{"breach", Choice, Optional, "deadline", "deadline|end", 0, 0,
                   "When a delay is noticed: while the run is still open, or at its end."},
     AttributeSpec{"nesting", Choice, Optional, "", "each|outermost|restart", 0, 0,
@@ -142,8 +143,9 @@ constexpr std::array budget_attributes{
     AttributeSpec{"interval", Duration, Optional, "2s", "", 100 * ms, 60 * s, "Time between two looks at the cost."},
     AttributeSpec{"shed", ChoiceList, Optional, "switches samples stacks events", "switches|samples|stacks|events|none",
                   0, 0,
-                  "What is given up when a share is passed, and in which order. In recordings: the stacks of threads "
-                  "that block (switches), and call stacks as often as set (samples). While watching: the stacks at "
+                  "What is given up when a share is passed, and in which order. In recordings: what the programs of "
+                  "threads that block were doing (switches), and call stacks as often as set (samples). While "
+                  "watching: the stacks at "
                   "markers (stacks), and events, the costliest first (events). What is not named is kept."},
     AttributeSpec{
         "pause", Duration, Optional, "1min", "", s, day,
@@ -304,6 +306,9 @@ std::string describe_values(const AttributeSpec& attribute) {
         case Duration:
             return fmt::format("a duration from {} to {}", whole_duration(attribute.low),
                                whole_duration(attribute.high));
+        case DurationRange:
+            return fmt::format("a duration from {} to {}, or a range of them such as 4s..20s",
+                               whole_duration(attribute.low), whole_duration(attribute.high));
         case ByteSize:
             return fmt::format("a size from {} to {}", whole_byte_size(attribute.low), whole_byte_size(attribute.high));
         case Share: return fmt::format("a share from {}% to {}%", attribute.low / 10'000.0, attribute.high / 10'000.0);

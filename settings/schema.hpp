@@ -11,23 +11,24 @@
 namespace lagtrap::settings {
 
 enum class ValueKind {
-    Name,        // [A-Za-z_][A-Za-z0-9_-]{0,62}
-    Choice,      // one of `choices`
-    Duration,    // core/duration.hpp; low and high in nanoseconds
-    ByteSize,    // core/duration.hpp; low and high in bytes
-    Count,       // a whole number, low to high
-    Share,       // a number and %; low and high in millionths
-    ChoiceList,  // some of `choices`, each once, with spaces between
-    Path,        // absolute
-    SocketPath,  // absolute and short enough for a Unix socket
-    Url,         // http or https
-    ProxyUrl,    // http, https, socks5, socks5h
-    Usdt,        // PROVIDER:NAME
-    Symbol,      // a function, by symbol or demangled name
-    Tracepoint,  // CATEGORY:NAME
-    Argument,    // argN or a field's name
-    User,        // name or number
-    Group,       // name
+    Name,           // [A-Za-z_][A-Za-z0-9_-]{0,62}
+    Choice,         // one of `choices`
+    Duration,       // core/duration.hpp; low and high in nanoseconds
+    DurationRange,  // the same, or "4s..20s": the shorter one is the number
+    ByteSize,       // core/duration.hpp; low and high in bytes
+    Count,          // a whole number, low to high
+    Share,          // a number and %; low and high in millionths
+    ChoiceList,     // some of `choices`, each once, with spaces between
+    Path,           // absolute
+    SocketPath,     // absolute and short enough for a Unix socket
+    Url,            // http or https
+    ProxyUrl,       // http, https, socks5, socks5h
+    Usdt,           // PROVIDER:NAME
+    Symbol,         // a function, by symbol or demangled name
+    Tracepoint,     // CATEGORY:NAME
+    Argument,       // argN or a field's name
+    User,           // name or number
+    Group,          // name
 };
 
 enum class Presence { Required, Optional };

@@ -80,6 +80,7 @@ struct Event {
     std::string name;
     std::chrono::nanoseconds threshold{};
     std::chrono::nanoseconds trace_length{};
+    std::chrono::nanoseconds trace_length_limit{};  // while a run that was noticed at its deadline goes on; not shorter
     BreachMode breach = BreachMode::Deadline;
     Nesting nesting = Nesting::Each;
     KeyKind key = KeyKind::Thread;
@@ -118,7 +119,7 @@ struct Runs {
 
 // What is given up when lagtrap costs more than it may.
 enum class Shed {
-    Switches,  // in a recording: the stacks of threads that block
+    Switches,  // in a recording: the programs' part of stacks of threads that block
     Samples,   // in a recording: call stacks, which are then taken less often
     Stacks,    // while watching: the stacks at markers of an event
     Events,    // while watching: an event as a whole

@@ -81,6 +81,25 @@ Problem check_duration(const AttributeSpec& attribute, std::string_view text, st
                        parsed ? static_cast<std::uint64_t>(parsed->count()) : 0);
 }
 
+// The two sides of "4s..20s".
+std::optional<std::pair<std::string_view, std::string_view>> split_range(std::string_view text) {
+    const auto dots = text.find("..");
+    if (dots == std::string_view::npos) return {};
+    return std::pair(text.substr(0, dots), text.substr(dots + 2));
+}
+
+Problem check_duration_range(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+    const auto sides = split_range(text);
+    if (!sides) return check_duration(attribute, text, number);
+    std::uint64_t shortest = 0;
+    std::uint64_t longest = 0;
+    if (auto wrong = check_duration(attribute, sides->first, shortest)) return wrong;
+    if (auto wrong = check_duration(attribute, sides->second, longest)) return wrong;
+    if (longest < shortest) return problem(attribute, "the shorter one comes first");
+    number = shortest;
+    return {};
+}
+
 Problem check_byte_size(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
     const auto parsed = parse_byte_size(text);
     return check_range(attribute, parsed, "a size such as 512MiB or 2GiB", text, number, parsed ? *parsed : 0);
@@ -224,6 +243,7 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Name: return is_name(text) ? Problem{} : problem(attribute);
         case ValueKind::Choice: return check_choice(attribute, text);
         case ValueKind::Duration: return check_duration(attribute, text, number);
+        case ValueKind::DurationRange: return check_duration_range(attribute, text, number);
         case ValueKind::ByteSize: return check_byte_size(attribute, text, number);
         case ValueKind::Count: return check_count(attribute, text, number);
         case ValueKind::Share: return check_share(attribute, text, number);
@@ -240,6 +260,13 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Group: return check_account(attribute, text);
     }
     return problem(attribute);
+}
+
+std::optional<std::uint64_t> longest_of_range(std::string_view text) {
+    const auto sides = split_range(text);
+    const auto longest = sides ? parse_duration(sides->second) : parse_duration(text);
+    if (!sides || !longest) return {};
+    return static_cast<std::uint64_t>(longest->count());
 }
 
 std::vector<std::string> words_of(std::string_view text) {

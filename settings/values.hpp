@@ -22,6 +22,9 @@ struct ValueProblem {
 [[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
                                                       std::uint64_t& number);
 
+// The longer duration of a range ("4s..20s") that check_value accepted, in nanoseconds; nothing where there is one alone.
+[[nodiscard]] std::optional<std::uint64_t> longest_of_range(std::string_view text);
+
 // N of "argN"; nothing for other texts and for numbers of more than nine digits.
 [[nodiscard]] std::optional<std::uint32_t> argument_number(std::string_view text);
 

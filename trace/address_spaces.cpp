@@ -95,7 +95,10 @@ void AddressSpaces::take_process(const lagtrap_process& process) {
     const std::string_view text(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
     const std::size_t end = std::min(text.find('\0'), text.size());
     if (end > 0) image.program = text.substr(0, end);
-    if (end < text.size()) image.command_line = text.substr(end + 1);
+    if (end == text.size()) return;
+    const std::size_t second = std::min(text.find('\0', end + 1), text.size());
+    image.command_line = text.substr(end + 1, second - end - 1);
+    if (second < text.size()) image.control_group = text.substr(second + 1);
 }
 
 void AddressSpaces::take_mapping(const lagtrap_mapping& mapping) {
@@ -133,6 +136,7 @@ void AddressSpaces::take_fork(const lagtrap_task_change& change) {
     image.uid = inherited->uid;
     if (image.program.empty()) image.program = inherited->program;
     if (image.command_line.empty()) image.command_line = inherited->command_line;
+    if (image.control_group.empty()) image.control_group = inherited->control_group;
 }
 
 void AddressSpaces::take_exec(const lagtrap_name& name) {
@@ -144,6 +148,7 @@ void AddressSpaces::take_exec(const lagtrap_name& name) {
     image->forked = before.forked;
     image->parent_pid = before.parent_pid;
     image->uid = before.uid;
+    image->control_group = before.control_group;
     images_[name.pid].push_back(std::move(image));
 }
 

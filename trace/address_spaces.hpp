@@ -36,7 +36,8 @@ struct ProcessImage {
     bool forked = false;  // seen to be forked in the recording
     std::string program;  // path; of an exec the first file that was mapped
     std::string command_line;
-    std::shared_ptr<const ProcessImage> inherited;               // whose mappings of before from_ns are in this one too
+    std::string control_group;                      // path below the root of control groups; empty: not known
+    std::shared_ptr<const ProcessImage> inherited;  // whose mappings of before from_ns are in this one too
     std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those of one start by time
 };
 

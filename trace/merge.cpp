@@ -174,6 +174,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     if (const ProcessImage* image =
             spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
         delay.program = image->program;
+        delay.control_group = image->control_group;
         delay.program_build_id = to_hexadecimal(spaces_.program_build_id(*image));
     }
     for (std::size_t i = 0; i < run.stage_count; ++i) {
@@ -195,6 +196,9 @@ Status Merger::write_system() {
     file_.started_boottime_ns = to_boottime(session_.started_ns);
     const std::uint64_t ended_ns = session_.ended_ns != 0 ? session_.ended_ns : last_ns_;
     file_.length_ns = ended_ns > session_.started_ns ? ended_ns - session_.started_ns : 0;
+    file_.trace_length_ns = session_.planned_length_ns;
+    file_.trace_length_limit_ns = session_.longest_length_ns;
+    file_.end = session_.end;
     file_.sample_interval_ns = session_.sample_interval_ns;
     file_.stack_method = session_.stack_method;
     const SessionTrigger& trigger = session_.trigger;
@@ -208,7 +212,13 @@ Status Merger::write_system() {
     file_.stacks.naming = naming_;
     file_.quality.switches_lost = std::max(file_.quality.switches_lost, switch_gaps_);
     if (!session_.finished) file_.quality.samples_taken = summary_.samples;
-    for (const SessionEvent& event : session_.events) file_.runs.try_emplace(event.name);
+    for (const SessionEvent& event : session_.events) {
+        file_.runs.try_emplace(event.name);
+        if (event.markers.size() != event.stages.size() + 2) continue;
+        std::vector<EventMarker>& markers = file_.markers[event.name];
+        for (std::size_t i = 0; i < event.markers.size(); ++i)
+            markers.push_back({i > 0 && i <= event.stages.size() ? event.stages[i - 1] : "", event.markers[i]});
+    }
     for (ModuleId id = kernel_module; id < modules_.size(); ++id)
         if (id != jit_module) file_.modules.push_back({modules_.at(id).path, to_hexadecimal(modules_.at(id).build_id)});
     std::sort(file_.modules.begin(), file_.modules.end(), [](const Module& a, const Module& b) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -64,6 +65,22 @@ void add_system_info(pbf_writer& packet, const Session& session) {
     info.add_string(perfetto::system_info::tracing_service_version, "lagtrap " + printable(session.lagtrap_version));
     info.add_uint32(perfetto::system_info::page_size, static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
     info.add_uint32(perfetto::system_info::num_cpus, session.cpu_count);
+}
+
+// A record that may be shorter than its struct: what it does not have is 0.
+template <typename Record>
+Record whole_record(const lagtrap_record* record) {
+    Record whole{};
+    std::memcpy(&whole, record, std::min<std::size_t>(record->size_bytes, sizeof(whole)));
+    return whole;
+}
+
+void add_wake_cause(pbf_writer& packet, const lagtrap_waking& record) {
+    if (record.cause == LAGTRAP_WAKE_UNKNOWN) return;
+    pbf_writer cause(packet, perfetto::trace_packet::lagtrap_waking);
+    cause.add_uint32(perfetto::lagtrap_waking::cause, record.cause);
+    if (record.number != 0) cause.add_uint32(perfetto::lagtrap_waking::number, record.number);
+    if (record.device[0] != 0) cause.add_string(perfetto::lagtrap_waking::device, comm_text(record.device));
 }
 
 // What the samples of a sequence were taken by; goes into its first packet.
@@ -205,20 +222,36 @@ void Merger::write_switch_event(const lagtrap_switch& record) {
     const std::string prev_comm = comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
     const std::string next_comm = comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);
     writer_->packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
-        pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
-        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
-        pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
-        event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
-        event.add_uint32(perfetto::ftrace_event::pid, record.prev_tid);
-        pbf_writer change(event, perfetto::ftrace_event::sched_switch);
-        change.add_string(field::prev_comm, prev_comm);
-        change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
-        change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
-        change.add_int64(field::prev_state, reported_state(record.prev_state));
-        change.add_string(field::next_comm, next_comm);
-        change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
-        change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
+        {
+            pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+            bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+            pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+            event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+            event.add_uint32(perfetto::ftrace_event::pid, record.prev_tid);
+            pbf_writer change(event, perfetto::ftrace_event::sched_switch);
+            change.add_string(field::prev_comm, prev_comm);
+            change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
+            change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
+            change.add_int64(field::prev_state, reported_state(record.prev_state));
+            change.add_string(field::next_comm, next_comm);
+            change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
+            change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
+        }
+        add_switch_facts(packet, record);
     });
+}
+
+// Most switches have nothing to say here.
+void Merger::add_switch_facts(pbf_writer& packet, const lagtrap_switch& record) const {
+    namespace field = perfetto::lagtrap_switch;
+    const bool prev_throttled = (record.flags & LAGTRAP_SWITCH_PREV_THROTTLED) != 0;
+    if (record.next_policy == 0 && !prev_throttled && record.throttled_to_ns == 0) return;
+    pbf_writer facts(packet, perfetto::trace_packet::lagtrap_switch);
+    if (record.next_policy != 0) facts.add_uint32(field::next_policy, record.next_policy);
+    if (prev_throttled) facts.add_bool(field::prev_throttled, true);
+    if (record.throttled_to_ns == 0) return;
+    facts.add_uint64(field::throttled_from, to_boottime(record.throttled_from_ns));
+    facts.add_uint64(field::throttled_to, to_boottime(record.throttled_to_ns));
 }
 
 void Merger::write_switch(const lagtrap_switch& record) {
@@ -230,32 +263,41 @@ void Merger::write_switch(const lagtrap_switch& record) {
                       record.user_stack_id);
 }
 
+// The thread to blame as the waker, and what a viewer shall know of interrupts: of a packet of this machine that is the
+// sender, whoever was on the CPU where it was received.
 void Merger::write_waking(const lagtrap_waking& record) {
     namespace field = perfetto::sched_waking;
     const std::uint64_t at_ns = record.header.at_ns;
     const std::string comm = comm_of(record.wakee_tid, record.wakee_pid, record.header.cpu, at_ns);
+    const bool sent_here = record.cause == LAGTRAP_WAKE_PACKET && record.sender_tid != 0;
+    const std::uint32_t flags = sent_here                                       ? 0
+                                : record.in_interrupt == LAGTRAP_INTERRUPT_SOFT ? perfetto::ftrace_event::flag_softirq
+                                : record.in_interrupt != LAGTRAP_INTERRUPT_NONE ? perfetto::ftrace_event::flag_hardirq
+                                                                                : 0;
     writer_->packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
-        pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
-        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
-        pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
-        event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
-        event.add_uint32(perfetto::ftrace_event::pid, record.waker_tid);
-        if (record.in_interrupt != 0)
-            event.add_uint32(perfetto::ftrace_event::common_flags, perfetto::ftrace_event::flag_hardirq);
-        pbf_writer waking(event, perfetto::ftrace_event::sched_waking);
-        waking.add_string(field::comm, comm);
-        waking.add_int32(field::pid, static_cast<std::int32_t>(record.wakee_tid));
-        waking.add_int32(field::prio, static_cast<std::int32_t>(record.wakee_priority));
-        waking.add_int32(field::success, 1);
-        waking.add_int32(field::target_cpu, static_cast<std::int32_t>(record.target_cpu));
+        {
+            pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+            bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+            pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+            event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+            event.add_uint32(perfetto::ftrace_event::pid, sent_here ? record.sender_tid : record.waker_tid);
+            if (flags != 0) event.add_uint32(perfetto::ftrace_event::common_flags, flags);
+            pbf_writer waking(event, perfetto::ftrace_event::sched_waking);
+            waking.add_string(field::comm, comm);
+            waking.add_int32(field::pid, static_cast<std::int32_t>(record.wakee_tid));
+            waking.add_int32(field::prio, static_cast<std::int32_t>(record.wakee_priority));
+            waking.add_int32(field::success, 1);
+            waking.add_int32(field::target_cpu, static_cast<std::int32_t>(record.target_cpu));
+        }
+        add_wake_cause(packet, record);
     });
 }
 
 void Merger::take_kernel_record(const lagtrap_record* record) {
     switch (record->type) {
         case LAGTRAP_RECORD_SAMPLE: write_sample(*reinterpret_cast<const lagtrap_sample*>(record)); break;
-        case LAGTRAP_RECORD_SWITCH: write_switch(*reinterpret_cast<const lagtrap_switch*>(record)); break;
-        case LAGTRAP_RECORD_WAKING: write_waking(*reinterpret_cast<const lagtrap_waking*>(record)); break;
+        case LAGTRAP_RECORD_SWITCH: write_switch(whole_record<lagtrap_switch>(record)); break;
+        case LAGTRAP_RECORD_WAKING: write_waking(whole_record<lagtrap_waking>(record)); break;
         default: break;
     }
 }

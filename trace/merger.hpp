@@ -44,6 +44,7 @@ class Merger {
     void count_late(const lagtrap_record* record);
     void close_gap(const lagtrap_switch& record);
     void write_switch_event(const lagtrap_switch& record);
+    void add_switch_facts(protozero::pbf_writer& packet, const lagtrap_switch& record) const;
     void write_sample(const lagtrap_sample& sample);
     void write_switch(const lagtrap_switch& record);
     void write_waking(const lagtrap_waking& record);

@@ -28,6 +28,9 @@ inline constexpr Field module_symbols = 61;
 inline constexpr Field perf_sample = 66;
 inline constexpr Field trace_uuid = 89;
 inline constexpr Field trace_attributes = 126;
+// Ours, beyond all of Perfetto's: readers of its traces pass over what they do not know.
+inline constexpr Field lagtrap_waking = 20001;
+inline constexpr Field lagtrap_switch = 20002;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -105,6 +108,7 @@ inline constexpr Field pid = 1;
 inline constexpr Field ppid = 2;
 inline constexpr Field cmdline = 3;
 inline constexpr Field uid = 5;
+inline constexpr Field process_start_from_boot = 7;
 }  // namespace process_tree_process
 
 namespace process_tree_thread {  // ProcessTree.Thread
@@ -230,6 +234,7 @@ inline constexpr Field common_flags = 5;
 inline constexpr Field sched_waking = 20;
 inline constexpr Field task_newtask = 235;
 inline constexpr std::uint32_t flag_hardirq = 0x08;  // TRACE_FLAG_HARDIRQ of the kernel
+inline constexpr std::uint32_t flag_softirq = 0x10;  // TRACE_FLAG_SOFTIRQ
 }  // namespace ftrace_event
 
 namespace sched_switch {  // SchedSwitchFtraceEvent
@@ -256,5 +261,18 @@ inline constexpr Field prio = 3;
 inline constexpr Field success = 4;
 inline constexpr Field target_cpu = 5;
 }  // namespace sched_waking
+
+namespace lagtrap_switch {  // what the sched_switch of the same packet does not say
+inline constexpr Field next_policy = 1;
+inline constexpr Field prev_throttled = 2;
+inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was throttled last
+inline constexpr Field throttled_to = 4;
+}  // namespace lagtrap_switch
+
+namespace lagtrap_waking {         // what the sched_waking of the same packet was caused by
+inline constexpr Field cause = 1;  // enum lagtrap_wake_cause of bpf/records.h
+inline constexpr Field number = 2;
+inline constexpr Field device = 3;
+}  // namespace lagtrap_waking
 
 }  // namespace lagtrap::trace::perfetto

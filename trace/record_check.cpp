@@ -31,6 +31,10 @@ RecordCheck check_stack(const lagtrap_record* record) {
                     sizeof(*stack) + stack->frame_count * sizeof(stack->frames[0]) <= record->size_bytes);
 }
 
+RecordCheck check_least(const lagtrap_record* record, std::size_t least_bytes) {
+    return whole_if(record->size_bytes >= least_bytes);
+}
+
 RecordCheck check_process(const lagtrap_record* record) {
     const auto* process = as<lagtrap_process>(record);
     return whole_if(process != nullptr && process->text_bytes <= record->size_bytes - sizeof(*process));
@@ -52,8 +56,8 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_BREACH: return check_run(record);
         case LAGTRAP_RECORD_STACK: return check_stack(record);
         case LAGTRAP_RECORD_SAMPLE: return check_plain<lagtrap_sample>(record);
-        case LAGTRAP_RECORD_SWITCH: return check_plain<lagtrap_switch>(record);
-        case LAGTRAP_RECORD_WAKING: return check_plain<lagtrap_waking>(record);
+        case LAGTRAP_RECORD_SWITCH: return check_least(record, LAGTRAP_SWITCH_LEAST_BYTES);
+        case LAGTRAP_RECORD_WAKING: return check_least(record, LAGTRAP_WAKING_LEAST_BYTES);
         case LAGTRAP_RECORD_THREAD: return check_plain<lagtrap_thread>(record);
         case LAGTRAP_RECORD_PROCESS: return check_process(record);
         case LAGTRAP_RECORD_MAPPING: return check_mapping(record);

@@ -1,6 +1,8 @@
 #include "trace/session.hpp"
 
+#include <array>
 #include <limits>
+#include <utility>
 
 #include <boost/json.hpp>
 
@@ -28,6 +30,13 @@ const char* reason_name(TriggerReason reason) {
     return "manual";
 }
 
+constexpr auto end_names =
+    std::to_array<std::pair<RecordingEnd, std::string_view>>({{RecordingEnd::Length, "length"},
+                                                              {RecordingEnd::RunEnd, "run-end"},
+                                                              {RecordingEnd::RunGone, "run-gone"},
+                                                              {RecordingEnd::Limit, "limit"},
+                                                              {RecordingEnd::Size, "size"}});
+
 // Boost.JSON writes bytes of strings as they are; those of other processes may be any.
 json::string text(const std::string& raw) { return json::string(printable(raw)); }
 
@@ -42,11 +51,15 @@ json::array to_json(const std::vector<SessionEvent>& events) {
     for (const auto& event : events) {
         json::array stages;
         for (const auto& stage : event.stages) stages.emplace_back(text(stage));
+        json::array markers;
+        for (const auto& marker : event.markers) markers.emplace_back(text(marker));
         list.push_back(json::object{{"name", text(event.name)},
                                     {"threshold_ns", event.threshold_ns},
                                     {"trace_length_ns", event.trace_length_ns},
+                                    {"trace_length_limit_ns", event.trace_length_limit_ns},
                                     {"stages", std::move(stages)},
-                                    {"program", text(event.program)}});
+                                    {"program", text(event.program)},
+                                    {"markers", std::move(markers)}});
     }
     return list;
 }
@@ -170,13 +183,19 @@ void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error)
     fields.string("name", event.name);
     fields.number("threshold_ns", event.threshold_ns);
     fields.number("trace_length_ns", event.trace_length_ns);
+    if (fields.has("trace_length_limit_ns"))
+        fields.number("trace_length_limit_ns", event.trace_length_limit_ns);  // older captures lack it
     fields.string("program", event.program);
-    fields.list("stages", LAGTRAP_MAX_STAGES, [&](const json::value& value, const std::string& where) {
-        if (!value.is_string() || value.get_string().size() > text_limit_bytes)
-            error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
-        else
-            event.stages.emplace_back(value.get_string().data(), value.get_string().size());
-    });
+    const auto add_text_to = [&error](std::vector<std::string>& texts) {
+        return [&](const json::value& value, const std::string& where) {
+            if (!value.is_string() || value.get_string().size() > text_limit_bytes)
+                error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
+            else
+                texts.emplace_back(value.get_string().data(), value.get_string().size());
+        };
+    };
+    fields.list("stages", LAGTRAP_MAX_STAGES, add_text_to(event.stages));
+    if (fields.has("markers")) fields.list("markers", LAGTRAP_MAX_STAGES + 2, add_text_to(event.markers));
 }
 
 void read_trigger(Fields fields, SessionTrigger& trigger) {
@@ -222,6 +241,15 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
     });
 }
 
+// Older captures lack both.
+void read_end(Fields& fields, Session& session) {
+    if (fields.has("longest_length_ns")) fields.number("longest_length_ns", session.longest_length_ns);
+    if (!fields.has("end")) return;
+    std::string end;
+    fields.string("end", end);
+    session.end = recording_end_named(end);
+}
+
 void read_all_fields(Fields fields, Session& session, std::optional<Error>& error) {
     fields.string("id", session.id);
     if (!is_session_id(session.id)) fields.fail("id", "is not a UUID");
@@ -233,6 +261,7 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
         fields.fail("ended_ns", "lies before \"started_ns\"");
     fields.number("planned_length_ns", session.planned_length_ns);
+    read_end(fields, session);
     fields.number("sample_interval_ns", session.sample_interval_ns);
     if (session.sample_interval_ns == 0) fields.fail("sample_interval_ns", "is 0");
     fields.number("cpu_count", session.cpu_count, cpu_limit);
@@ -254,6 +283,18 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
 
 }  // namespace
 
+std::string_view recording_end_name(RecordingEnd end) {
+    for (const auto& [known, name] : end_names)
+        if (known == end) return name;
+    return {};
+}
+
+RecordingEnd recording_end_named(std::string_view name) {
+    for (const auto& [end, known] : end_names)
+        if (known == name) return end;
+    return RecordingEnd::Unknown;
+}
+
 std::string running_boot_id(const std::filesystem::path& proc_root) {
     constexpr std::uint64_t boot_id_limit_bytes = 64;
     const auto content = read_file(proc_root / "sys/kernel/random/boot_id", boot_id_limit_bytes);
@@ -268,6 +309,8 @@ Status write_session(const std::filesystem::path& directory, const Session& sess
                               {"started_ns", session.started_ns},
                               {"ended_ns", session.ended_ns},
                               {"planned_length_ns", session.planned_length_ns},
+                              {"longest_length_ns", session.longest_length_ns},
+                              {"end", recording_end_name(session.end)},
                               {"sample_interval_ns", session.sample_interval_ns},
                               {"cpu_count", session.cpu_count},
                               {"stack_method", text(session.stack_method)},

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -19,7 +20,9 @@ struct SessionEvent {
     std::uint64_t threshold_ns = 0;
     std::uint64_t trace_length_ns = 0;
     std::vector<std::string> stages;
-    std::string program;  // the binary its markers are in; empty for kernel tracepoints
+    std::string program;                      // the binary its markers are in; empty for kernel tracepoints
+    std::vector<std::string> markers{};       // of begin, each stage and end: "tracepoint block:block_rq_issue"
+    std::uint64_t trace_length_limit_ns = 0;  // while the run that started the recording goes on; 0: not known
 };
 
 enum class TriggerReason { Deadline, End, Manual };
@@ -35,6 +38,20 @@ struct SessionTrigger {
     std::uint64_t breach_ns = 0;    // when the delay was noticed (for Manual: when it was asked for)
     std::uint64_t reported_ns = 0;  // when the listener told the collector
 };
+
+// Why a recording ended when it did.
+enum class RecordingEnd {
+    Unknown,  // it runs, failed, or is older than this field
+    Length,   // recorded as long as planned; a run noticed at its deadline had ended before
+    RunEnd,   // as soon as the run that started it had ended, later than planned
+    RunGone,  // the same; that run will never end, as its thread or process is gone
+    Limit,    // that run goes on; the longest length was reached
+    Size,     // its files reached their limit
+};
+
+// "length", "run-end", "run-gone", "limit", "size"; empty for Unknown, which also stands for every other text.
+[[nodiscard]] std::string_view recording_end_name(RecordingEnd end);
+[[nodiscard]] RecordingEnd recording_end_named(std::string_view name);
 
 inline constexpr std::size_t shed_limit = 64;
 
@@ -59,9 +76,11 @@ struct Session {
     std::string lagtrap_version;
     std::string boot_id;  // of the boot it was recorded in, by running_boot_id(); empty: not known
     ClockSnapshot clocks;
-    std::uint64_t started_ns = 0;  // monotonic; recording was on
-    std::uint64_t ended_ns = 0;    // 0 while it runs, or if the daemon died
-    std::uint64_t planned_length_ns = 0;
+    std::uint64_t started_ns = 0;         // monotonic; recording was on
+    std::uint64_t ended_ns = 0;           // 0 while it runs, or if the daemon died
+    std::uint64_t planned_length_ns = 0;  // at least
+    std::uint64_t longest_length_ns = 0;  // while the run that started it goes on; 0: not known
+    RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;
     std::string stack_method;  // "eh-frame", "frame-pointer"

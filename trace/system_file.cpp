@@ -104,6 +104,9 @@ void write_recording(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "started-realtime-ns", file.started_realtime_ns);
     set_number(node, "started-boottime-ns", file.started_boottime_ns);
     set_number(node, "length-ns", file.length_ns);
+    set_number(node, "trace-length-ns", file.trace_length_ns);
+    set_number(node, "trace-length-limit-ns", file.trace_length_limit_ns);
+    set_text(node, "end", std::string(recording_end_name(file.end)));
     set_number(node, "sample-interval-ns", file.sample_interval_ns);
     set_text(node, "stack-method", file.stack_method);
     set_flag(node, "partial", file.partial);
@@ -137,6 +140,7 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     set_text(node, "program", delay.program);
     set_text(node, "program-build-id", delay.program_build_id);
     set_text(node, "program-version", delay.program_version);
+    if (!delay.control_group.empty()) set_text(node, "control-group", delay.control_group);
     for (const auto& stage : delay.stages) {
         pugi::xml_node child = node.append_child("stage");
         set_text(child, "name", stage.name);
@@ -164,6 +168,13 @@ std::string write_system_file(const SystemFile& file) {
         set_text(node, "name", name);
         set_number(node, "runs", counts.runs);
         set_number(node, "delays", counts.delays);
+        const auto markers = file.markers.find(name);
+        if (markers == file.markers.end()) continue;
+        for (const EventMarker& marker : markers->second) {
+            pugi::xml_node child = node.append_child("marker");
+            set_text(child, "stage", marker.stage);
+            set_text(child, "text", marker.text);
+        }
     }
     pugi::xml_node delays = root.append_child("delays");
     set_number(delays, "left-out", file.delays_left_out);

@@ -39,6 +39,7 @@ struct Delay {
     std::string program;  // path of its program
     std::string program_build_id;
     std::string program_version;  // of the package that owns it, where the machine knows; else empty
+    std::string control_group;    // of the process, a path; empty: not known
     std::vector<StageTime> stages;
 };
 
@@ -88,6 +89,12 @@ struct StackQuality {
     NamingQuality naming;
 };
 
+// A marker of an event: of its begin first, of its end last, of its stages in between.
+struct EventMarker {
+    std::string stage;  // empty for begin and end
+    std::string text;   // "tracepoint block:block_rq_issue"
+};
+
 struct RunCounts {
     std::uint64_t runs = 0;
     std::uint64_t delays = 0;
@@ -107,6 +114,10 @@ struct SystemFile {
     std::uint64_t started_realtime_ns = 0;  // wall clock at which the recording began
     std::uint64_t started_boottime_ns = 0;
     std::uint64_t length_ns = 0;
+    // As the settings had it: at least, and at most while the run that started it goes on. 0: not known.
+    std::uint64_t trace_length_ns = 0;
+    std::uint64_t trace_length_limit_ns = 0;
+    RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 0;
     std::string stack_method;
     std::string trigger_reason;  // "deadline", "end", "manual"
@@ -115,10 +126,11 @@ struct SystemFile {
     bool partial = false;  // the capture was cut short (the daemon died, a log was torn)
     SessionQuality quality;
     StackQuality stacks;
-    std::map<std::string, RunCounts> runs;  // by event
-    std::vector<Delay> delays;              // by begin; at most 100,000
-    std::uint64_t delays_left_out = 0;      // beyond those; `runs` counts them too
-    std::vector<Module> modules;            // by path
+    std::map<std::string, RunCounts> runs;                    // by event
+    std::map<std::string, std::vector<EventMarker>> markers;  // the same; none where they are not known
+    std::vector<Delay> delays;                                // by begin; at most 100,000
+    std::uint64_t delays_left_out = 0;                        // beyond those; `runs` counts them too
+    std::vector<Module> modules;                              // by path
 };
 
 // XML text, UTF-8, no byte that XML forbids.

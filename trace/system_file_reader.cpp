@@ -158,11 +158,21 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
     }
 }
 
+// Younger than version 1 of the file.
+void read_length(Attributes& recording, SystemFile& file) {
+    if (recording.has("trace-length-ns")) recording.number("trace-length-ns", file.trace_length_ns);
+    if (recording.has("trace-length-limit-ns")) recording.number("trace-length-limit-ns", file.trace_length_limit_ns);
+    std::string end;
+    if (recording.has("end")) recording.text("end", end);
+    file.end = recording_end_named(end);
+}
+
 void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>& error) {
     Attributes recording(node, error);
     recording.number("started-realtime-ns", file.started_realtime_ns);
     recording.number("started-boottime-ns", file.started_boottime_ns);
     recording.number("length-ns", file.length_ns);
+    read_length(recording, file);
     recording.number("sample-interval-ns", file.sample_interval_ns);
     recording.text("stack-method", file.stack_method);
     recording.flag("partial", file.partial);
@@ -200,6 +210,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     attributes.text("program", delay.program);
     attributes.hexadecimal("program-build-id", 64, delay.program_build_id);
     attributes.text("program-version", delay.program_version);
+    if (attributes.has("control-group")) attributes.text("control-group", delay.control_group);
     for (const pugi::xml_node child : node.children("stage")) {
         if (error) return;
         if (delay.stages.size() == LAGTRAP_MAX_STAGES) {
@@ -224,6 +235,13 @@ void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& err
         attributes.number("runs", counts.runs);
         attributes.number("delays", counts.delays);
         file.runs[name] = counts;
+        if (!node.child("marker")) return;  // younger than version 1 of the file
+        read_list(node, "marker", LAGTRAP_MAX_STAGES + 2, error, [&](pugi::xml_node child) {
+            EventMarker& marker = file.markers[name].emplace_back();
+            Attributes texts(child, error);
+            texts.text("stage", marker.stage);
+            texts.text("text", marker.text);
+        });
     });
     Attributes(root.child("delays"), error).number("left-out", file.delays_left_out);
     read_list(root.child("delays"), "delay", list_limit, error,

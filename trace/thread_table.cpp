@@ -42,6 +42,8 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
         command.remove_prefix(std::min(end + 1, command.size()));
     }
     if (image != nullptr) process.add_int32(field::uid, static_cast<std::int32_t>(image->uid));
+    if (const auto started = started_ns_.find(pid); started != started_ns_.end())
+        process.add_uint64(field::process_start_from_boot, started->second);
 }
 
 void ThreadTable::add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& state) {
@@ -67,6 +69,8 @@ void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std:
         ThreadState& state = threads_[thread.tid];
         state.pid = thread.pid;
         state.name = comm_text(thread.comm);
+        if (thread.tid == thread.pid) started_ns_[thread.pid] = thread.started_ns;
+        if (thread.is_kernel_thread != 0) parents_.try_emplace(thread.pid, thread.parent_pid);
     }
     for (std::size_t first = 0; first < threads.size(); first += threads_of_packet) {
         const std::size_t end = std::min(first + threads_of_packet, threads.size());
@@ -74,7 +78,7 @@ void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std:
                        [&](protozero::pbf_writer& packet) {
                            protozero::pbf_writer tree(packet, perfetto::trace_packet::process_tree);
                            for (std::size_t i = first; i < end; ++i)
-                               if (initial_processes_.insert(threads[i].pid).second)
+                               if (told_processes_.insert(threads[i].pid).second)
                                    add_process(tree, threads[i].pid, threads[i].header.at_ns);
                            for (std::size_t i = first; i < end; ++i)
                                add_thread(tree, threads[i].tid, threads_[threads[i].tid]);
@@ -97,6 +101,7 @@ void ThreadTable::take_fork(const lagtrap_task_change& change, std::uint64_t at_
     ThreadState& state = begin_thread(change.tid, change.pid);
     if (const ThreadState* parent = find(change.parent_tid)) state.name = parent->name;
     if (process) parents_.erase(change.pid);
+    if (process) started_ns_[change.pid] = change.header.at_ns + boottime_offset_ns_;
     write_new_task(change, state, at_ns);
     pending_.push_back({change.tid, at_ns, process});
 }
@@ -141,7 +146,7 @@ void ThreadTable::take(const lagtrap_record* record, std::uint64_t at_ns) {
         }
         case LAGTRAP_RECORD_PROCESS: {
             const std::uint32_t pid = reinterpret_cast<const lagtrap_process*>(record)->pid;
-            if (threads_.contains(pid) && !initial_processes_.contains(pid)) write(pid, at_ns, true);
+            if (threads_.contains(pid) && !told_processes_.contains(pid)) write(pid, at_ns, true);
             break;
         }
         default: break;
@@ -153,7 +158,8 @@ const ThreadState& ThreadTable::at(std::uint32_t tid, std::uint32_t pid, std::ui
     // Another process than known: the number was used again, and the records that say so were lost.
     if (found != threads_.end() && (pid == 0 || found->second.pid == pid)) return found->second;
     ThreadState& state = begin_thread(tid, pid);
-    if (tid != 0) write(tid, at_ns, tid == pid);
+    // The kernel may keep a process out of the list of all; what /proc says of it names it.
+    if (tid != 0) write(tid, at_ns, told_processes_.insert(pid).second || tid == pid);
     return state;
 }
 

@@ -35,6 +35,24 @@ void note(AccountStore& store, const Principal& principal, const char* action, c
     static_cast<void>(store.add_audit(entry));
 }
 
+// One attempt to sign in, as all limits count it.
+struct Attempt {
+    SignInLimits& limits;
+    const std::string& account;
+    const std::string& sender;
+
+    [[nodiscard]] std::chrono::milliseconds take() const {
+        const auto now = RateLimit::Clock::now();
+        return std::max({limits.senders.take(sender, 1, now), limits.accounts.take(account, 1, now),
+                         limits.pairs.take(account + " " + sender, 1, now)});
+    }
+    void give_back() const {
+        limits.senders.give_back(sender, 1);
+        limits.accounts.give_back(account, 1);
+        limits.pairs.give_back(account + " " + sender, 1);
+    }
+};
+
 std::optional<std::uint64_t> last_sign_in(AccountStore& store, const std::string& account) {
     const auto sessions = store.sessions(account);
     std::optional<std::uint64_t> last;
@@ -61,7 +79,7 @@ Reply get_session(const Principal& principal) {
         {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
 }
 
-Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& request) {
+Reply sign_in(Authenticator& authenticator, SignInLimits& limits, const std::string& sender, const Request& request) {
     if (!request.secure && !request.from_loopback)
         return reply_of({403, "passwords are taken over HTTPS alone", "use the server's https address"});
     const auto body = read_object(request, {"account", "password"});
@@ -72,8 +90,8 @@ Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& 
     const auto password = read_text(object, "password", password_longest_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&password)) return reply_of(*wrong);
     const std::string& name = std::get<std::string>(account);
-    const std::string key = name + " " + request.sender;
-    const auto wait = attempts.take(key, 1, RateLimit::Clock::now());
+    const Attempt attempt{limits, name, sender};
+    const auto wait = attempt.take();
     if (wait.count() > 0)
         return reply_of({429, "too many attempts to sign in", "wait, and try again",
                          std::chrono::ceil<std::chrono::seconds>(wait)});
@@ -82,7 +100,7 @@ Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& 
     if (!signed_in) return failure(signed_in.error());
     if (!*signed_in) return reply_of({401, "account and password do not fit"});
     // Counted beforehand, so that many guesses at once are counted too; those who know the password are not.
-    attempts.give_back(key, 1);
+    attempt.give_back();
     Reply reply = empty_reply();
     const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
     reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, (*signed_in)->secret, seconds));

@@ -10,8 +10,15 @@
 namespace lagtrap::server {
 
 [[nodiscard]] Reply get_session(const Principal& principal);
-// `attempts` limits those that fail, for each account and address.
-[[nodiscard]] Reply sign_in(Authenticator& authenticator, RateLimit& attempts, const Request& request);
+// What limits attempts that fail.
+struct SignInLimits {
+    RateLimit pairs;     // of an account and a sender
+    RateLimit accounts;  // of an account, whoever asks
+    RateLimit senders;   // of a sender, whatever account it names
+};
+// `sender`: network_of_sender() of who asks.
+[[nodiscard]] Reply sign_in(Authenticator& authenticator, SignInLimits& limits, const std::string& sender,
+                            const Request& request);
 [[nodiscard]] Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request);
 
 [[nodiscard]] Reply list_accounts(AccountStore& store);

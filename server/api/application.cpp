@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "server/accounts/same_origin.hpp"
+#include "server/accounts/sender_network.hpp"
 #include "server/api/account_routes.hpp"
 #include "server/api/bundle_routes.hpp"
 #include "server/api/compression.hpp"
@@ -25,6 +26,12 @@ constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
 // Ten at once, then one in six seconds.
 constexpr Rate sign_in_rate{10.0 / 60, 10};
 constexpr Rate failed_token_rate{1, 60};
+// Of an account, wherever the attempts come from; of a sender, whatever names it tries.
+constexpr Rate account_sign_in_rate{1, 60};
+constexpr Rate sender_sign_in_rate{0.5, 60};
+// A sender's share of the line before the threads that hash.
+constexpr std::uint32_t sign_ins_of_sender = 4;
+constexpr std::chrono::seconds health_patience{2};
 
 bool names_this_machine(std::string_view host) {
     if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
@@ -54,6 +61,7 @@ std::uint64_t body_limit_of(RouteKind kind) {
 
 Work work_of(RouteKind kind) {
     switch (kind) {
+        case RouteKind::Health: return Work::Health;
         case RouteKind::SignIn:
         case RouteKind::AddAccount: return Work::SignIn;
         case RouteKind::GetSummary:
@@ -72,7 +80,7 @@ Work work_of(RouteKind kind) {
 
 // Whom limits are counted for.
 std::string sender_key(const Principal& principal, const Request& request) {
-    return principal.name.empty() ? "address " + request.sender : "name " + principal.name;
+    return principal.name.empty() ? "address " + network_of_sender(request.sender) : "name " + principal.name;
 }
 
 }  // namespace
@@ -84,8 +92,10 @@ Application::Application(const Parts& parts, const SenderLimits& limits, std::op
       requests_(limits.requests),
       upload_bytes_(limits.upload_bytes),
       failed_tokens_(failed_token_rate),
-      sign_ins_(sign_in_rate),
-      daily_(limits.daily_upload_bytes) {
+      sign_ins_{RateLimit(sign_in_rate), RateLimit(account_sign_in_rate), RateLimit(sender_sign_in_rate)},
+      sign_in_places_(sign_ins_of_sender),
+      daily_(limits.daily_upload_bytes),
+      health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_patience) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
 
@@ -120,7 +130,8 @@ std::variant<Principal, Refusal> Application::identify_token(const Request& requ
     auto found = authenticator_.of_token(text, now_ns);
     if (!found) return Ingest::refusal_of(found.error());
     if (*found) return std::move(**found);
-    if (const auto wait = failed_tokens_.take(request.sender, 1, RateLimit::Clock::now()); wait.count() > 0)
+    if (const auto wait = failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
+        wait.count() > 0)
         return too_many("too many requests with tokens that are not known", wait);
     return Refusal{401, text.empty() ? "a token is needed" : "the token is not known, or its time is over"};
 }
@@ -194,7 +205,28 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     }
     if (body_limit_of(route.kind) > 0 && !request.content_type.starts_with("application/json"))
         return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
+    if (route.kind == RouteKind::SignIn) return plan_sign_in(request);
     return plan_answer(std::move(route), std::move(principal));
+}
+
+Work Application::admission_work(const Request& request) const {
+    const auto found = find_route(request.method, request.target);
+    const auto* route = std::get_if<Route>(&found);
+    return route != nullptr && route->kind == RouteKind::Health ? Work::Health : Work::Light;
+}
+
+// Before the line for the threads that hash passwords, so that one sender's attempts cannot fill it.
+std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
+    const std::string sender = network_of_sender(request.sender);
+    auto place = sign_in_places_.take(sender);
+    if (!place) return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
+    Plan plan;
+    plan.work = work_of(RouteKind::SignIn);
+    plan.body_limit_bytes = body_limit_of(RouteKind::SignIn);
+    plan.answer = [this, sender, place = std::move(place)](const Request& asked) {
+        return sign_in(authenticator_, sign_ins_, sender, asked);
+    };
+    return plan;
 }
 
 Plan Application::plan_answer(Route route, Principal principal) {
@@ -259,14 +291,11 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
     switch (route.kind) {
         case RouteKind::Page: return page_file(route, request);
         case RouteKind::Description: return api_description();
-        case RouteKind::Health: {
-            if (const auto totals = store.job_counts(); !totals)
-                return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
-            return {200, "text/plain", "ok\n"};
-        }
+        case RouteKind::Health:
+            if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
+            return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
         case RouteKind::Metrics: return metrics();
         case RouteKind::GetSession: return get_session(principal);
-        case RouteKind::SignIn: return sign_in(authenticator_, sign_ins_, request);
         case RouteKind::SignOut: return sign_out(authenticator_, principal, request);
         case RouteKind::ListEvents: return list_events(store, route);
         case RouteKind::GetChoices: return get_choices(store, route);
@@ -292,6 +321,7 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::ListTokens: return list_tokens(store);
         case RouteKind::AddToken: return add_token(store, principal, request);
         case RouteKind::DeleteToken: return delete_token(store, principal, route.arguments[0]);
+        case RouteKind::SignIn:
         case RouteKind::PutBundle:
         case RouteKind::PutBatch: break;
     }

@@ -11,9 +11,12 @@
 #include <variant>
 
 #include "server/accounts/authenticator.hpp"
+#include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
+#include "server/api/account_routes.hpp"
 #include "server/api/counters.hpp"
+#include "server/api/health_check.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/service.hpp"
 #include "server/ingest/ingest.hpp"
@@ -45,6 +48,7 @@ class Application final : public Service {
     Application(const Parts& parts, const SenderLimits& limits, std::optional<TokenTable> tokens);
 
     [[nodiscard]] std::variant<Plan, Refusal> admit(const Request& request) override;
+    [[nodiscard]] Work admission_work(const Request& request) const override;
     [[nodiscard]] Counters& counters() override { return counters_; }
 
     // Takes the place of the token file's tokens in force.
@@ -62,6 +66,7 @@ class Application final : public Service {
     [[nodiscard]] std::optional<Refusal> check_origin(const Request& request, const Principal& principal) const;
     [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
                                                           const Principal& principal, std::uint64_t now_ns);
+    [[nodiscard]] std::variant<Plan, Refusal> plan_sign_in(const Request& request);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
     [[nodiscard]] Reply metrics();
@@ -72,7 +77,8 @@ class Application final : public Service {
     RateLimit requests_;
     RateLimit upload_bytes_;
     RateLimit failed_tokens_;
-    RateLimit sign_ins_;
+    SignInLimits sign_ins_;
+    PlacesOfSenders sign_in_places_;
     DailyQuota daily_;
     std::atomic<std::uint32_t> uploads_{0};
     std::mutex open_mutex_;
@@ -81,6 +87,7 @@ class Application final : public Service {
     mutable std::mutex tokens_mutex_;
     std::shared_ptr<const TokenTable> tokens_;
     Counters counters_;
+    HealthCheck health_;  // last: its thread uses the others
 };
 
 }  // namespace lagtrap::server

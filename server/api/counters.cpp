@@ -18,6 +18,7 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
     text += metric("counter", "requests_total", "Requests answered.", counters.requests);
     text +=
         metric("counter", "requests_refused_total", "Requests answered with 4xx or 5xx.", counters.refused_requests);
+    text += metric("counter", "requests_failed_total", "Requests ended by an exception.", counters.requests_failed);
     text += metric("counter", "uploads_new_total", "Bundles and batches stored.", counters.uploads_new);
     text += metric("counter", "uploads_already_total", "Uploads of what was there already.", counters.uploads_already);
     text += metric("counter", "uploads_refused_total", "Uploads refused.", counters.uploads_refused);

@@ -23,6 +23,7 @@ struct Counters {
     std::atomic<std::uint64_t> runs_expired{0};
     std::atomic<std::uint64_t> connections{0};  // open now
     std::atomic<std::uint64_t> connections_refused{0};
+    std::atomic<std::uint64_t> requests_failed{0};  // ended by an exception
 };
 
 // Prometheus' text format.

@@ -45,27 +45,49 @@ Method method_of(http::verb verb) {
     }
 }
 
-// The last of "a, b, c": what the nearest proxy has added.
-std::string last_of_list(std::string_view text) {
-    const std::size_t comma = text.rfind(',');
-    if (comma != std::string_view::npos) text.remove_prefix(comma + 1);
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    return std::string(text.substr(0, text.find(' ')));
+// All values of a field, which may stand in several lines, in the order in which they came.
+template <typename Message>
+std::vector<std::string_view> values_of(const Message& message, std::string_view field) {
+    std::vector<std::string_view> values;
+    const auto range = message.equal_range(field);
+    for (auto line = range.first; line != range.second; ++line) values.emplace_back(line->value());
+    return values;
 }
+
+// What a request hears whose work ended by an exception.
+const Refusal& broken() {
+    static const Refusal refusal{500, "the server failed at this request", "its log may say why"};
+    return refusal;
+}
+
+// One of a pool's places, given back however the work ends.
+class PoolPlace {
+  public:
+    explicit PoolPlace(WorkerPool& workers) : workers_(workers) { ++workers_.taken; }
+    ~PoolPlace() { --workers_.taken; }
+    PoolPlace(const PoolPlace&) = delete;
+    PoolPlace& operator=(const PoolPlace&) = delete;
+
+  private:
+    WorkerPool& workers_;
+};
 
 // Arguments of awaited functions have names throughout this file: GCC 12.2 destroys temporaries among them twice.
 // References among them stay valid because the caller awaits the callee at once.
 
-// Runs `work` on the pool's threads; the coroutine goes on where it was.
+// Runs `work` on the pool's threads; the coroutine goes on where it was. Nothing if the work ended by an exception.
 template <typename Work>
-auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<decltype(work())> {
-    // Asio makes an empty outcome first, which not every type can be.
+auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<std::optional<decltype(work())>> {
     using Outcome = std::optional<decltype(work())>;
-    auto task = [work = std::move(work)]() mutable -> asio::awaitable<Outcome> { co_return Outcome(work()); };
-    ++workers.taken;
-    Outcome outcome = co_await asio::co_spawn(workers.pool, std::move(task), asio::use_awaitable);
-    --workers.taken;
-    co_return std::move(*outcome);
+    auto task = [work = std::move(work)]() mutable -> asio::awaitable<Outcome> {
+        try {
+            co_return Outcome(work());
+        } catch (const std::exception&) {
+            co_return Outcome();
+        }
+    };
+    const PoolPlace place(workers);
+    co_return co_await asio::co_spawn(workers.pool, std::move(task), asio::use_awaitable);
 }
 
 template <typename Stream>
@@ -158,23 +180,33 @@ class HttpConnectionOver final : public HttpConnection {
         request.secure = is_tls;
         request.sender = peer_.to_string();
         request.from_loopback = peer_.is_loopback();
-        const std::string forwarded = last_of_list(message["X-Forwarded-For"]);
-        if (context_.options.behind_proxy && !forwarded.empty()) {
-            request.sender = forwarded;
-            request.from_loopback = false;
-            request.secure = request.secure || last_of_list(message["X-Forwarded-Proto"]) == "https";
-        }
+        believe_proxy(request);
         return request;
+    }
+
+    void believe_proxy(Request& request) {
+        const HttpOptions& options = context_.options;
+        if (!options.behind_proxy) return;
+        const TrustedProxies& proxies = options.trusted_proxies;
+        if (!proxies.empty() && !proxies.contains(request.sender)) return;
+        const auto& message = parser_->get();
+        const auto sender = proxies.sender_of(values_of(message, "X-Forwarded-For"));
+        if (!sender) return;
+        request.sender = *sender;
+        request.from_loopback = false;
+        request.secure = request.secure || last_element(values_of(message, "X-Forwarded-Proto")) == "https";
     }
 
     asio::awaitable<bool> dispatch() {
         auto request = std::make_shared<Request>(describe_request());
         ConnectionContext& context = context_;
-        if (context.light.taken >= context.light.limit) co_return co_await refuse(overloaded());
+        WorkerPool& gate = context.pool_for(context.service.admission_work(*request));
+        if (gate.taken >= gate.limit) co_return co_await refuse(overloaded());
         auto admission = [&context, request] { return context.service.admit(*request); };
-        auto admitted = co_await run_apart(context.light, std::move(admission));
-        if (const auto* refusal = std::get_if<Refusal>(&admitted)) co_return co_await refuse(*refusal);
-        Plan plan = std::move(std::get<Plan>(admitted));
+        auto admitted = co_await run_apart(gate, std::move(admission));
+        if (!admitted) co_return co_await refuse(failed());
+        if (const auto* refusal = std::get_if<Refusal>(&*admitted)) co_return co_await refuse(*refusal);
+        Plan plan = std::move(std::get<Plan>(*admitted));
         if (plan.upload) co_return co_await receive(std::move(plan.upload));
 
         const bool has_body = request->chunked || request->content_length.value_or(0) > 0;
@@ -190,8 +222,14 @@ class HttpConnectionOver final : public HttpConnection {
         // Few threads do what costs much; a line without end before them would only be left in vain.
         if (workers.taken >= workers.limit) co_return co_await refuse(overloaded(), 0);
         auto work = [plan = std::move(plan), request] { return plan.answer(*request); };
-        Reply reply = co_await run_apart(workers, std::move(work));
-        co_return co_await write(std::move(reply));
+        auto reply = co_await run_apart(workers, std::move(work));
+        if (!reply) co_return co_await refuse(failed(), 0);
+        co_return co_await write(std::move(*reply));
+    }
+
+    const Refusal& failed() {
+        ++context_.service.counters().requests_failed;
+        return broken();
     }
 
     static const Refusal& overloaded() {
@@ -246,8 +284,9 @@ class HttpConnectionOver final : public HttpConnection {
             co_return co_await refuse(refusal, left_bytes);
         }
         auto work = [upload = std::move(upload)] { return upload->finish(); };
-        Reply reply = co_await run_apart(context_.light, std::move(work));
-        co_return co_await write(std::move(reply));
+        auto reply = co_await run_apart(context_.storage, std::move(work));
+        if (!reply) co_return co_await refuse(failed(), 0);
+        co_return co_await write(std::move(*reply));
     }
 
     asio::awaitable<void> write_continue() {
@@ -392,12 +431,13 @@ class HttpConnectionOver final : public HttpConnection {
         auto chunk = std::make_shared<std::vector<char>>(download_chunk_bytes);
         while (!serializer.is_done()) {
             auto work = [source = reply.source, chunk] { return source->read(chunk->data(), chunk->size()); };
-            const Result<std::size_t> got = co_await run_apart(context_.light, std::move(work));
+            const auto outcome = co_await run_apart(context_.storage, std::move(work));
             // The status is long sent: a connection that ends too early is all that can be said now.
-            if (!got) co_return false;
-            response.body().data = *got > 0 ? chunk->data() : nullptr;
-            response.body().size = *got;
-            response.body().more = *got > 0;
+            if (!outcome || !*outcome) co_return false;
+            const std::size_t got = outcome->value();
+            response.body().data = got > 0 ? chunk->data() : nullptr;
+            response.body().size = got;
+            response.body().more = got > 0;
             // Anew for each piece: a slow reader is no reason, a stalled one is.
             lowest().expires_after(write_timeout);
             co_await http::async_write(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));

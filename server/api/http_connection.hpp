@@ -30,11 +30,18 @@ struct ConnectionContext {
     WorkerPool& light;
     WorkerPool& heavy;
     WorkerPool& sign_in;
+    WorkerPool& storage;
+    WorkerPool& health;
     std::atomic<bool> stopping{false};
 
     [[nodiscard]] WorkerPool& pool_for(Work work) {
-        if (work == Work::Heavy) return heavy;
-        return work == Work::SignIn ? sign_in : light;
+        switch (work) {
+            case Work::Heavy: return heavy;
+            case Work::SignIn: return sign_in;
+            case Work::Health: return health;
+            case Work::Light: break;
+        }
+        return light;
     }
 };
 

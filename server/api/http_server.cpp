@@ -30,13 +30,18 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds tick_interval{5};
 constexpr std::chrono::milliseconds accept_pause{100};
-// For short questions to the store, ends of uploads and pieces of downloads; for reports over much; for passwords.
+// For short questions to the store; for reports over much; for passwords; for ends of uploads and pieces of downloads, which
+// may wait for slow storage; for those who ask whether the server is well.
 constexpr std::size_t light_threads = 4;
 constexpr std::size_t heavy_threads = 2;
 constexpr std::size_t sign_in_threads = 2;
+constexpr std::size_t storage_threads = 4;
+constexpr std::size_t health_threads = 2;
 constexpr std::uint32_t light_limit = 4096;
 constexpr std::uint32_t heavy_limit = 32;
 constexpr std::uint32_t sign_in_limit = 16;
+constexpr std::uint32_t storage_limit = 4096;
+constexpr std::uint32_t health_limit = 64;
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
     const auto wrong = [&] {
@@ -86,7 +91,7 @@ class AsioServer final : public HttpServer {
           signals_(io_),
           tick_timer_(io_),
           deadline_timer_(io_),
-          context_{options_, service_, light_, heavy_, sign_in_} {}
+          context_{options_, service_, light_, heavy_, sign_in_, storage_, health_} {}
 
     Status open(const tcp::endpoint& endpoint) {
         error_code error;
@@ -115,7 +120,7 @@ class AsioServer final : public HttpServer {
         for (std::uint32_t i = 1; i < options_.threads; ++i) threads.emplace_back([this] { io_.run(); });
         io_.run();
         for (std::thread& thread : threads) thread.join();
-        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_}) workers->pool.join();
+        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_, &storage_, &health_}) workers->pool.join();
         return all_finished_;
     }
 
@@ -200,7 +205,12 @@ class AsioServer final : public HttpServer {
         tick_timer_.expires_after(tick_interval);
         tick_timer_.async_wait([this](const error_code& error) {
             if (error) return;
-            asio::post(heavy_.pool, callbacks_.on_tick);
+            // Retention waits for the storage; a tick that still runs takes this one's place.
+            if (!ticking_.exchange(true))
+                asio::post(storage_.pool, [this] {
+                    callbacks_.on_tick();
+                    ticking_ = false;
+                });
             tick();
         });
     }
@@ -230,6 +240,8 @@ class AsioServer final : public HttpServer {
     WorkerPool light_{light_threads, light_limit};
     WorkerPool heavy_{heavy_threads, heavy_limit};
     WorkerPool sign_in_{sign_in_threads, sign_in_limit};
+    WorkerPool storage_{storage_threads, storage_limit};
+    WorkerPool health_{health_threads, health_limit};
     asio::io_context io_;
     std::shared_ptr<asio::ssl::context> tls_;
     tcp::acceptor acceptor_;
@@ -239,6 +251,7 @@ class AsioServer final : public HttpServer {
     ConnectionContext context_;
     std::mutex mutex_;
     std::unordered_map<HttpConnection*, std::weak_ptr<HttpConnection>> connections_;
+    std::atomic<bool> ticking_{false};
     std::atomic<bool> all_finished_{true};
 };
 

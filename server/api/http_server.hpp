@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/result.hpp"
+#include "server/accounts/sender_network.hpp"
 #include "server/api/service.hpp"
 
 namespace lagtrap::server {
@@ -18,6 +19,7 @@ struct HttpOptions {
     std::string tls_key;
     std::uint32_t connections = 1024;
     bool behind_proxy = false;                         // believes X-Forwarded-For and X-Forwarded-Proto
+    TrustedProxies trusted_proxies;                    // of these alone, where there are any
     std::chrono::milliseconds header_timeout{10'000};  // for a whole header, and between two requests
     std::chrono::milliseconds body_timeout{30'000};    // without a byte of a body
     std::uint64_t slowest_bytes_per_second = 1024;     // of a body, on average after body_timeout

@@ -27,7 +27,7 @@ class Upload {
 };
 
 // Where the work of a reply is done: each has threads of its own, so that one can not starve the others.
-enum class Work { Light, Heavy, SignIn };
+enum class Work { Light, Heavy, SignIn, Health };
 
 // What is to be done for a request that may be served.
 struct Plan {
@@ -47,6 +47,8 @@ class Service {
 
     // Looks at the header alone: who asks, whether they may, and what is to be done. May block on the store.
     [[nodiscard]] virtual std::variant<Plan, Refusal> admit(const Request& request) = 0;
+    // Where admit() is to be called for this request.
+    [[nodiscard]] virtual Work admission_work(const Request&) const { return Work::Light; }
     [[nodiscard]] virtual Counters& counters() = 0;
 };
 

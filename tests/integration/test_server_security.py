@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import http.client
+import http.server
 import io
 import json
 import os
@@ -13,7 +14,9 @@ import ssl
 import subprocess
 import sys
 import tarfile
+import threading
 import unittest
+import unittest.mock
 
 from lagtrap_test import SERVER, check_memory, wait_for
 from test_server_api import Checker, PASSWORD, ServerCase, add_user
@@ -24,6 +27,47 @@ from upload_world import MIB, sha256
 def memory_peak_bytes(process):
     with open(f"/proc/{process.pid}/status") as status:
         return int(re.search(r"^VmHWM:\s+(\d+) kB$", status.read(), re.M).group(1)) * 1024
+
+
+class StalledBucket(http.server.ThreadingHTTPServer):
+    """An S3 store that lists nothing and takes uploads, of which it acknowledges none until it is left."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_PUT(self):
+            with self.server.lock:
+                self.server.held += 1
+            self.server.released.wait()
+            self.close_connection = True
+
+        do_HEAD = do_PUT
+
+        def log_message(self, *_):
+            pass
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        self.lock = threading.Lock()
+        self.released = threading.Event()
+        self.held = 0
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.released.set()
+        self.shutdown()
+        self.server_close()
 
 
 class SignIn(ServerCase):
@@ -91,6 +135,58 @@ class SignIn(ServerCase):
         response, _ = checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 204,
                                   {"X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"})
         self.assertTrue(response.headers["Set-Cookie"].startswith("lagtrap="))
+
+    def guess(self, server, account, forwarded):
+        """The status of a wrong password, with these lines of X-Forwarded-For."""
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        with contextlib.closing(connection):
+            body = json.dumps({"account": account, "password": "guess"})
+            connection.putrequest("POST", "/api/v1/session")
+            for line in forwarded:
+                connection.putheader("X-Forwarded-For", line)
+            for name, value in {"X-Forwarded-Proto": "https", "Content-Type": "application/json",
+                                "Sec-Fetch-Site": "same-origin", "Content-Length": str(len(body))}.items():
+                connection.putheader(name, value)
+            connection.endheaders(body.encode())
+            return connection.getresponse().status
+
+    def test_a_client_does_not_choose_its_address_by_a_line_of_its_own(self):
+        add_user(self.root / "data", "ann", "admin")
+        server = self.server("--behind-proxy")
+        lines = [[f"203.0.113.{number}", "2001:db8:1:2::%x" % number] for number in range(11)]
+        # All come from one network of 64 bits, as the proxy's own line says.
+        self.assertEqual([self.guess(server, "ann", pair) for pair in lines], [401] * 10 + [429])
+
+    def test_headers_are_believed_from_trusted_proxies_alone(self):
+        add_user(self.root / "data", "ann", "admin")
+        body = {"account": "ann", "password": PASSWORD}
+        headers = {"X-Forwarded-For": "192.0.2.1, 127.0.0.1", "X-Forwarded-Proto": "https"}
+        for network, cookie in (("10.0.0.0/8", "lagtrap="), ("127.0.0.0/8", "__Host-lagtrap=")):
+            checker = Checker(self, self.server("--behind-proxy", "--trusted-proxy", network))
+            response, _ = checker.ask("POST", "/api/v1/session", body, 204, headers)
+            self.assertTrue(response.headers["Set-Cookie"].startswith(cookie), network)
+
+    def test_one_sender_keeps_nobody_from_signing_in(self):
+        add_user(self.root / "data", "ann", "admin")
+        server = self.server("--behind-proxy")
+        stop = threading.Event()
+        heard = set()
+
+        def flood(number):
+            while not stop.is_set():
+                heard.add(self.guess(server, f"guess{number}-{len(heard)}", ["192.0.2.66"]))
+        with concurrent.futures.ThreadPoolExecutor(32) as pool:
+            floods = [pool.submit(flood, number) for number in range(32)]
+            try:
+                wait_for(lambda: 429 in heard, "the flood to be refused")
+                checker = Checker(self, server)
+                for number in range(20):
+                    checker.ask("POST", "/api/v1/session", {"account": "ann", "password": PASSWORD}, 204,
+                                {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "https"})
+            finally:
+                stop.set()
+            for one in floods:
+                one.result()
 
 
 class Rights(ServerCase):
@@ -216,6 +312,20 @@ class Floods(ServerCase):
         finally:
             for one in lorises:
                 one.close()
+
+    def test_storage_that_stands_still_holds_up_nothing_else(self):
+        """More uploads than the server has threads wait for a bucket that takes them and never answers."""
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+        with StalledBucket() as bucket, unittest.mock.patch.dict(os.environ, keys), contextlib.ExitStack() as sockets:
+            server = self.server("--blobs", f"s3://lagtrap?endpoint={bucket.address}")
+            for content in (os.urandom(1000) for _ in range(40)):
+                one = sockets.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+                one.sendall(f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
+                            f"Content-Length: {len(content)}\r\n\r\n".encode() + content)
+            wait_for(lambda: bucket.held > 0, "the first upload to wait for the bucket")
+            wait_for(lambda: server.metric("upload_bytes_total") == 40_000, "the others to wait behind it")
+            for path in ("/healthz", "/api/v1/events", "/metrics"):
+                self.assertEqual(server.request("GET", path)[0].status, 200, path)
 
     def test_two_hundred_uploads_at_once(self):
         server = self.server()

@@ -38,9 +38,10 @@ class Storm:
         wait_for(lambda: self.forks() - self.before >= count, f"{count} processes")
 
 
-def memory_of(pid):
-    """(resident bytes, bytes of BPF maps and programs) of the daemon."""
-    resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) * 1024
+def memory_of(pid, unwinder):
+    """(resident bytes, bytes of BPF maps and programs) of the daemon without the regions that hold unwind tables: how many
+    it has depends on the programs that others run meanwhile. What lies in them `forgotten` bounds."""
+    resident = int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) * 1024
     locked = {}
     for entry in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         text = entry.read_text()
@@ -48,10 +49,11 @@ def memory_of(pid):
         size = re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)
         if number and size:
             locked[number[1], number[2]] = int(size[1])
-    return resident, sum(locked.values())
+    return resident, sum(locked.values()) - unwinder["taken_bytes"]
 
 
 MOST_GROWTH_RESIDENT, MOST_GROWTH_MAPS, MOST_PROCESSES_LEFT = 4 << 20, 1 << 20, 10
+MOST_TABLES_LEFT = 10
 
 
 def storm_of_processes():
@@ -69,11 +71,11 @@ def storm_of_processes():
 
         storm()  # what the daemon needs for any storm at all is not counted
         settled = forgotten(recorder)
-        resident, maps = memory_of(pid)
+        resident, maps = memory_of(pid, settled)
         for _ in range(2):
             capture = storm()
         after = forgotten(recorder)
-        grown_resident, grown_maps = (now - then for now, then in zip(memory_of(pid), (resident, maps)))
+        grown_resident, grown_maps = (now - then for now, then in zip(memory_of(pid, after), (resident, maps)))
         print(f"  grown by {grown_resident} bytes resident, {grown_maps} of maps ({maps} before); "
               + ", ".join(f"{what} {settled[what]} then {after[what]}" for what in ("processes", "spaces", "tables", "table_bytes")))
         check(grown_resident <= MOST_GROWTH_RESIDENT, f"the daemon has grown by {grown_resident} bytes")
@@ -94,18 +96,30 @@ def live_processes():
     return live
 
 
+def code_files():
+    """How many files living processes have mapped as code."""
+    files = set()
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                files |= {tuple(line.split(None, 5)[3:5]) for line in (entry / "maps").read_text(errors="replace").splitlines()
+                          if line.split(None, 2)[1][2] == "x"}
+    return len(files)
+
+
 def forgotten(recorder):
-    """The unwinder's status, once it knows no more processes than there are."""
+    """The unwinder's status, once it knows no more processes than there are, and keeps no more tables than they need."""
     last = {}
 
     def few():
         last.update(recorder.unwinder())
-        return all(last[what] <= live_processes() + MOST_PROCESSES_LEFT for what in ("processes", "spaces"))
+        return (all(last[what] <= live_processes() + MOST_PROCESSES_LEFT for what in ("processes", "spaces"))
+                and last["tables"] <= code_files() + MOST_TABLES_LEFT)
 
     try:
         wait_for(few, "the processes to be forgotten")
     except AssertionError as late:
-        raise AssertionError(f"{late}: {live_processes()} live, the unwinder has {last}") from None
+        raise AssertionError(f"{late}: {live_processes()} live with code of {code_files()} files, the unwinder has {last}") from None
     return last
 
 

@@ -59,14 +59,21 @@ __attribute__((noinline, noreturn)) void exits_never(int value) {
 
 __asm__(
     ".globl exits_prefixes\n.type exits_prefixes,@function\n"
-    "exits_prefixes: push %rbp\npop %rbp\njz 1f\nrep ret\n1: .byte 0xf2,0xc3\nret $8\n"
+    "exits_prefixes: exits_prefixes_here: push %rbp\npop %rbp\njz 1f\nrep ret\n1: js 2f\n.byte 0xf2,0xc3\n2: ret $8\n"
     ".size exits_prefixes,.-exits_prefixes\n"
     ".globl exits_conditional\n.type exits_conditional,@function\n"
-    "exits_conditional: test %edi,%edi\njz exits_prefixes\nret\n"
+    "exits_conditional: test %edi,%edi\njz exits_prefixes_here\nret\n"
     ".size exits_conditional,.-exits_conditional\n"
     ".globl exits_again\n.type exits_again,@function\n"
     "exits_again: 1: dec %edi\njnz 1b\nret\n"
     ".size exits_again,.-exits_again\n"
+    ".globl exits_jump\n.type exits_jump,@function\n"
+    "exits_jump: exits_jump_here: jmp exits_prefixes_here\n.size exits_jump,.-exits_jump\n"
+    ".globl exits_loop\n.type exits_loop,@function\n"
+    "exits_loop: nop\nloop exits_jump_here\nret\n.size exits_loop,.-exits_loop\n"
+    // What reads as a return, and is none.
+    ".globl exits_data\n.type exits_data,@function\n"
+    "exits_data: .cfi_startproc\nnop\nret\n.byte 0xc3,0xc3,0xc3\n.cfi_endproc\n.size exits_data,.-exits_data\n"
     ".globl exits_at_once\n.type exits_at_once,@function\n"
     "exits_at_once: ret\n.size exits_at_once,.-exits_at_once\n"
     ".globl exits_sizeless\n.type exits_sizeless,@function\nexits_sizeless: nop\nret\n"
@@ -75,8 +82,8 @@ __asm__(
     ".globl exits_cut\n.type exits_cut,@function\n"
     "exits_cut: ret\nmov $1,%eax\n.size exits_cut,.-exits_cut-2\n"
     ".globl exits_many\n.type exits_many,@function\n"
-    "exits_many: nop\n.fill 4097,1,0xc3\n.size exits_many,.-exits_many\n"
+    "exits_many: nop\n.rept 4097\njz 1f\nret\n1:\n.endr\nret\n.size exits_many,.-exits_many\n"
     // Elsewhere than .text, so that showing that takes no time.
     ".section .large_code,\"ax\"\n"
     ".globl exits_large\n.type exits_large,@function\n"
-    "exits_large: .fill 1048577,1,0x90\nret\n.size exits_large,.-exits_large\n.text\n");
+    "exits_large: .fill 4194305,1,0x90\nret\n.size exits_large,.-exits_large\n.text\n");

@@ -14,7 +14,10 @@ FIELDS = {
                8: ("timestamp", "v"), 10: ("sequence", "v"), 11: ("track_event", "m:Event"),
                12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
-               89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes")},
+               89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
+               20002: ("switch_facts", "m:SwitchFacts")},
+    "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v")},
+    "WakeCause": {1: ("cause", "v"), 2: ("number", "v"), 3: ("device", "s")},
     "Attributes": {1: ("attribute", "m:Attribute")},
     "Attribute": {1: ("key", "s"), 2: ("long", "v")},
     "Clocks": {1: ("clocks", "m:Clock"), 2: ("primary", "v")},
@@ -23,7 +26,7 @@ FIELDS = {
     "Info": {1: ("utsname", "m:Utsname"), 4: ("version", "s"), 6: ("page_size", "v"), 8: ("cpus", "v")},
     "Utsname": {1: ("sysname", "s"), 2: ("version", "s"), 3: ("release", "s"), 4: ("machine", "s")},
     "Tree": {1: ("processes", "m:Process"), 2: ("threads", "m:Thread")},
-    "Process": {1: ("pid", "v"), 2: ("ppid", "v"), 3: ("cmdline", "s"), 5: ("uid", "v")},
+    "Process": {1: ("pid", "v"), 2: ("ppid", "v"), 3: ("cmdline", "s"), 5: ("uid", "v"), 7: ("started", "v")},
     "Thread": {1: ("tid", "v"), 2: ("name", "s"), 3: ("tgid", "v")},
     "Bundle": {1: ("cpu", "v"), 2: ("events", "m:Ftrace")},
     "Ftrace": {1: ("timestamp", "v"), 2: ("pid", "v"), 4: ("switch", "m:Switch"), 5: ("flags", "v"),
@@ -182,6 +185,8 @@ class Trace:
         self.counts = collections.Counter()
         self.stacks = collections.Counter()
         self.off_cpu_stacks = collections.Counter()
+        self.wakings = []
+        self.switch_facts = []
         self.modules = {}
         self.places = {}
         self.lines = {}
@@ -236,7 +241,9 @@ class Trace:
         if "symbols" in packet:
             self.symbols_of(packet["symbols"])
         if "ftrace" in packet:
-            self.ftrace(packet["ftrace"], number, at_ns)
+            self.ftrace(packet["ftrace"], number, at_ns, packet.get("wake_cause", {}))
+        if "switch_facts" in packet:
+            self.switch_facts.append([at_ns, packet["switch_facts"]])
 
     def tree(self, tree):
         for process in tree.get("processes", []):
@@ -328,7 +335,7 @@ class Trace:
             stacks = self.off_cpu_stacks if kind == "off_cpu" else self.stacks
             stacks["%d:%s" % (sample["tid"], self.frames(sequence, sample["callstack"]))] += 1
 
-    def ftrace(self, bundle, number, at_ns):
+    def ftrace(self, bundle, number, at_ns, cause):
         if number != 16 + bundle["cpu"]:
             fault("events of CPU %d on sequence %d" % (bundle["cpu"], number))
         for event in bundle["events"]:
@@ -347,6 +354,8 @@ class Trace:
                 self.counts["new_tasks"] += 1
             if "waking" in event:
                 self.counts["wakings"] += 1
+                self.wakings.append([event["timestamp"], event["pid"], event["waking"]["pid"], event.get("flags", 0),
+                                     cause.get("cause", 0), cause.get("number", 0), cause.get("device", "")])
 
     def finish(self):
         for track, slices in self.open.items():
@@ -378,6 +387,8 @@ def main():
         summary["stacks"] = dict(trace.stacks.most_common(limit))
         summary["off_cpu_stacks"] = dict(trace.off_cpu_stacks.most_common(limit))
         summary["modules"] = trace.modules
+        summary["wakings"] = trace.wakings[:limit]
+        summary["switch_facts"] = trace.switch_facts[:limit]
         summary["lines"] = {name: sorted(lines) for name, lines in trace.lines.items()}
         summary["symbols"] = trace.symbols
     json.dump(summary, sys.stdout, sort_keys=True, indent=1)

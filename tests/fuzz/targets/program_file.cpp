@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::size_t tried = 0;
     for (const auto& function : *functions) {
         (void)lagtrap::binaries::demangle(function.name);
-        if (++tried <= 16) (void)lagtrap::binaries::return_sites(*program, function);
+        if (++tried <= 16) (void)lagtrap::binaries::function_exits(*program, function);
     }
     (void)program->find_functions("main");
     return 0;

@@ -3,6 +3,7 @@
 
 #include "analysis/delay_report.hpp"
 #include "analysis/folded.hpp"
+#include "analysis/wake_cause.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis {
@@ -100,6 +101,73 @@ TEST(DelayReport, does_not_blame_whom_an_interrupt_hit) {
     EXPECT_TRUE(report.wakers[0].interrupt);
     EXPECT_EQ(report.wakers[0].blocked_ns, 5 * ms);
     EXPECT_EQ(report.wakers[1].thread, "jbd2");
+}
+
+// Of every cause but a thread and a thread's packet, whoever was on the CPU is innocent: here always 20.
+TEST(DelayReport, says_what_ended_waits) {
+    struct Wait {
+        std::uint32_t cause;
+        std::string device, thread, words;
+    };
+    const std::vector<Wait> waits{
+        {1, "", "bystander", ""},
+        {2, "", "", "1 wait timed out after 5.00 ms"},
+        {3, "", "", "a timer ended 1 wait"},
+        {4, "eth0", "", "a packet from the network (eth0) ended 1 wait"},
+        {5, "vda", "", "the disk vda ended 1 wait"},
+        {6, "usb1", "", "the device usb1 ended 1 wait"},
+        {7, "", "", "an interrupt ended 1 wait"},
+        {99, "", "", "an interrupt ended 1 wait"},
+    };
+    for (const Wait& wait : waits) {
+        TraceBuilder builder(200 * ms);
+        builder.thread(10, 10, "app").thread(20, 20, "bystander").process(20, "/bin/bystander");
+        builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
+        builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:futex_wait_queue", "k:schedule"});
+        // Only of a packet may nobody be the sender; of the others somebody was on the CPU.
+        const std::uint32_t waker = wait.cause == 4 ? 0 : 20;
+        builder.caused_waking(25 * ms, 1, waker, 10, wait.cause, wait.device).switched(25 * ms, 0, 0, 0, 10);
+        builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
+        const auto recording = builder.decode();
+        ASSERT_TRUE(recording);
+        const auto report = report_delay(*recording, builder.system.delays[0]);
+        ASSERT_EQ(report.wakers.size(), 1);
+        EXPECT_EQ(report.wakers[0].thread, wait.thread) << wait.cause;
+        EXPECT_EQ(report.wakers[0].interrupt, wait.thread.empty()) << wait.cause;
+        if (wait.thread.empty()) {
+            EXPECT_EQ(words_of(report.wakers[0]), wait.words);
+        }
+    }
+}
+
+TEST(DelayReport, a_packet_of_this_machine_is_its_senders) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").thread(20, 20, "server").process(20, "/bin/server");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
+    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:tcp_recvmsg", "k:schedule"});
+    builder.caused_waking(25 * ms, 1, 20, 10, 4, "lo").switched(25 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    ASSERT_EQ(report.wakers.size(), 1);
+    EXPECT_EQ(report.wakers[0].thread, "server");
+}
+
+TEST(DelayReport, says_how_long_timeouts_were) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app");
+    builder.off_cpu(0, 10, 10, {"main", "k:do_epoll_wait", "k:schedule"});
+    builder.caused_waking(30 * ms, 0, 0, 10, 2).switched(30 * ms, 0, 0, 0, 10);
+    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"main", "k:do_epoll_wait", "k:schedule"});
+    builder.caused_waking(50 * ms, 0, 0, 10, 2).switched(50 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(-20 * static_cast<std::int64_t>(ms)), 80 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    ASSERT_EQ(report.wakers.size(), 1);
+    EXPECT_EQ(report.wakers[0].count, 2);
+    EXPECT_EQ(words_of(report.wakers[0]), "2 waits timed out after 10.0 ms to more than 30.0 ms");
 }
 
 TEST(DelayReport, finds_the_holder_of_a_lock) {

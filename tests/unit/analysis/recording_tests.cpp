@@ -128,6 +128,21 @@ TEST(Recording, unknown_time_is_no_longer_than_need_be) {
     EXPECT_EQ(split.not_recorded_ns, 10 * ms);
 }
 
+// 10 came after 75, whose stop is missing: the merge has put one in, at the moment at which 10 stops.
+TEST(Recording, a_switch_that_the_merge_made_up_leaves_nobody_running) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").thread(75, 75, "other").thread(11, 11, "next");
+    builder.switched(1 * ms, 0, 0, 0, 75);
+    builder.switched(30 * ms, 0, 75, 1, 10).switched(30 * ms, 0, 10, 0x80, 11);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->switch_gaps, 1);
+    EXPECT_EQ(recording->find_thread(10)->changes.back().state, ThreadState::Exited);
+    const Window all{begin, begin + 100 * ms};
+    EXPECT_EQ(split_time(*recording, intervals_of_thread(*recording, 10, all)).on_cpu_ns, 0);
+    EXPECT_EQ(split_time(*recording, intervals_of_thread(*recording, 75, all)).on_cpu_ns, 0);
+}
+
 TEST(Recording, a_cpu_without_switches_ran_its_sampled_thread) {
     TraceBuilder builder(100 * ms);
     builder.switched(10 * ms, 0, 0, 0, 12).samples(0, 100 * ms, 1, 10, 10, {"main", "spin"});

@@ -100,6 +100,26 @@ TEST(TimeSplit, a_waking_just_before_the_stop_ends_it) {
     EXPECT_EQ(split.runnable_ns, 5 * ms - 2000);
 }
 
+// 10 and 11 share a group. 10 is stopped as the quota ends; 11, which waited for its CPU, waits on for the same reason.
+TEST(TimeSplit, tells_a_quota_from_a_busy_cpu) {
+    TraceBuilder builder(100 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 11).switched(5 * ms, 0, 11, 0, 10);
+    builder.throttled_switch(20 * ms, 0, 10, 12, true);
+    builder.throttled_switch(60 * ms, 0, 12, 11, false, 20 * ms, 55 * ms);
+    builder.throttled_switch(70 * ms, 0, 11, 10, false, 20 * ms, 55 * ms);
+    builder.throttled_switch(75 * ms, 0, 10, 12, true);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = [&](std::uint32_t tid) {
+        return split_time(*recording, intervals_of_thread(*recording, tid, {begin + 5 * ms, begin + 95 * ms}));
+    };
+    EXPECT_EQ(split(11).runnable_ns, 55 * ms + 25 * ms);
+    EXPECT_EQ(split(11).throttled_ns, 35 * ms);
+    EXPECT_EQ(split(10).runnable_ns, 50 * ms + 20 * ms);
+    EXPECT_EQ(split(10).throttled_ns, 35 * ms + 20 * ms);  // stopped by the quota until the recording's end
+    EXPECT_EQ(split(12).throttled_ns, 0);
+}
+
 TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
     TraceBuilder builder(100 * ms);
     builder.samples(10 * ms, 30 * ms, 0, 10, 10, {"main"});
@@ -168,6 +188,38 @@ TEST(TimeSplit, stages_say_which_thread_had_the_run) {
     const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
     EXPECT_EQ(split.on_cpu_ns, 10 * ms + 25 * ms);
     EXPECT_EQ(split.between_threads_ns, 5 * ms);
+}
+
+// The thread that the completing interrupt met has nothing to do with the request, and the one that sent it may do else.
+TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "writer").thread(20, 20, "innocent");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
+    builder.system.markers["disk"] = {{"", "tracepoint block:block_rq_insert"},
+                                      {"sent", "tracepoint block:block_rq_issue"},
+                                      {"", "tracepoint block:block_rq_complete"}};
+    for (const std::uint32_t end_tid : {20U, 10U}) {
+        auto delay = TraceBuilder::delay(1, "disk", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+        delay.end_tid = end_tid;
+        delay.stages = {{"sent", 5 * ms, 10}};
+        builder.run(delay);
+        const auto recording = builder.decode();
+        ASSERT_TRUE(recording);
+        const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+        EXPECT_EQ(sum_of_parts(split), 40 * ms);
+        EXPECT_EQ(split.not_recorded_ns, 0);
+        ASSERT_EQ(split.blocked.size(), 2);
+        EXPECT_EQ(split.blocked[0].reason, "in the device's queue");
+        EXPECT_EQ(split.blocked[0].total_ns, 35 * ms);
+        EXPECT_EQ(split.blocked[1].reason, "in the queue of the kernel");
+    }
+    auto early = TraceBuilder::delay(1, "disk", -10 * static_cast<std::int64_t>(ms), 40 * ms, 5 * ms, 10, 10);
+    early.open = true;
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, early));
+    EXPECT_EQ(split.outside_ns, 10 * ms);
+    EXPECT_EQ(split.blocked_ns, 30 * ms);
 }
 
 TEST(BlockReason, reads_kernel_functions) {

@@ -47,7 +47,8 @@ TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
 }
 
 void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,
-                          const std::string& interned, const std::string& defaults) {
+                          const std::string& interned, const std::string& defaults, std::uint32_t more_field,
+                          const std::string& more) {
     Sequence& state = sequences_[sequence];
     std::string data;
     pbf_writer writer(data);
@@ -58,10 +59,12 @@ void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_
     if (!interned.empty()) writer.add_message(12, interned);
     if (!defaults.empty()) writer.add_message(59, defaults);
     writer.add_message(field, message);
+    if (!more.empty()) writer.add_message(more_field, more);
     pbf_writer(trace_).add_message(1, data);
 }
 
-TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid) {
+TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid,
+                                    std::uint64_t started_ns) {
     std::string message;
     {
         pbf_writer tree(message);
@@ -70,6 +73,7 @@ TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& comman
         process.add_int32(2, static_cast<std::int32_t>(parent_pid));
         process.add_string(3, command_line);
         process.add_int32(5, 1000);
+        if (started_ns != 0) process.add_uint64(7, started_ns);
     }
     packet(1, begin_ns, 2, message);
     return *this;
@@ -88,16 +92,17 @@ TraceBuilder& TraceBuilder::thread(std::uint32_t pid, std::uint32_t tid, const s
     return *this;
 }
 
-void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event) {
+void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event, std::uint32_t more_field,
+                          const std::string& more) {
     std::string bundle;
     pbf_writer writer(bundle);
     writer.add_uint32(1, cpu);
     writer.add_message(2, event);
-    packet(16 + cpu, begin_ns + at, 1, bundle);
+    packet(16 + cpu, begin_ns + at, 1, bundle, {}, {}, more_field, more);
 }
 
 TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
-                                     std::uint32_t next) {
+                                     std::uint32_t next, std::uint32_t next_priority) {
     std::string event;
     {
         pbf_writer writer(event);
@@ -107,6 +112,7 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
         change.add_int32(2, static_cast<std::int32_t>(prev));
         change.add_int64(4, static_cast<std::int64_t>(prev_state));
         change.add_int32(6, static_cast<std::int32_t>(next));
+        change.add_int32(7, static_cast<std::int32_t>(next_priority));
     }
     ftrace(at, cpu, event);
     return *this;
@@ -127,6 +133,45 @@ TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uin
     return *this;
 }
 
+TraceBuilder& TraceBuilder::throttled_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
+                                             std::uint32_t next, bool prev_throttled, std::uint64_t from,
+                                             std::uint64_t to) {
+    std::string event, quota;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, prev);
+        pbf_writer change(writer, 4);
+        change.add_int32(2, static_cast<std::int32_t>(prev));
+        change.add_int32(6, static_cast<std::int32_t>(next));
+    }
+    pbf_writer writer(quota);
+    if (prev_throttled) writer.add_bool(2, true);
+    if (to != 0) {
+        writer.add_uint64(3, begin_ns + from);
+        writer.add_uint64(4, begin_ns + to);
+    }
+    ftrace(at, cpu, event, 20002, quota);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
+                                          std::uint32_t cause, const std::string& device) {
+    std::string event, why;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, waker);
+        pbf_writer waking(writer, 20);
+        waking.add_int32(2, static_cast<std::int32_t>(wakee));
+    }
+    pbf_writer writer(why);
+    writer.add_uint32(1, cause);
+    if (!device.empty()) writer.add_string(3, device);
+    ftrace(at, cpu, event, 20001, why);
+    return *this;
+}
+
 std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& frame, std::string& interned) {
     if (const auto known = sequence.frames.find(frame); known != sequence.frames.end()) return known->second;
     pbf_writer data(interned);
@@ -141,10 +186,14 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
     };
     const bool kernel = frame.starts_with("k:");
     const bool unnamed = frame.starts_with("?:");
-    const std::string path = kernel ? "[kernel.kallsyms]" : unnamed ? frame.substr(2) : "/usr/bin/app";
+    const std::size_t path_end = frame.starts_with('!') ? frame.find('!', 1) : 0;
+    const std::string path = kernel         ? "[kernel.kallsyms]"
+                             : unnamed      ? frame.substr(2)
+                             : path_end > 0 ? frame.substr(1, path_end - 1)
+                                            : "/usr/bin/app";
     const std::uint64_t path_id = text(sequence.paths, 17, path);
     const auto [mapping, added] = sequence.mappings.emplace(path, sequence.mappings.size() + 1);
-    const NameAndLine named(kernel ? frame.substr(2) : frame);
+    const NameAndLine named(kernel ? frame.substr(2) : frame.substr(path_end > 0 ? path_end + 1 : 0));
     const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, named.name);
     const std::uint64_t source = unnamed || named.file.empty() ? 0 : text(sequence.sources, 18, named.file);
     const std::uint64_t id = sequence.frames.size() + 1;

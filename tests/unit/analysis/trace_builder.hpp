@@ -17,18 +17,26 @@ class TraceBuilder {
     static constexpr std::uint64_t ms = 1'000'000;
 
     // Frames are names, outermost first; "k:name" is a kernel function, "?:path" an unnamed place of a file,
-    // "name@file:line" a function with its source line.
+    // "name@file:line" a function with its source line, "!path!name" a function of another file than /usr/bin/app.
     using Stack = std::vector<std::string>;
 
     explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
 
-    TraceBuilder& process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid = 1);
+    TraceBuilder& process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid = 1,
+                          std::uint64_t started_ns = 0);
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
     // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
     TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
-                           std::uint32_t next);
+                           std::uint32_t next, std::uint32_t next_priority = 120);
     TraceBuilder& waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                          bool by_interrupt = false);
+    // A switch with what is said of CPU quotas: whether the previous thread's group had used its own up, and when, after
+    // the recording's begin, that of the next had.
+    TraceBuilder& throttled_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint32_t next,
+                                   bool prev_throttled, std::uint64_t from = 0, std::uint64_t to = 0);
+    // A waking with its cause, as a number of the format, and the device that brought it about.
+    TraceBuilder& caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
+                                std::uint32_t cause, const std::string& device = "");
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     // Samples of each millisecond in [from, to).
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
@@ -55,12 +63,14 @@ class TraceBuilder {
         std::map<Stack, std::uint64_t> stacks;
     };
     void packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,
-                const std::string& interned = {}, const std::string& defaults = {});
+                const std::string& interned = {}, const std::string& defaults = {}, std::uint32_t more_field = 0,
+                const std::string& more = {});
     void perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                      const Stack& stack);
     std::uint64_t intern(Sequence& sequence, const Stack& stack, std::string& interned);
     std::uint64_t intern_frame(Sequence& sequence, const std::string& frame, std::string& interned);
-    void ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event);
+    void ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event, std::uint32_t more_field = 0,
+                const std::string& more = {});
     void slice(std::uint64_t track, std::uint64_t at, bool begin, const std::string& category, const std::string& name,
                const std::map<std::string, std::uint64_t>& numbers);
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/function_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/text_layout.hpp"
@@ -49,7 +50,7 @@ TEST(ListMarkers, shows_functions_of_a_stripped_program) {
     const auto outcome = test::run_lagtrap({"list-markers", "--functions", "/usr/bin/redis-server"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::StartsWith("/usr/bin/redis-server\n"));
-    EXPECT_THAT(outcome.out, testing::HasSubstr("  function=\"call\"\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  function=\"call\"  return probe\n"));
 }
 
 TEST(ListMarkers, looks_into_a_process) {
@@ -175,23 +176,27 @@ TEST(TextLayout, draws_shares) {
 }
 
 TEST(TextLayout, shortens_function_names) {
-    EXPECT_EQ(cli::short_function_name("main"), "main");
-    EXPECT_EQ(cli::short_function_name("Store::get(int, char const*) const"), "Store::get");
-    EXPECT_EQ(cli::short_function_name("(anonymous namespace)::run((anonymous namespace)::Plan const&)"), "run");
-    EXPECT_EQ(cli::short_function_name("std::function<void (int)>::operator()(int) const"),
+    EXPECT_EQ(analysis::short_function_name("main"), "main");
+    EXPECT_EQ(analysis::short_function_name("Store::get(int, char const*) const"), "Store::get");
+    EXPECT_EQ(analysis::short_function_name("(anonymous namespace)::run((anonymous namespace)::Plan const&)"), "run");
+    EXPECT_EQ(analysis::short_function_name("std::function<void (int)>::operator()(int) const"),
               "std::function<void (int)>::operator()");
-    EXPECT_EQ(cli::short_function_name("bool operator< <int>(A<int> const&)"), "bool operator< <int>");
-    EXPECT_EQ(cli::short_function_name("main::{lambda(int)#1}::operator()(int) const"),
+    EXPECT_EQ(analysis::short_function_name("bool operator< <int>(A<int> const&)"), "bool operator< <int>");
+    EXPECT_EQ(analysis::short_function_name("main::{lambda(int)#1}::operator()(int) const"),
               "main::{lambda(int)#1}::operator()");
-    EXPECT_EQ(cli::short_function_name("futex_wait [mod]"), "futex_wait [mod]");
+    EXPECT_EQ(analysis::short_function_name("futex_wait [mod]"), "futex_wait [mod]");
 }
 
-TEST(TextLayout, wraps_paths_from_the_inside) {
-    EXPECT_EQ(cli::wrap_path({"main", "work"}, 40, 2), std::vector<std::string>{"main > work"});
-    EXPECT_EQ(cli::wrap_path({"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, 30, 2),
-              (std::vector<std::string>{"aaaaaaaaaa >", "bbbbbbbbbb > cccccccccc"}));
-    EXPECT_EQ(cli::wrap_path({"aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc"}, 30, 1),
-              std::vector<std::string>{"... > bbbbbbbbbb > cccccccccc"});
+TEST(TextLayout, cuts_paths_in_the_middle) {
+    const std::vector<std::string> path{"main", "aaaaaaaa", "bbbbbbbb", "cccccccc"};
+    EXPECT_EQ(cli::join_path(path, 40), "main > aaaaaaaa > bbbbbbbb > cccccccc");
+    EXPECT_EQ(cli::join_path(path, 36), "main > ... > bbbbbbbb > cccccccc");
+    EXPECT_EQ(cli::join_path(path, 25), "... > bbbbbbbb > cccccccc");
+    EXPECT_EQ(cli::join_path(path, 24), "main > ... > cccccccc");
+    EXPECT_EQ(cli::join_path(path, 15), "... > cccccccc");
+    EXPECT_EQ(cli::join_path(path, 8), "cccccccc");
+    EXPECT_EQ(cli::join_path({"a_very_long_name_of_a_function"}, 20), "a_ver...f_a_function");
+    EXPECT_EQ(cli::wrap_words("one two three", 10, 2), "  one two\n  three\n");
 }
 
 TEST(Paint, colours_only_when_wanted) {

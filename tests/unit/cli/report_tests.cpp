@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/report_text.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "trace/bundle.hpp"
 #include "trace/system_file.hpp"
@@ -67,6 +68,10 @@ TraceBuilder open_run() {
     delay.process = delay.thread = "app";
     delay.open = delay.first = true;
     builder.run(delay);
+    builder.system.length_ns = 250 * ms;
+    builder.system.trace_length_ns = 50 * ms;
+    builder.system.trace_length_limit_ns = 250 * ms;
+    builder.system.end = trace::RecordingEnd::Limit;
     builder.system.quality.samples_lost = 12;
     builder.system.quality.switches_lost = 1234567;
     builder.system.partial = true;
@@ -232,6 +237,47 @@ TEST(Report, shows_no_control_characters_of_names) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
     EXPECT_EQ(outcome.out.find('\x07'), std::string::npos);
+}
+
+TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
+    const test::TemporaryFolder folder;
+    TraceBuilder builder(100 * ms, 1);
+    builder.process(10, "/usr/bin/python3 /srv/app.py --port 80").thread(10, 10, "python3");
+    builder.process(11, "/usr/sbin/logrotate /etc/logrotate.conf", 1, TraceBuilder::begin_ns + 20 * ms);
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(10 * ms, 60 * ms, 0, 10, 10,
+                    {"main", "a_function_with_a_long_name", "another_such_function", "work"});
+    auto delay = TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10);
+    delay.process = delay.thread = "python3";
+    delay.program = "/usr/bin/python3.11";
+    delay.control_group = "/system.slice/app.service";
+    builder.run(delay);
+    test::write_capture(builder, folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::HasSubstr("\n  command   /usr/bin/python3 /srv/app.py --port 80\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("\n  unit      app.service\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("\nCause\n  Computed for 50.0 ms (100 %) in work.\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("logrotate (11) was started: /usr/sbin/logrotate /etc/logrotate"));
+    // The end of a chain stays whatever the width; with more room it is whole.
+    EXPECT_THAT(outcome.out,
+                testing::ContainsRegex("100 %  main > \\.\\.\\. > another_such_function > work +on CPU 100 %\n"));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto wide = cli::report_text(*recording, std::nullopt, {cli::Paint(false), 120, false});
+    EXPECT_THAT(wide, testing::HasSubstr("main > a_function_with_a_long_name > another_such_function > work "));
+    const auto all = test::run_lagtrap({"report", "--all", folder.path().string()});
+    EXPECT_THAT(all.out,
+                testing::HasSubstr("\nStacks  innermost last\n  100 %  main > a_function_with_a_long_name > "));
+
+    const auto json = boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out);
+    const auto& told = json.at("delays").at(0);
+    EXPECT_EQ(told.at("command_line").as_string(), "/usr/bin/python3 /srv/app.py --port 80");
+    EXPECT_EQ(told.at("unit").as_string(), "app.service");
+    EXPECT_EQ(told.at("began_around").at(0).at("pid").to_number<int>(), 11);
+    EXPECT_EQ(told.at("cause").at("sentences").at(0).as_string(), "Computed for 50.0 ms (100 %) in work.");
+    EXPECT_EQ(told.at("cause").at("parts").at(0).at("place").at("function").as_string(), "work");
+    EXPECT_EQ(told.at("calls").at(0).at("functions").as_array().size(), 4);
 }
 
 TEST(Export, writes_every_form) {

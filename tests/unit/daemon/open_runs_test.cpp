@@ -57,10 +57,11 @@ class OpenRunsTest : public ::testing::Test {
     std::optional<OpenRuns> runs_;
     std::vector<settings::Event> events_;
     std::uint64_t now_ns_ = monotonic_ns();
+    const OpenRuns::IsBelieved believed_ = [](std::uint32_t) { return true; };
 };
 
 TEST_F(OpenRunsTest, AnEmptyTableHasNothingToLookFor) {
-    const auto look = runs_->look(now_ns_, events_, true);
+    const auto look = runs_->look(now_ns_, events_, true, believed_);
     EXPECT_EQ(look.open, 0U);
     EXPECT_TRUE(look.overdue.empty());
     EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
@@ -70,25 +71,25 @@ TEST_F(OpenRunsTest, TellsOfAnOverdueRunOnce) {
     open(17, 0, now_ns_ - 1);
     open(4000, 0, now_ns_ + 500);
     open(LAGTRAP_OPEN_SLOTS - 2, 0, now_ns_ + 300);
-    const auto look = runs_->look(now_ns_, events_, true);
+    const auto look = runs_->look(now_ns_, events_, true, believed_);
     EXPECT_EQ(look.open, 3U);
     ASSERT_EQ(look.overdue.size(), 1U);
     EXPECT_EQ(look.overdue[0].end_ns, now_ns_);
     EXPECT_EQ(look.overdue[0].flags, LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
     EXPECT_STRNE(look.overdue[0].comm, "");
     EXPECT_EQ(look.earliest_deadline_ns, now_ns_ + 300);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, true).overdue.empty());
+    EXPECT_TRUE(runs_->look(now_ns_, events_, true, believed_).overdue.empty());
 }
 
 TEST_F(OpenRunsTest, KeepsWhatItShallNotTellYet) {
     open(17, 0, now_ns_ - 1);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, false).overdue.empty());
-    EXPECT_EQ(runs_->look(now_ns_, events_, true).overdue.size(), 1U);
+    EXPECT_TRUE(runs_->look(now_ns_, events_, false, believed_).overdue.empty());
+    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).overdue.size(), 1U);
 }
 
 TEST_F(OpenRunsTest, PassesOverEventsThatWaitForTheirEnd) {
     open(17, 1, now_ns_ - 1);
-    const auto look = runs_->look(now_ns_, events_, true);
+    const auto look = runs_->look(now_ns_, events_, true, believed_);
     EXPECT_EQ(look.open, 1U);
     EXPECT_TRUE(look.overdue.empty());
     EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
@@ -96,8 +97,8 @@ TEST_F(OpenRunsTest, PassesOverEventsThatWaitForTheirEnd) {
 
 TEST_F(OpenRunsTest, PassesOverASlotThatIsBeingFilled) {
     open(17, 0, 0);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, true).overdue.empty());
-    EXPECT_TRUE(runs_->snapshot(now_ns_).empty());
+    EXPECT_TRUE(runs_->look(now_ns_, events_, true, believed_).overdue.empty());
+    EXPECT_TRUE(runs_->snapshot(now_ns_, believed_).empty());
 }
 
 TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
@@ -105,11 +106,11 @@ TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
     std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
     open(17, 0, now_ns_ - 1).run.begin_tid = gone;
     open(18, 2, now_ns_ - 1).run.begin_tid = gone;  // by key: its process lives, so it may still end
-    const auto look = runs_->look(now_ns_, events_, true);
+    const auto look = runs_->look(now_ns_, events_, true, believed_);
     ASSERT_EQ(look.overdue.size(), 1U);
     EXPECT_EQ(look.overdue[0].event, 2U);
     EXPECT_EQ(tag(17), 0U);
-    EXPECT_EQ(runs_->abandoned().at(0), 1U);
+    EXPECT_EQ(runs_->count(now_ns_).at(0).abandoned, 1U);
 }
 
 TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
@@ -137,7 +138,7 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
         slot.run.begin_tid = tid;
         slot.run.begin_hit_ns = monotonic_ns();
     }
-    const auto look = runs_->look(now_ns_, events_, true);
+    const auto look = runs_->look(now_ns_, events_, true, believed_);
     EXPECT_EQ(look.overdue.size(), 1U);
     EXPECT_NE(tag(17), 0U);
     EXPECT_EQ(tag(18), 0U);
@@ -151,7 +152,7 @@ TEST_F(OpenRunsTest, ARunFreedInItsSecondBucketIsNoLongerCountedAsSpilled) {
     lagtrap_slot& slot = open(17, 0, now_ns_ - 1);
     slot.run.begin_pid = slot.run.begin_tid = 0x3ffffff;
     tag(17) = 5 << 8 | 1;
-    EXPECT_EQ(runs_->look(now_ns_, events_, true).open, 1U) << "the count is no run";
+    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).open, 1U) << "the count is no run";
     EXPECT_EQ(tag(17), 0U);
     EXPECT_EQ(tag(spill_count), 0U);
 }
@@ -161,10 +162,10 @@ TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
     std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
     open(17, 0, LAGTRAP_NEVER_NS).run.begin_tid = gone;
     open(18, 0, LAGTRAP_NEVER_NS);
-    runs_->sweep(events_);
+    runs_->sweep(now_ns_, events_);
     EXPECT_EQ(tag(17), 0U);
     EXPECT_NE(tag(18), 0U);
-    EXPECT_EQ(runs_->count_open().at(0), 1U);
+    EXPECT_EQ(runs_->count(now_ns_).at(0).open, 1U);
 }
 
 TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
@@ -172,12 +173,57 @@ TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
     slot.stage_next = 2;
     slot.run.stages[1].stage = 7;
     open(18, 0, now_ns_ + 1).stage_next = LAGTRAP_MAX_STAGES + 5;
-    const auto runs = runs_->snapshot(now_ns_);
+    const auto runs = runs_->snapshot(now_ns_, believed_);
     ASSERT_EQ(runs.size(), 2U);
     EXPECT_EQ(runs[0].header.size_bytes, offsetof(lagtrap_run, stages) + 2 * sizeof(lagtrap_stage_hit));
     EXPECT_EQ(runs[0].stages[1].stage, 7);
     EXPECT_EQ(runs[0].flags, LAGTRAP_RUN_OPEN);
     EXPECT_EQ(runs[1].stage_count, LAGTRAP_MAX_STAGES);
+}
+
+TEST_F(OpenRunsTest, PassesOverWhatProvesNothing) {
+    open(17, 0, now_ns_ - 1).doubtful = 1;
+    open(18, 2, now_ns_ - 1);
+    const auto all_but_keyed = [](std::uint32_t event) { return event != 2; };
+    EXPECT_TRUE(runs_->look(now_ns_, events_, true, all_but_keyed).overdue.empty());
+    EXPECT_TRUE(runs_->snapshot(now_ns_, all_but_keyed).empty()) << "they would be shown as slow";
+    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).overdue.size(), 1U) << "the doubtful one stays so";
+    const auto counts = runs_->count(now_ns_);
+    EXPECT_EQ(counts.at(0).open, 1U);
+    EXPECT_EQ(counts.at(0).overdue, 0U);
+    EXPECT_EQ(counts.at(2).told, 1U);
+}
+
+TEST_F(OpenRunsTest, ARunThatIsBeingEndedIsNoLongerThere) {
+    open(17, 0, now_ns_ - 1);
+    tag(17) = LAGTRAP_TAG_TAKEN;
+    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).open, 0U);
+    runs_->drop(0, events_);
+    EXPECT_EQ(tag(17), LAGTRAP_TAG_TAKEN) << "its slot belongs to who ends it";
+}
+
+// Of an event with more open runs than may well be, those go that are open for very long.
+TEST_F(OpenRunsTest, StaleRunsGoWhereThereAreMany) {
+    const auto open_many = [&](std::uint32_t event, std::size_t count, std::size_t from, std::uint64_t age_ns) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t index = from + i + i / LAGTRAP_BUCKET_TAGS;  // passes over the spill counts
+            const std::uint64_t begin_ns = now_ns_ - age_ns;
+            open(index, event, begin_ns + 1'000'000).run.begin_hit_ns = begin_ns;
+        }
+    };
+    events_[0].key = events_[1].key = settings::KeyKind::Argument;
+    events_[0].key_scope = events_[1].key_scope = settings::KeyScope::Machine;
+    now_ns_ += 2 * LAGTRAP_STALE_NS;
+    open_many(0, 300, 0, LAGTRAP_STALE_NS + 1);
+    open_many(1, 200, 1024, LAGTRAP_STALE_NS + 1);
+    open(4000, 0, now_ns_ + 1).run.begin_hit_ns = now_ns_ - 1;
+    EXPECT_EQ(runs_->count(now_ns_).at(0).stale, 300U);
+    runs_->sweep(now_ns_, events_);
+    const auto counts = runs_->count(now_ns_);
+    EXPECT_EQ(counts.at(0).expired, 300U);
+    EXPECT_EQ(counts.at(0).open, 1U) << "one is young";
+    EXPECT_EQ(counts.at(1).open, 200U);
+    EXPECT_EQ(counts.at(1).stale, 200U);
 }
 
 TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {

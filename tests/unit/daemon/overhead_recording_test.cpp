@@ -25,8 +25,8 @@ class Looker {
     }
     // Of the 500 ms of both CPUs.
     std::optional<RecordingBudget::Step> after(std::uint64_t samples_ms, std::uint64_t switches_ms,
-                                               std::uint64_t others_ms = 0) {
-        use_.at_ns += 250 * ms;
+                                               std::uint64_t others_ms = 0, std::uint64_t elapsed_ms = 250) {
+        use_.at_ns += elapsed_ms * ms;
         use_.samples_ns += samples_ms * ms;
         use_.switches_ns += switches_ms * ms;
         use_.others_ns += others_ms * ms;
@@ -41,13 +41,33 @@ TEST(RecordingBudget, WithinTheShareNothingIsGivenUp) {
     EXPECT_FALSE(looker.after(30, 40, 20));
 }
 
+// 100 ms are allowed in 250.
+TEST(RecordingBudget, ActsAsSoonAsAWindowIsUsedUp) {
+    Looker looker({Shed::Switches, Shed::Samples});
+    EXPECT_FALSE(looker.after(0, 45, 0, 25));
+    EXPECT_FALSE(looker.after(0, 45, 0, 25));
+    const auto step = looker.after(0, 45, 0, 25);
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->kind, Shed::Switches);
+    EXPECT_THAT(step->sentence, testing::HasSubstr("from 75.0 ms on"));
+    EXPECT_THAT(step->sentence, testing::HasSubstr("recording took 90 % of the CPUs"));
+}
+
+TEST(RecordingBudget, WhatTheBeginTakesMayBeMadeUpFor) {
+    Looker looker({Shed::Switches, Shed::Samples});
+    EXPECT_FALSE(looker.after(5, 5, 60, 50));  // 70 ms in a fifth of the window
+    EXPECT_FALSE(looker.after(5, 10, 5, 200));
+    EXPECT_FALSE(looker.after(30, 40, 20));
+}
+
 TEST(RecordingBudget, GivesUpInTheOrderOfTheSettings) {
     Looker switches_first({Shed::Switches, Shed::Samples});
     auto step = switches_first.after(60, 60);
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Switches);
-    EXPECT_THAT(step->sentence, testing::HasSubstr("no stacks of threads that block: recording took 24 % of the CPUs; "
-                                                   "it may take 20 %"));
+    EXPECT_THAT(step->sentence,
+                testing::HasSubstr("no stacks of programs whose threads block: recording took 24 % of the CPUs; "
+                                   "it may take 20 %"));
     step = switches_first.after(120, 2);
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Samples);
@@ -85,8 +105,8 @@ TEST(RecordingBudget, NothingElseIsGivenUp) {
 TEST(RecordingBudget, LooksNoOftenerThanItSays) {
     Looker looker({Shed::Samples});
     looker.use_.samples_ns += 400 * ms;
-    EXPECT_FALSE(looker.budget_.due(looker.use_.at_ns + 249 * ms));
-    looker.use_.at_ns += 249 * ms;
+    EXPECT_FALSE(looker.budget_.due(looker.use_.at_ns + 24 * ms));
+    looker.use_.at_ns += 24 * ms;
     EXPECT_FALSE(looker.budget_.look(looker.use_));
     looker.use_.at_ns += 1 * ms;
     EXPECT_TRUE(looker.budget_.due(looker.use_.at_ns));

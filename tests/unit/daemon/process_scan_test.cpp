@@ -86,7 +86,7 @@ TEST(ProcessScan, ReadsOddTextsAndPassesOverWhatIsNoProcess) {
         }
     });
     std::filesystem::remove_all(proc);
-    EXPECT_EQ(text, std::string("/opt/some program (deleted)\0a b \n\x1b[31m", 38));
+    EXPECT_EQ(text, std::string("/opt/some program (deleted)\0a b \n\x1b[31m\0", 39));
     EXPECT_EQ(paths, (std::vector<std::string>{"/opt/some program (deleted)", "[vdso]"}));
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace lagtrap::daemon {
@@ -221,30 +222,64 @@ TEST_F(ProcessSpacesTest, WhatTheKernelSideAddedByItselfGoesWithAScan) {
     EXPECT_TRUE(memory.processes.empty());
 }
 
-TEST_F(ProcessSpacesTest, AProcessIsDescribedAsItWasBeforeACapture) {
+TEST_F(ProcessSpacesTest, ProcessesAreDescribedWithWhatIsKnownOfTheirCode) {
     struct stat facts {};
     ASSERT_EQ(::stat("/bin/true", &facts), 0);
     map(1, 0x1000, 0x3000, "/bin/true", 0x5000, facts.st_ino);
+    map(1, 0x8000, 0x9000);
     fork(2, 1);
     spaces.publish();
+    map(3, 0x4000, 0x5000, "/gone/since", 0, 77);  // not published yet
+    std::map<std::uint32_t, std::map<std::uint64_t, std::string>> paths;
     RecordBuffer described;
-    spaces.describe(1, 100, described);
-    int count = 0;
+    spaces.describe(100, described);
     described.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
-        EXPECT_EQ(mapping.pid, 1U);
-        EXPECT_EQ(mapping.start, 0x1000U);
+        paths[mapping.pid][mapping.start] =
+            std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
+        EXPECT_EQ(mapping.header.at_ns, 100U);
+        if (mapping.start != 0x1000) return;
         EXPECT_EQ(mapping.length, 0x2000U);
         EXPECT_EQ(mapping.file_offset, 0x5000U);
-        EXPECT_EQ(mapping.header.at_ns, 100U);
-        EXPECT_EQ(std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes), "/bin/true");
-        ++count;
+        EXPECT_EQ(mapping.inode, facts.st_ino);
+        EXPECT_GT(mapping.build_id_bytes, 0);
     });
-    EXPECT_EQ(count, 1);
-    RecordBuffer nothing;
-    spaces.describe(2, 0, nothing);  // it was forked after that time: the capture's own records have it
-    spaces.describe(3, 100, nothing);
-    EXPECT_TRUE(nothing.empty());
+    const std::map<std::uint64_t, std::string> both{{0x1000, "/bin/true"}, {0x8000, "//anon"}};
+    EXPECT_EQ(paths[1], both);
+    EXPECT_EQ(paths[2], both);
+    EXPECT_EQ(paths[3], (std::map<std::uint64_t, std::string>{{0x4000, "/gone/since"}}));
+    spaces.publish();  // the file is nowhere to be found, its name is known all the same
+    RecordBuffer again;
+    spaces.describe(200, again);
+    bool named = false;
+    again.for_each([&](const lagtrap_record* record) {
+        const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
+        if (mapping.pid == 3)
+            named = std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes) == "/gone/since";
+    });
+    EXPECT_TRUE(named);
+}
+
+TEST_F(ProcessSpacesTest, TheSameProgramUnderTwoNamesHasTheNameOfEachProcess) {
+    const auto copy = std::filesystem::path(::testing::TempDir()) / fmt::format("copy-{}", ::getpid());
+    std::filesystem::copy_file("/bin/true", copy, std::filesystem::copy_options::overwrite_existing);
+    struct stat one {
+    }, other{};
+    ASSERT_EQ(::stat("/bin/true", &one), 0);
+    ASSERT_EQ(::stat(copy.c_str(), &other), 0);
+    map(1, 0x1000, 0x3000, "/bin/true", 0, one.st_ino);
+    map(2, 0x1000, 0x3000, copy.string(), 0, other.st_ino);
+    spaces.publish();
+    RecordBuffer described;
+    spaces.describe(100, described);
+    std::map<std::uint32_t, std::string> paths;
+    described.for_each([&](const lagtrap_record* record) {
+        const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
+        paths[mapping.pid] = std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
+    });
+    EXPECT_EQ(paths[1], "/bin/true");
+    EXPECT_EQ(paths[2], copy.string());
+    std::filesystem::remove(copy);
 }
 
 TEST_F(ProcessSpacesTest, MappingsBeyondTheLimitAreLeftOutAndCounted) {

@@ -188,6 +188,7 @@ TEST(Everything, UsdtEventWithKeys) {
     const Event& query = event_named("query");
     EXPECT_EQ(query.threshold, 50ms);
     EXPECT_EQ(query.trace_length, 4s);
+    EXPECT_EQ(query.trace_length_limit, 90s);
     EXPECT_EQ(query.breach, BreachMode::End);
     EXPECT_EQ(query.nesting, Nesting::Outermost);
     EXPECT_EQ(query.key, KeyKind::Argument);
@@ -222,6 +223,7 @@ TEST(Everything, FunctionsAreEntryAndReturn) {
     EXPECT_EQ(call.key, KeyKind::Thread);
     EXPECT_EQ(call.threshold, 1us);
     EXPECT_EQ(call.trace_length, 10ms);
+    EXPECT_EQ(call.trace_length_limit, 40ms);
     EXPECT_EQ(call.begin.kind, MarkerKind::Function);
     EXPECT_EQ(call.begin.name, "call");
     EXPECT_EQ(call.begin.side, FunctionSide::Entry);
@@ -233,6 +235,7 @@ TEST(Everything, FunctionsAreEntryAndReturn) {
     const Event& accepted = event_named("accepted");
     EXPECT_EQ(accepted.threshold, 1h);
     EXPECT_EQ(accepted.trace_length, 10min);
+    EXPECT_EQ(accepted.trace_length_limit, 10min);
     EXPECT_EQ(accepted.nesting, Nesting::Each);
     EXPECT_EQ(accepted.begin.side, FunctionSide::Return);
     EXPECT_EQ(accepted.end.side, FunctionSide::Return);

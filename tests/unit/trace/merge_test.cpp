@@ -127,6 +127,47 @@ TEST_F(Merge, WritesEverythingOnce) {
     EXPECT_EQ(count(found, "new_tasks"), 3);
 }
 
+TEST_F(Merge, KeepsWhatEndedWaits) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    for (const std::uint32_t tid : {100U, 200U, 300U}) capture.thread(tid, tid, "thread");
+    lagtrap_waking record{};
+    record.waker_pid = record.waker_tid = 100;
+    record.wakee_pid = record.wakee_tid = 200;
+    capture.waking(10, 0, record);  // as recorders wrote it before there were causes
+    record.cause = LAGTRAP_WAKE_THREAD;
+    capture.waking(11, 0, record);
+    record.cause = LAGTRAP_WAKE_TIMEOUT;
+    record.in_interrupt = LAGTRAP_INTERRUPT_HARD;
+    capture.waking(12, 0, record);
+    record.cause = LAGTRAP_WAKE_PACKET;
+    record.in_interrupt = LAGTRAP_INTERRUPT_SOFT;
+    std::strcpy(record.device, "eth0");
+    capture.waking(13, 0, record);
+    record.sender_pid = record.sender_tid = 300;
+    std::strcpy(record.device, "lo");
+    capture.waking(14, 0, record);
+    record = lagtrap_waking{};
+    record.wakee_pid = record.wakee_tid = 200;
+    record.in_interrupt = LAGTRAP_INTERRUPT_HARD;
+    record.cause = LAGTRAP_WAKE_DEVICE;
+    record.number = 36;
+    std::memcpy(record.device, "sixteen\x1b letters", sizeof(record.device));
+    capture.waking(15, 0, record);
+    capture.flush();
+    ASSERT_TRUE(merge());
+    json::array wanted;
+    const auto add = [&](double ms, int waker, int flags, int cause, int number, const char* device) {
+        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, waker, 200, flags, cause, number, device});
+    };
+    add(10, 100, 0, 0, 0, "");
+    add(11, 100, 0, 1, 0, "");
+    add(12, 100, 8, 2, 0, "");
+    add(13, 100, 16, 4, 0, "eth0");
+    add(14, 300, 0, 4, 0, "lo");
+    add(15, 0, 8, 6, 36, "sixteen\\x1b letters");
+    EXPECT_EQ(json::serialize(decoded(trace()).at("wakings")), json::serialize(wanted));
+}
+
 TEST_F(Merge, ResolvesStacksAtTheirTime) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(merge());
@@ -338,6 +379,22 @@ TEST_F(Merge, SwitchesThatAreMissingAreCounted) {
     }
     ASSERT_TRUE(merge());
     EXPECT_EQ(system().quality.switches_lost, 1U);
+}
+
+// As the init process of some virtual machines is: no iterator shows its threads.
+TEST_F(Merge, AProcessWithoutListedThreadsHasTheNameThatItsCommandLineSays) {
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        capture.thread(100, 100, "server");
+        capture.process(1, 0, "", "/sbin/guest-init --quiet", 3);
+        capture.switched(2, 0, 100, 100, 1, 1, 7);
+        capture.switched(4, 0, 1, 7, 1, 100, 100);
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    const json::object found = decoded(trace());
+    const json::object& process = found.at("processes").as_object().at("1").as_object();
+    EXPECT_EQ(json::serialize(process.at("cmdline")), R"(["/sbin/guest-init","--quiet"])");
 }
 
 TEST_F(Merge, LateRecordsAreCountedNotMisplaced) {

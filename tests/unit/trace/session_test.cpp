@@ -19,11 +19,19 @@ Session full_session() {
     session.started_ns = 10;
     session.ended_ns = 20;
     session.planned_length_ns = 4'000'000'000;
+    session.longest_length_ns = 16'000'000'000;
+    session.end = RecordingEnd::RunEnd;
     session.sample_interval_ns = 999;
     session.cpu_count = 16;
     session.stack_method = "frame-pointer";
-    session.events = {{"query", 50'000'000, 4'000'000'000, {"parse", "execute"}, "/usr/bin/postgres"},
-                      {"fsync", 1, 2, {}, ""}};
+    session.events = {{"query",
+                       50'000'000,
+                       4'000'000'000,
+                       {"parse", "execute"},
+                       "/usr/bin/postgres",
+                       {"a", "b", "c", "d"},
+                       16'000'000'000},
+                      {"fsync", 1, 2, {}, "", {}, 3}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
     session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
     session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
@@ -43,6 +51,8 @@ TEST(Session, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->started_ns, 10U);
     EXPECT_EQ(read->ended_ns, 20U);
     EXPECT_EQ(read->planned_length_ns, 4'000'000'000U);
+    EXPECT_EQ(read->longest_length_ns, 16'000'000'000U);
+    EXPECT_EQ(read->end, RecordingEnd::RunEnd);
     EXPECT_EQ(read->sample_interval_ns, 999U);
     EXPECT_EQ(read->cpu_count, 16U);
     EXPECT_EQ(read->stack_method, "frame-pointer");
@@ -50,6 +60,8 @@ TEST(Session, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->events[0].stages, (std::vector<std::string>{"parse", "execute"}));
     EXPECT_EQ(read->events[0].program, "/usr/bin/postgres");
     EXPECT_EQ(read->events[1].threshold_ns, 1U);
+    EXPECT_EQ(read->events[1].trace_length_limit_ns, 3U);
+    EXPECT_EQ(read->events[0].markers, (std::vector<std::string>{"a", "b", "c", "d"}));
     EXPECT_EQ(read->trigger.reason, TriggerReason::Deadline);
     EXPECT_EQ(read->trigger.reported_ns, 37U);
     EXPECT_EQ(read->quality.samples_taken, 1U);

@@ -175,6 +175,13 @@ void SyntheticCapture::waking(double ms, std::uint16_t cpu, std::uint32_t waker_
     append(kernel(), record, LAGTRAP_RECORD_WAKING, at_ms(ms), cpu);
 }
 
+void SyntheticCapture::waking(double ms, std::uint16_t cpu, lagtrap_waking record) {
+    const bool is_short = record.cause == LAGTRAP_WAKE_UNKNOWN || record.cause == LAGTRAP_WAKE_THREAD;
+    const auto bytes = static_cast<__u32>(is_short ? LAGTRAP_WAKING_LEAST_BYTES : sizeof(record));
+    record.header = {bytes, LAGTRAP_RECORD_WAKING, cpu, at_ms(ms)};
+    if (auto done = kernel().append(&record.header); !done) throw std::runtime_error(done.error().message);
+}
+
 lagtrap_run SyntheticCapture::make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
                                        double end_ms) {
     lagtrap_run run{};

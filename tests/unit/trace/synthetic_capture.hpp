@@ -48,6 +48,9 @@ class SyntheticCapture {
     void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
                 std::uint32_t wakee_tid);
 
+    // The waking as it is, of as many bytes as it has with its cause.
+    void waking(double ms, std::uint16_t cpu, lagtrap_waking record);
+
     // A run within one thread; change the rest in the record that `run` is given.
     static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
                                 double end_ms);

@@ -23,6 +23,9 @@ SystemFile full_file() {
     file.started_realtime_ns = 1'795'000'000'123'456'789;
     file.started_boottime_ns = 99;
     file.length_ns = 4'000'000'000;
+    file.trace_length_ns = 1'000'000'000;
+    file.trace_length_limit_ns = 4'000'000'000;
+    file.end = RecordingEnd::Limit;
     file.sample_interval_ns = 1'000'000;
     file.stack_method = "frame-pointer";
     file.trigger_reason = "deadline";
@@ -51,6 +54,7 @@ SystemFile full_file() {
                    {"", "", 12, 13},
                    {20, 21, 22, 23, 24, 25}};
     file.runs = {{"query", {10'000, 1}}, {"fsync", {3, 0}}};
+    file.markers = {{"fsync", {{"", "tracepoint syscalls:sys_enter_fsync"}, {"written", "x"}, {"", "y"}}}};
     Delay delay;
     delay.run_id = 7;
     delay.event = "query";

@@ -1,0 +1,318 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "analysis/delay_cause.hpp"
+#include "analysis/frame_role.hpp"
+#include "analysis/function_name.hpp"
+#include "core/duration.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+std::string duration(std::uint64_t time_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(time_ns, INT64_MAX))));
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+    const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+    if (share > 0 && share < 0.01) return "<1 %";
+    return std::to_string(std::lround(share * 100)) + " %";
+}
+
+bool is_most(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole * 2 / 5; }
+
+// "deflate (libz)" where the file is not the program itself, "code of redis-server that has no name".
+std::string function_words(const CallPlace& place) {
+    if (place.function.starts_with('[')) {
+        return "code of " + place.function.substr(1, place.function.rfind(']') - 1) + " that has no name";
+    }
+    const std::string name = short_function_name(place.function);
+    const std::string_view module = module_name(place.module);
+    return module.starts_with("lib") && place.module.find(".so") != std::string::npos
+               ? name + " (" + std::string(module) + ")"
+               : name;
+}
+
+std::string called_by(const CallFocus& focus) {
+    return focus.caller.empty() || focus.caller.starts_with('[') ? ""
+                                                                 : ", called by " + short_function_name(focus.caller);
+}
+
+// " in f", with what it called or who called it.
+std::string place_of_wait(const CallFocus& focus) {
+    if (focus.place.function.empty()) return "";
+    std::string text = " in " + function_words(focus.place);
+    if (!focus.place.called.empty()) text += " (" + short_function_name(focus.place.called) + ")";
+    return text + called_by(focus);
+}
+
+std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
+    std::string text;
+    for (const CallLine& part : focus.parts) {
+        text += (text.empty() ? "" : ", ") + percent(part.total_ns(), whole_ns) + " in " + function_words(part.place);
+    }
+    return text;
+}
+
+std::string place_of_work(const ThreadDoing& doing) {
+    const CallFocus& focus = doing.focus;
+    const std::string parts = parts_words(focus, doing.time_ns);
+    if (focus.place.function.empty()) {
+        if (!doing.kernel.empty()) return " in " + doing.kernel;
+        return parts.empty() ? ", where is not known" : " in several functions: " + parts;
+    }
+    const std::string function = function_words(focus.place);
+    if (!doing.kernel.empty()) {
+        if (focus.place.function + " of the kernel" == doing.kernel) return " in " + doing.kernel;
+        return " in " + doing.kernel + ", called by " + function;
+    }
+    if (!focus.place.called.empty()) {
+        return " in " + short_function_name(focus.place.called) + ", called by " + function;
+    }
+    return " in " + function + (parts.empty() ? called_by(focus) : " (" + parts + ")");
+}
+
+class Sentence {
+  public:
+    explicit Sentence(const DelayCauses& causes) : causes_(causes) {}
+
+    std::string of(const DelayCause& cause) const {
+        if (cause.doing.kind == TimeKind::Unknown) return unknown(cause);
+        std::string text = doing_words(cause.doing, causes_.wall_ns, causes_.who, !cause.chain.empty());
+        text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+        const ThreadDoing* waited = &cause.doing;
+        for (std::size_t i = 0; i < cause.chain.size(); ++i) {
+            const CauseLink& link = cause.chain[i];
+            text += waker_clause(*waited, link);
+            std::string doings;
+            for (const ThreadDoing& doing : link.doings) {
+                const bool followed = i + 1 < cause.chain.size() && &doing == &link.doings.front();
+                if (followed && !doings.empty()) continue;
+                doings += (doings.empty() ? "; meanwhile " + who(link.who) + " " : " and ") +
+                          doing_words(doing, 0, link.who, followed);
+                if (followed) break;
+            }
+            text += doings;
+            if (!link.doings.empty()) waited = &link.doings.front();
+        }
+        return text + ".";
+    }
+
+    std::string of_rest(std::size_t told) const {
+        std::map<TimeKind, std::uint64_t> times;
+        std::uint64_t rest_ns = 0;
+        for (std::size_t i = told; i < causes_.causes.size(); ++i) {
+            times[causes_.causes[i].doing.kind] += causes_.causes[i].doing.time_ns;
+            rest_ns += causes_.causes[i].doing.time_ns;
+        }
+        if (rest_ns * 100 < causes_.wall_ns || rest_ns == 0) return "";
+        std::string text;
+        const auto add = [&](TimeKind kind, const char* words) {
+            if (times[kind] * 200 < causes_.wall_ns) return;
+            text += (text.empty() ? "" : ", ") + duration(times[kind]) + " " + words;
+        };
+        add(TimeKind::OnCpu, "on a CPU");
+        add(TimeKind::Runnable, "waiting for a CPU");
+        add(TimeKind::Blocked, "blocked");
+        add(TimeKind::Unknown, "unknown");
+        return "The rest: " + text + ".";
+    }
+
+  private:
+    // "lock-holder (501)", "lock-holder (501) of report (500)".
+    std::string who(const ThreadName& name) const {
+        std::string text = name.thread.empty() ? "thread " + std::to_string(name.tid)
+                                               : name.thread + " (" + std::to_string(name.tid) + ")";
+        if (name.pid == causes_.who.pid || name.pid == 0 || name.process.empty()) return text;
+        if (name.pid == name.tid && name.process == name.thread) return text;
+        return text + " of " + name.process + " (" + std::to_string(name.pid) + ")";
+    }
+
+    // `wall_ns`: of the whole delay, or 0 where no share is to be told.
+    static std::string time_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
+        return duration(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
+    }
+
+    std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did,
+                            bool followed) const {
+        const std::string time = time_words(doing, wall_ns);
+        switch (doing.kind) {
+            case TimeKind::OnCpu: return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns);
+            case TimeKind::Runnable:
+                if (!doing.reason.empty())
+                    return "waited " + time + " for a CPU: its control group had used up its CPU quota";
+                return "waited " + time + " for a CPU" + holders(doing.cpu, who_did);
+            case TimeKind::Unknown: return "did something unknown for " + time;
+            case TimeKind::Blocked: break;
+        }
+        std::string text;
+        if (doing.wait == WaitKind::Sleep) {
+            text = "slept " + time + place_of_wait(doing.focus);
+        } else {
+            text = "waited " + time + " " + words_of_wait(doing.wait, doing.reason) + place_of_wait(doing.focus);
+        }
+        return followed ? text : text + end_clause(doing);
+    }
+
+    // Of the delay's own threads the functions are listed; of others this is all that is told.
+    static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
+        const CallFocus& focus = doing.focus;
+        const bool plain = focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
+        if (wall_ns > 0 || !plain || !doing.kernel.empty() || focus.place.function.empty()) return "";
+        return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
+    }
+
+    // Where a wait is not followed to a thread.
+    std::string end_clause(const ThreadDoing& doing) const {
+        switch (doing.end) {
+            case WaitEnd::Timeout:
+                return doing.wait == WaitKind::Sleep ? ", until its own timer ended that" : ", until that timed out";
+            case WaitEnd::NotYet: {
+                const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
+                return std::string(", which had not ended when the recording did") +
+                       (held ? "; who holds it is not known" : "");
+            }
+            case WaitEnd::Interrupt:
+                return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended that";
+            case WaitEnd::Unknown: return ends_by_device(doing.wait) ? "" : "; what ended that is not known";
+            case WaitEnd::Thread: break;
+        }
+        if (doing.wakers.empty()) return "";
+        const ThreadTime& most = doing.wakers.front();
+        if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing.wait));
+        return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
+               percent(most.time_ns, doing.time_ns) + ")";
+    }
+
+    static std::string words_of(WakeCause interrupt) {
+        switch (interrupt) {
+            case WakeCause::Timer: return "a timer";
+            case WakeCause::Packet: return "a packet from the network";
+            case WakeCause::Disk: return "a disk";
+            case WakeCause::Device: return "a device";
+            default: return "a timer or a device";
+        }
+    }
+
+    static bool ends_by_device(WaitKind wait) {
+        return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
+               wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::CpuLimit;
+    }
+
+    // A thread that waited for locks itself may have stood before this one in the queue for the same lock.
+    std::string waker_clause(const ThreadDoing& waited, const CauseLink& link) const {
+        std::uint64_t in_locks_ns = 0;
+        std::uint64_t known_ns = 0;
+        for (const ThreadDoing& doing : link.doings) {
+            if (doing.kind != TimeKind::Unknown) known_ns += doing.time_ns;
+            const bool lock = doing.wait == WaitKind::Lock || doing.wait == WaitKind::Futex ||
+                              doing.wait == WaitKind::KernelLock || doing.wait == WaitKind::FileLock;
+            if (doing.kind == TimeKind::Blocked && lock) in_locks_ns += doing.time_ns;
+        }
+        const bool lock = waited.wait == WaitKind::Lock || waited.wait == WaitKind::FileLock;
+        if (lock && waited.count == 1 && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
+            return ", which " + who(link.who) + " held";
+        }
+        return ", until " + who(link.who) + " " + std::string(words_of_waker(waited.wait));
+    }
+
+    // Who had the CPU.
+    std::string holders(const CpuWaits& cpu, const ThreadName& who_waited) const {
+        const std::uint64_t known_ns = cpu.time_ns - std::min(cpu.time_ns, cpu.unknown_ns);
+        if (known_ns * 2 < cpu.time_ns) return "; who had it is not known";
+        if (cpu.idle_ns * 2 > known_ns) {
+            return ", which had nothing else to do: probably the CPU limit of its control group held it back";
+        }
+        const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
+        const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
+        for (const CpuHolder& holder : cpu.holders) {
+            if (holder.pid != who_waited.pid && is_most(holder.time_ns, known_ns))
+                return surely + name_of(holder) + identity(holder, who_waited) + what;
+        }
+        std::vector<std::pair<std::string, CpuHolder>> named;  // processes of one name as one
+        for (const CpuHolder& holder : cpu.holders) {
+            const std::string name =
+                holder.pid == who_waited.pid ? "other threads of its own process" : name_of(holder);
+            const auto known =
+                std::find_if(named.begin(), named.end(), [&](const auto& one) { return one.first == name; });
+            if (known == named.end()) {
+                named.emplace_back(name, holder);
+                continue;
+            }
+            known->second.time_ns += holder.time_ns;
+            known->second.threads += holder.threads;
+            known->second.pid = 0;
+        }
+        std::stable_sort(named.begin(), named.end(),
+                         [](const auto& a, const auto& b) { return a.second.time_ns > b.second.time_ns; });
+        if (named.empty()) return "";
+        const CpuHolder& most = named.front().second;
+        if (is_most(most.time_ns, known_ns)) return surely + named.front().first + identity(most, who_waited) + what;
+        std::string text;
+        for (std::size_t i = 0; i < std::min<std::size_t>(named.size(), 3); ++i) {
+            text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) + " " +
+                    duration(named[i].second.time_ns);
+        }
+        return surely + std::string("others had it: ") + text;
+    }
+
+    static std::string name_of(const CpuHolder& holder) {
+        const std::string& name =
+            holder.threads == 1 && holder.tid != holder.pid && !holder.thread.empty() ? holder.thread : holder.process;
+        if (!name.empty()) return name;
+        return holder.thread.empty() ? "an unknown process" : holder.thread;
+    }
+
+    static std::string identity(const CpuHolder& holder, const ThreadName& who_waited) {
+        const std::uint32_t priority = holder.real_time_priority();
+        const std::string urgent = priority > 0 ? "real-time priority " + std::to_string(priority) : "";
+        if (holder.pid == who_waited.pid) return urgent.empty() ? "" : " (" + urgent + ")";
+        if (holder.pid == 0) {
+            const std::string many = std::to_string(holder.threads) + " threads";
+            return holder.threads < 2 ? "" : " (" + many + ")";
+        }
+        const std::uint32_t id = holder.threads == 1 ? holder.tid : holder.pid;
+        return " (" + std::to_string(id) + (urgent.empty() ? "" : ", " + urgent) + ")";
+    }
+
+    // Of the thread that ended the run, what it did in the time in which it may have had it.
+    std::string receiver(const DelayCause& cause) const {
+        if (cause.chain.empty() || cause.chain.front().doings.empty()) return "";
+        const CauseLink& link = cause.chain.front();
+        const ThreadDoing& most = link.doings.front();
+        if (most.kind == TimeKind::Blocked && !is_most(most.time_ns, link.whole_ns)) return "";
+        return "; " + who(link.who) + ", which ended it, " + doing_words(most, 0, link.who, false) + " in that time";
+    }
+
+    std::string unknown(const DelayCause& cause) const {
+        const ThreadDoing& doing = cause.doing;
+        const std::string begin = "Nothing is known of " + time_words(doing, causes_.wall_ns);
+        if (doing.reason == "before the recording") return begin + ", which had passed when the recording began.";
+        if (doing.reason == "after the recording") return begin + ", which came after the recording's end.";
+        if (doing.reason == "between its markers") {
+            return begin + " for certain: the run passed from one thread to another, at a moment that no marker tells" +
+                   receiver(cause) + ".";
+        }
+        if (doing.reason == "thread had ended") return begin + ": the thread had ended.";
+        return begin + ": what the thread did was not recorded, or was lost.";
+    }
+
+    const DelayCauses& causes_;
+};
+
+}  // namespace
+
+std::vector<std::string> cause_sentences(const DelayCauses& causes) {
+    std::vector<std::string> sentences;
+    const Sentence sentence(causes);
+    const std::size_t told = causes.told();
+    for (std::size_t i = 0; i < told; ++i) sentences.push_back(sentence.of(causes.causes[i]));
+    if (std::string rest = sentence.of_rest(told); !rest.empty()) sentences.push_back(std::move(rest));
+    return sentences;
+}
+
+}  // namespace lagtrap::analysis

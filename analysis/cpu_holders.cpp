@@ -1,0 +1,132 @@
+#include "analysis/cpu_holders.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace lagtrap::analysis {
+
+namespace {
+
+// Of tenures looked at, over all waits: some seconds of the busiest CPU.
+constexpr std::uint64_t visit_limit = 2'000'000;
+constexpr std::size_t holder_limit = 10;
+
+struct Running {
+    std::optional<std::uint16_t> before, after;  // the CPUs on which the thread ran before and after a wait
+    bool woken = false;
+};
+
+Running running_around(const Thread& thread, const Interval& wait) {
+    Running found;
+    const auto& changes = thread.changes;
+    const auto after = std::upper_bound(changes.begin(), changes.end(), wait.begin_ns,
+                                        [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
+    for (auto change = after; change != changes.begin();) {
+        --change;
+        if (change->state == ThreadState::Runnable) found.woken = found.woken || change->woken;
+        if (change->state == ThreadState::Running) {
+            found.before = change->cpu;
+            break;
+        }
+        if (change->state == ThreadState::NotRecorded) break;
+    }
+    const auto next = std::find_if(after, changes.end(),
+                                   [](const StateChange& change) { return change.state != ThreadState::Runnable; });
+    if (next != changes.end() && next->state == ThreadState::Running) found.after = next->cpu;
+    return found;
+}
+
+class HolderCount {
+  public:
+    explicit HolderCount(const Recording& recording) : recording_(recording) {}
+
+    void add(const Interval& wait) {
+        waits_.time_ns += wait.length_ns();
+        const Thread* thread = recording_.find_thread(wait.tid);
+        const Running running = thread != nullptr ? running_around(*thread, wait) : Running{};
+        std::optional<std::uint16_t> cpu = running.woken ? running.after : running.before;
+        if (!cpu) cpu = running.woken ? running.before : running.after;
+        if (!cpu || *cpu >= recording_.cpus.size() || visited_ > visit_limit) {
+            waits_.unknown_ns += wait.length_ns();
+            return;
+        }
+        if (running.after && *running.after != *cpu) waits_.elsewhere_ns += wait.length_ns();
+        cpus_.insert(*cpu);
+        add_tenures(recording_.cpus[*cpu], wait);
+    }
+
+    CpuWaits take() {
+        waits_.cpus.assign(cpus_.begin(), cpus_.end());
+        for (auto& [pid, threads] : held_) waits_.holders.push_back(holder_of(pid, threads));
+        std::stable_sort(waits_.holders.begin(), waits_.holders.end(),
+                         [](const CpuHolder& a, const CpuHolder& b) { return a.time_ns > b.time_ns; });
+        if (waits_.holders.size() > holder_limit) waits_.holders.resize(holder_limit);
+        return std::move(waits_);
+    }
+
+  private:
+    struct Held {
+        std::uint64_t time_ns = 0;
+        std::uint16_t priority = no_priority;
+    };
+
+    void add_tenures(const std::vector<CpuTenure>& tenures, const Interval& wait) {
+        auto tenure = std::upper_bound(tenures.begin(), tenures.end(), wait.begin_ns,
+                                       [](std::uint64_t at, const CpuTenure& known) { return at < known.at_ns; });
+        std::uint64_t known_ns = 0;
+        if (tenure != tenures.begin()) --tenure;
+        for (; tenure != tenures.end() && tenure->at_ns < wait.end_ns; ++tenure, ++visited_) {
+            const std::uint64_t until_ns = tenure + 1 == tenures.end() ? recording_.end_ns : (tenure + 1)->at_ns;
+            const std::uint64_t from_ns = std::max(tenure->at_ns, wait.begin_ns);
+            const std::uint64_t to_ns = std::min(until_ns, wait.end_ns);
+            if (to_ns <= from_ns || !tenure->known) continue;
+            known_ns += to_ns - from_ns;
+            if (tenure->tid == 0) {
+                waits_.idle_ns += to_ns - from_ns;
+                continue;
+            }
+            const Thread* thread = recording_.find_thread(tenure->tid);
+            Held& held = held_[thread != nullptr ? thread->pid : 0][tenure->tid];
+            held.time_ns += to_ns - from_ns;
+            if (tenure->priority != no_priority) held.priority = tenure->priority;
+        }
+        waits_.unknown_ns += wait.length_ns() - known_ns;
+    }
+
+    CpuHolder holder_of(std::uint32_t pid, const std::map<std::uint32_t, Held>& threads) const {
+        CpuHolder holder;
+        holder.pid = pid;
+        holder.process = recording_.process_name(pid);
+        holder.threads = static_cast<std::uint32_t>(threads.size());
+        std::uint64_t most_ns = 0;
+        for (const auto& [tid, held] : threads) {
+            holder.time_ns += held.time_ns;
+            if (held.time_ns <= most_ns) continue;
+            most_ns = held.time_ns;
+            holder.tid = tid;
+            holder.thread = recording_.thread_name(tid);
+            holder.priority = held.priority;
+        }
+        return holder;
+    }
+
+    const Recording& recording_;
+    CpuWaits waits_;
+    std::set<std::uint16_t> cpus_;
+    std::map<std::uint32_t, std::map<std::uint32_t, Held>> held_;  // by process and thread
+    std::uint64_t visited_ = 0;
+};
+
+}  // namespace
+
+CpuWaits cpu_waits_of(const Recording& recording, const std::vector<Interval>& intervals) {
+    HolderCount count(recording);
+    for (const Interval& interval : intervals) {
+        if (interval.state == ThreadState::Runnable && interval.gap == Interval::Gap::None) count.add(interval);
+    }
+    return count.take();
+}
+
+}  // namespace lagtrap::analysis

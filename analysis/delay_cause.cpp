@@ -1,0 +1,286 @@
+#include "analysis/delay_cause.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/block_reason.hpp"
+#include "analysis/wait_chain.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+// Of intervals, over all links of all chains of a delay.
+constexpr std::uint64_t visit_limit = 1'000'000;
+constexpr std::size_t told_limit = 3;
+constexpr std::string_view between_threads = "between its markers";  // of words_of(Interval)
+constexpr std::size_t waker_limit = 3;
+
+bool is_most(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole * 2 / 5; }
+
+// Intervals of one kind, for one reason.
+struct Group {
+    TimeKind kind = TimeKind::Unknown;
+    WaitKind wait = WaitKind::Other;
+    std::string reason;
+    std::uint64_t time_ns = 0;
+    std::vector<Interval> intervals;
+};
+
+std::string unknown_because(const Recording& recording, const Interval& interval) {
+    if (interval.gap == Interval::Gap::Outside) {
+        return interval.begin_ns < recording.begin_ns ? "before the recording" : "after the recording";
+    }
+    return std::string(words_of(interval));
+}
+
+class Grouping {
+  public:
+    Grouping(const Recording& recording, const std::vector<Interval>& intervals) : recording_(recording) {
+        for (const Interval& interval : intervals) take(interval);
+    }
+
+    // Longest first.
+    std::vector<Group> sorted() {
+        std::vector<Group> list;
+        for (auto& [key, group] : groups_) list.push_back(std::move(group));
+        std::stable_sort(list.begin(), list.end(),
+                         [](const Group& a, const Group& b) { return a.time_ns > b.time_ns; });
+        return list;
+    }
+
+  private:
+    struct Reason {
+        std::string text;
+        WaitKind wait = WaitKind::Other;
+    };
+
+    void take(const Interval& interval) {
+        switch (interval.state) {
+            case ThreadState::Running: add(TimeKind::OnCpu, {}, interval, interval.length_ns()); break;
+            case ThreadState::Runnable:
+                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : "", WaitKind::Other}, interval,
+                    interval.length_ns());
+                break;
+            case ThreadState::Blocked:
+                add(TimeKind::Blocked, reason_of(interval.stack), interval, interval.length_ns());
+                break;
+            case ThreadState::NotRecorded:
+            case ThreadState::Exited: take_unknown(interval); break;
+        }
+    }
+
+    // Samples show that a thread ran where its switches are lost.
+    void take_unknown(const Interval& interval) {
+        const std::uint64_t on_cpu_ns = split_time(recording_, {interval}).on_cpu_ns;
+        if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
+        if (on_cpu_ns == interval.length_ns()) return;
+        add(TimeKind::Unknown, {unknown_because(recording_, interval), WaitKind::Other}, interval,
+            interval.length_ns() - on_cpu_ns);
+    }
+
+    const Reason& reason_of(StackId stack) {
+        const auto [known, added] = reasons_.try_emplace(stack);
+        if (added) {
+            known->second.text = reason_of_stack(recording_, stack);
+            known->second.wait = wait_kind_of(recording_, stack, known->second.text);
+        }
+        return known->second;
+    }
+
+    void add(TimeKind kind, const Reason& reason, const Interval& interval, std::uint64_t time_ns) {
+        Group& group = groups_[{kind, reason.text, reason.wait}];
+        group.kind = kind;
+        group.wait = reason.wait;
+        group.reason = reason.text;
+        group.time_ns += time_ns;
+        group.intervals.push_back(interval);
+    }
+
+    const Recording& recording_;
+    std::map<StackId, Reason> reasons_;
+    std::map<std::tuple<TimeKind, std::string, WaitKind>, Group> groups_;
+};
+
+WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind kind) {
+    if (!wait.woken) return wait.end_ns >= recording.end_ns ? WaitEnd::NotYet : WaitEnd::Unknown;
+    if (!ended_by_nobody(recording, wait)) return WaitEnd::Thread;
+    if (kind == WaitKind::Sleep || wait.wake_cause == WakeCause::Timeout) return WaitEnd::Timeout;
+    return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
+}
+
+// Looks for the causes of one delay.
+class CauseSearch {
+  public:
+    explicit CauseSearch(const Recording& recording) : recording_(recording) {}
+
+    DelayCause cause_of(const Group& group) {
+        DelayCause cause;
+        cause.doing = doing_of(group);
+        std::set<std::uint32_t> known;
+        for (const Interval& interval : group.intervals) known.insert(interval.tid);
+        Group waits = group;
+        ThreadDoing doing = cause.doing;
+        while (const Thread* next = followed(doing, known)) {
+            known.insert(next->tid);
+            std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
+            cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
+            if (groups.empty() || groups.front().kind != TimeKind::Blocked) break;
+            if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
+            waits = std::move(groups.front());
+            doing = cause.chain.back().doings.front();
+        }
+        return cause;
+    }
+
+    // Where a run was handed over at an unknown moment: what the thread that ended it did, if that was work.
+    void add_receiver(const Group& group, std::uint32_t tid, DelayCause& cause) {
+        const Thread* thread = recording_.find_thread(tid);
+        if (thread == nullptr) return;
+        std::vector<Interval> intervals;
+        for (const Interval& gap : group.intervals) {
+            for (Interval& interval : intervals_of_thread(recording_, tid, {gap.begin_ns, gap.end_ns}))
+                intervals.push_back(interval);
+        }
+        const std::vector<Group> groups = Grouping(recording_, intervals).sorted();
+        if (groups.empty() || groups.front().kind == TimeKind::Unknown) return;
+        cause.chain.push_back(link_of(*thread, group.time_ns, groups));
+    }
+
+    [[nodiscard]] ThreadName name_of(std::uint32_t tid) const {
+        ThreadName name;
+        name.tid = tid;
+        if (const Thread* thread = recording_.find_thread(tid); thread != nullptr) {
+            name.pid = thread->pid;
+            name.thread = recording_.name(thread->name);
+            name.process = recording_.process_name(thread->pid);
+        }
+        return name;
+    }
+
+  private:
+    ThreadDoing doing_of(const Group& group) {
+        ThreadDoing doing;
+        doing.kind = group.kind;
+        doing.wait = group.wait;
+        doing.reason = group.reason;
+        doing.time_ns = group.time_ns;
+        doing.count = group.intervals.size();
+        if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
+        if (group.kind == TimeKind::Blocked) find_wakers(group, doing);
+        const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
+        if (for_others) doing.cpu = cpu_waits_of(recording_, group.intervals);
+        return doing;
+    }
+
+    void find_place(const Group& group, ThreadDoing& doing) const {
+        const auto times = StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
+        CallTree tree(recording_);
+        tree.add(times);
+        doing.focus = tree.focus();
+        if (group.kind != TimeKind::OnCpu) return;
+        std::uint64_t kernel_ns = 0;
+        std::map<NameId, std::uint64_t> functions;
+        for (const auto& [stack, time] : times.by_stack()) {
+            const auto frames = recording_.stacks[stack];
+            if (frames.empty() || !recording_.frames[frames.back()].kernel) continue;
+            kernel_ns += time.on_cpu_ns;
+            if (const auto kernel = program_path(recording_, stack).kernel)
+                functions[recording_.frames[*kernel].label] += time.on_cpu_ns;
+        }
+        if (!is_most(kernel_ns, group.time_ns)) return;
+        doing.kernel = "the kernel";
+        for (const auto& [label, time_ns] : functions) {
+            if (is_most(time_ns, kernel_ns)) doing.kernel = recording_.name(label) + " of the kernel";
+        }
+    }
+
+    void find_wakers(const Group& group, ThreadDoing& doing) const {
+        std::map<WaitEnd, std::uint64_t> ends;
+        std::map<WakeCause, std::uint64_t> interrupts;
+        std::map<std::uint32_t, std::uint64_t> wakers;
+        for (const Interval& wait : group.intervals) {
+            const WaitEnd end = end_of_wait(recording_, wait, group.wait);
+            ends[end] += wait.length_ns();
+            if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
+            if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
+        }
+        std::uint64_t most_ns = 0;
+        for (const auto& [end, time_ns] : ends) {
+            if (time_ns > most_ns) doing.end = end;
+            most_ns = std::max(most_ns, time_ns);
+        }
+        for (const auto& [cause, time_ns] : interrupts)
+            if (time_ns * 2 > ends[WaitEnd::Interrupt]) doing.interrupt = cause;
+        for (const auto& [tid, time_ns] : wakers) doing.wakers.push_back({name_of(tid), time_ns});
+        doing.waker_count = static_cast<std::uint32_t>(wakers.size());
+        std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
+                         [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
+        if (doing.wakers.size() > waker_limit) doing.wakers.resize(waker_limit);
+    }
+
+    // Whom most of the waits were for; nullptr: nobody in particular, or somebody who is part of the chain already.
+    [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
+        if (doing.kind != TimeKind::Blocked || doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
+        const ThreadTime& most = doing.wakers.front();
+        if (!is_most(most.time_ns, doing.time_ns) || known.contains(most.who.tid)) return nullptr;
+        return recording_.find_thread(most.who.tid);
+    }
+
+    std::vector<Interval> meanwhile(const Group& waits, std::uint32_t waker) {
+        std::vector<Interval> intervals;
+        for (const Interval& wait : waits.intervals) {
+            if (wait.waker_tid != waker || end_of_wait(recording_, wait, waits.wait) != WaitEnd::Thread) continue;
+            if (visited_ > visit_limit) break;
+            for (Interval& interval : intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
+                intervals.push_back(interval);
+                ++visited_;
+            }
+        }
+        return intervals;
+    }
+
+    CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<Group>& groups) {
+        CauseLink link;
+        link.who = name_of(thread.tid);
+        link.whole_ns = whole_ns;
+        for (const Group& group : groups) {
+            if (link.doings.size() == 2 || group.time_ns * 6 < whole_ns) break;
+            link.doings.push_back(doing_of(group));
+        }
+        return link;
+    }
+
+    const Recording& recording_;
+    std::uint64_t visited_ = 0;
+};
+
+}  // namespace
+
+std::size_t DelayCauses::told() const {
+    std::size_t count = 0;
+    while (count < std::min(causes.size(), told_limit) && (count == 0 || causes[count].doing.time_ns * 20 >= wall_ns)) {
+        ++count;
+    }
+    return count;
+}
+
+DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay) {
+    DelayCauses result;
+    CauseSearch search(recording);
+    result.who = search.name_of(delay.begin_tid);
+    if (result.who.pid == 0) result.who.pid = delay.begin_pid;
+    const std::vector<Interval> intervals = intervals_of_delay(recording, delay);
+    for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
+    for (const Group& group : Grouping(recording, intervals).sorted()) {
+        result.causes.push_back(search.cause_of(group));
+        const bool handed_over = group.kind == TimeKind::Unknown && group.reason == between_threads;
+        if (handed_over && !delay.open && delay.end_tid != delay.begin_tid)
+            search.add_receiver(group, delay.end_tid, result.causes.back());
+    }
+    return result;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,83 @@
+// Why a delay took its time: what its threads did, whom they waited for, what those did meanwhile, and whom those waited
+// for. The same as words, for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/call_tree.hpp"
+#include "analysis/cpu_holders.hpp"
+#include "analysis/recording.hpp"
+#include "analysis/run_profile.hpp"
+#include "analysis/time_split.hpp"
+#include "analysis/wait_kind.hpp"
+
+namespace lagtrap::analysis {
+
+struct ThreadName {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;  // 0: not known
+    std::string process;
+    std::string thread;
+};
+
+// How a wait ended.
+enum class WaitEnd : std::uint8_t {
+    Unknown,
+    Thread,     // another thread ended it
+    Timeout,    // its own timer
+    Interrupt,  // a timer or a device
+    NotYet,     // it had not ended when the recording did
+};
+
+struct ThreadTime {
+    ThreadName who;
+    std::uint64_t time_ns = 0;
+};
+
+// What one thread did in a part of some stretch of time: all of it that was of one kind and for one reason.
+struct ThreadDoing {
+    TimeKind kind = TimeKind::Unknown;
+    std::uint64_t time_ns = 0;
+    std::uint64_t count = 0;  // of stretches
+    CallFocus focus;          // where in its program
+    std::string reason;       // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
+    std::string kernel;  // OnCpu: the kernel's function in which most of the time was; empty: it was in the program
+    WaitKind wait = WaitKind::Other;           // Blocked
+    WaitEnd end = WaitEnd::Unknown;            // Blocked: of most of the time
+    WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time
+    std::vector<ThreadTime> wakers;            // Blocked: who ended the waits, most first; at most 3
+    std::uint32_t waker_count = 0;             // of all of them
+    CpuWaits cpu;                              // Runnable
+};
+
+// What a thread did while the one before it in a chain waited for it.
+struct CauseLink {
+    ThreadName who;
+    std::uint64_t whole_ns = 0;       // the time that the one before waited
+    std::vector<ThreadDoing> doings;  // that take a sixth of it or more, longest first; at most 2
+};
+
+struct DelayCause {
+    ThreadDoing doing;  // of the delay's own threads
+    std::vector<CauseLink>
+        chain;  // each is waited for by the one before; empty: nobody was waited for, or it is not known
+};
+
+struct DelayCauses {
+    ThreadName who;  // of the delay: the thread that began it
+    std::uint64_t wall_ns = 0;
+    std::vector<DelayCause> causes;  // longest first; they add up to wall_ns
+
+    // Of the causes, those that are worth a sentence: the longest, and others of 5 % or more; at most 3.
+    [[nodiscard]] std::size_t told() const;
+};
+
+[[nodiscard]] DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay);
+
+// A sentence for each cause that is told, then one that says what the rest was, if there is more than 1 % of it.
+[[nodiscard]] std::vector<std::string> cause_sentences(const DelayCauses& causes);
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,48 @@
+#include "analysis/open_delay.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/core.h>
+
+#include "core/duration.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+// As settings have it: a trace length is 10 minutes at most.
+constexpr std::uint64_t longest_trace_ns = 600'000'000'000;
+constexpr std::uint64_t advised_factor = 4;
+
+// "1500ms", "16s": a whole number in the largest unit that allows one.
+std::string setting_of(std::uint64_t duration_ns) {
+    constexpr std::uint64_t ms = 1'000'000;
+    constexpr std::uint64_t s = 1'000 * ms;
+    if (duration_ns % s == 0) return fmt::format("{}s", duration_ns / s);
+    if (duration_ns % ms == 0) return fmt::format("{}ms", duration_ns / ms);
+    return fmt::format("{}us", duration_ns / 1000);
+}
+
+std::string shown(std::uint64_t duration_ns) {
+    return format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(duration_ns)));
+}
+
+}  // namespace
+
+std::string open_delay_note(const Recording& recording, const trace::Delay& delay) {
+    const trace::SystemFile& system = recording.system;
+    if (!delay.open || !delay.first) return {};
+    if (system.end == trace::RecordingEnd::RunGone) return "its thread or process is gone, so the run never ends";
+    const std::string stopped =
+        fmt::format("the run had not ended when the recording stopped after {}", shown(system.length_ns));
+    if (system.end == trace::RecordingEnd::Size) return stopped + ", at its size limit (capture-size-limit)";
+    if (system.end != trace::RecordingEnd::Limit && system.end != trace::RecordingEnd::Length) return {};
+    const std::uint64_t limit_ns = std::min(system.trace_length_limit_ns, longest_trace_ns);
+    const std::uint64_t advised_ns = std::min(limit_ns * advised_factor, longest_trace_ns);
+    if (system.trace_length_ns == 0 || advised_ns <= limit_ns) return stopped;
+    return fmt::format("{}; trace-length=\"{}..{}\" may show its end", stopped, setting_of(system.trace_length_ns),
+                       setting_of(advised_ns));
+}
+
+}  // namespace lagtrap::analysis

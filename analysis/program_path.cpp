@@ -1,0 +1,107 @@
+#include "analysis/program_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/block_reason.hpp"
+#include "analysis/frame_role.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+class PathMaker {
+  public:
+    PathMaker(const Recording& recording, StackId stack) : recording_(recording), frames_(recording.stacks[stack]) {
+        knows_script_ = std::any_of(frames_.begin(), frames_.end(), [&](std::uint32_t place) {
+            return recording_.frames[place].named && role(place) == FrameRole::RunTimeCode;
+        });
+    }
+
+    ProgramPath make() {
+        for (const std::uint32_t place : frames_) take(place);
+        end();
+        return std::move(path_);
+    }
+
+  private:
+    FrameRole role(std::uint32_t place) const {
+        const Frame& frame = recording_.frames[place];
+        const FrameRole role = role_of(recording_, frame);
+        const bool own = role == FrameRole::Code || role == FrameRole::Interpreter;
+        if (knows_script_ && own && is_language_runtime(recording_.name(frame.module))) return FrameRole::Plumbing;
+        return role;
+    }
+
+    void take(std::uint32_t place) {
+        switch (role(place)) {
+            case FrameRole::Start: break;
+            case FrameRole::Kernel:
+                if (!is_kernel_plumbing(recording_.name(recording_.frames[place].label))) path_.kernel = place;
+                break;
+            case FrameRole::Plumbing: {
+                const std::string& name = recording_.name(recording_.frames[place].label);
+                if (name.ends_with("@plt")) break;
+                // The first that has a name; else the first.
+                const bool better = path_.called && !recording_.frames[*path_.called].named;
+                if (!path_.called || (better && recording_.frames[place].named)) path_.called = place;
+                break;
+            }
+            case FrameRole::Interpreter:
+                interpreter_ = place;
+                path_.called.reset();
+                nameless_.reset();
+                break;
+            case FrameRole::RunTimeCode:
+            case FrameRole::Code: take_code(place); break;
+        }
+    }
+
+    void take_code(std::uint32_t place) {
+        interpreter_.reset();
+        path_.called.reset();
+        if (!recording_.frames[place].named) {
+            if (!nameless_) nameless_ = place;
+            return;
+        }
+        nameless_.reset();
+        add(place);
+    }
+
+    // Recursion, whatever lies between, goes back to where the function stood first.
+    void add(std::uint32_t place) {
+        const Frame& frame = recording_.frames[place];
+        const auto known = std::find_if(path_.steps.begin(), path_.steps.end(), [&](std::uint32_t step) {
+            const Frame& other = recording_.frames[step];
+            return other.label == frame.label && other.module == frame.module;
+        });
+        path_.steps.erase(known, path_.steps.end());
+        path_.steps.push_back(place);
+    }
+
+    void end() {
+        if (interpreter_) add(*interpreter_);
+        if (nameless_) {
+            path_.nameless = true;
+            const bool known = !path_.steps.empty() &&
+                               recording_.frames[path_.steps.back()].module == recording_.frames[*nameless_].module;
+            if (!known) path_.steps.push_back(*nameless_);
+        }
+        // A stack of plumbing alone, or a thread of the kernel: better than nothing.
+        if (path_.steps.empty() && path_.called) path_.steps.push_back(*std::exchange(path_.called, std::nullopt));
+        if (path_.steps.empty() && path_.kernel) path_.steps.push_back(*path_.kernel);
+    }
+
+    const Recording& recording_;
+    std::span<const std::uint32_t> frames_;
+    bool knows_script_ = false;
+    ProgramPath path_;
+    std::optional<std::uint32_t> interpreter_;  // the last, with nothing of the program inside it
+    std::optional<std::uint32_t> nameless_;     // the outermost of those behind the last step
+};
+
+}  // namespace
+
+ProgramPath program_path(const Recording& recording, StackId stack) { return PathMaker(recording, stack).make(); }
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,135 @@
+#include "analysis/wait_kind.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/frame_role.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+struct Entry {
+    std::string_view pattern;  // of a function that a program calls; ends in '*' where it matches what begins with it
+    WaitKind kind;
+};
+
+// Of plain_function().
+constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKind::Lock},
+                                                     {"pthread_rwlock_*", WaitKind::Lock},
+                                                     {"lll_lock_wait*", WaitKind::Lock},
+                                                     {"lll_mutex_lock*", WaitKind::Lock},
+                                                     {"mtx_lock", WaitKind::Lock},
+                                                     {"mtx_timedlock", WaitKind::Lock},
+                                                     {"std::mutex::lock*", WaitKind::Lock},
+                                                     {"runtime.lock*", WaitKind::Lock},
+                                                     {"pthread_cond_*", WaitKind::Signal},
+                                                     {"cnd_*wait", WaitKind::Signal},
+                                                     {"pthread_barrier_wait", WaitKind::Signal},
+                                                     {"std::condition_variable*", WaitKind::Signal},
+                                                     {"pthread_join", WaitKind::ThreadEnd},
+                                                     {"pthread_timedjoin*", WaitKind::ThreadEnd},
+                                                     {"pthread_clockjoin*", WaitKind::ThreadEnd},
+                                                     {"thrd_join", WaitKind::ThreadEnd},
+                                                     {"std::thread::join*", WaitKind::ThreadEnd},
+                                                     {"sem_*wait*", WaitKind::Semaphore},
+                                                     {"new_sem_wait*", WaitKind::Semaphore}});
+
+constexpr auto reasons = std::to_array<Entry>({{"lock (futex)", WaitKind::Futex},
+                                               {"lock (semaphore)", WaitKind::Semaphore},
+                                               {"lock in the kernel", WaitKind::KernelLock},
+                                               {"file lock", WaitKind::FileLock},
+                                               {"pipe", WaitKind::Pipe},
+                                               {"local socket", WaitKind::LocalSocket},
+                                               {"network file system", WaitKind::Other},
+                                               {"network", WaitKind::Network},
+                                               {"socket", WaitKind::Network},
+                                               {"child process", WaitKind::Child},
+                                               {"events*", WaitKind::Events},
+                                               {"sleep in the kernel", WaitKind::Other},
+                                               {"sleep*", WaitKind::Sleep},
+                                               {"disk*", WaitKind::Disk},
+                                               {"page fault (userfaultfd)", WaitKind::Other},
+                                               {"page fault*", WaitKind::PageFault},
+                                               {"freeing memory", WaitKind::Memory},
+                                               {"memory limit*", WaitKind::Memory},
+                                               {"CPU limit*", WaitKind::CpuLimit},
+                                               {"stopped by*", WaitKind::Stopped}});
+
+// '*' stands for anything, anywhere.
+bool matches(std::string_view text, std::string_view pattern) {
+    const std::size_t star = pattern.find('*');
+    if (star == std::string_view::npos) return text == pattern;
+    if (!text.starts_with(pattern.substr(0, star))) return false;
+    const std::string_view rest = pattern.substr(star + 1);
+    for (std::size_t at = star; at <= text.size(); ++at) {
+        if (matches(text.substr(at), rest)) return true;
+        if (rest.empty()) return true;
+    }
+    return false;
+}
+
+template <std::size_t Count>
+const Entry* find(std::string_view text, const std::array<Entry, Count>& table) {
+    const auto place =
+        std::find_if(table.begin(), table.end(), [&](const Entry& entry) { return matches(text, entry.pattern); });
+    return place != table.end() ? &*place : nullptr;
+}
+
+}  // namespace
+
+WaitKind wait_kind_of(const Recording& recording, StackId stack, std::string_view reason) {
+    const Entry* known = find(reason, reasons);
+    const WaitKind kind = known != nullptr ? known->kind : WaitKind::Other;
+    if (kind != WaitKind::Futex) return kind;
+    // The innermost counts: at its end pthread_cond_wait waits for the mutex.
+    WaitKind found = kind;
+    for (const std::uint32_t place : recording.stacks[stack]) {
+        const Frame& frame = recording.frames[place];
+        if (frame.kernel || !frame.named) continue;
+        const std::string_view function = plain_function(recording.name(frame.label));
+        if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
+    }
+    return found;
+}
+
+std::string words_of_wait(WaitKind kind, std::string_view reason) {
+    switch (kind) {
+        case WaitKind::Lock: return "for a lock";
+        case WaitKind::Signal: return "for a signal from another thread";
+        case WaitKind::Semaphore: return "for a semaphore";
+        case WaitKind::ThreadEnd: return "for a thread to end";
+        case WaitKind::Futex: return "on a futex (a lock or a signal)";
+        case WaitKind::KernelLock: return "for a lock in the kernel";
+        case WaitKind::FileLock: return "for a file lock";
+        case WaitKind::Pipe: return "on a pipe";
+        case WaitKind::LocalSocket: return "on a local socket";
+        case WaitKind::Network: return "on a network connection";
+        case WaitKind::Child: return "for a child process";
+        case WaitKind::Events: return "for events";
+        case WaitKind::Sleep: return "";
+        case WaitKind::Disk: return "for the disk";
+        case WaitKind::PageFault: return "for a page of memory (page fault)";
+        case WaitKind::Memory: return "for free memory";
+        case WaitKind::CpuLimit: return "at the CPU limit of its control group";
+        case WaitKind::Stopped: return "(" + std::string(reason) + ")";
+        case WaitKind::Other: break;
+    }
+    if (reason == "unknown reason") return "for an unknown reason";
+    return "(" + std::string(reason) + ")";
+}
+
+std::string_view words_of_waker(WaitKind kind) {
+    switch (kind) {
+        case WaitKind::Lock:
+        case WaitKind::KernelLock:
+        case WaitKind::FileLock: return "released it";
+        case WaitKind::Signal: return "gave it";
+        case WaitKind::Semaphore: return "posted it";
+        case WaitKind::ThreadEnd:
+        case WaitKind::Child: return "ended";
+        default: return "woke it";
+    }
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,42 @@
+// What a blocked thread waited for, finer than the reason: which kind of lock or signal, by what the program had called.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analysis/recording.hpp"
+
+namespace lagtrap::analysis {
+
+enum class WaitKind : std::uint8_t {
+    Lock,    // a mutex or another lock that some thread holds
+    Signal,  // a condition variable, a barrier: until another thread says so
+    Semaphore,
+    ThreadEnd,  // pthread_join
+    Futex,      // a futex of which nothing more is known
+    KernelLock,
+    FileLock,
+    Pipe,
+    LocalSocket,
+    Network,
+    Child,   // another process's end
+    Events,  // poll, epoll, select
+    Sleep,
+    Disk,
+    PageFault,
+    Memory,  // reclaim
+    CpuLimit,
+    Stopped,  // by a signal or a debugger
+    Other,
+};
+
+// By the reason of the stack (block_reason.hpp) and its user functions.
+[[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack, std::string_view reason);
+
+// "for a lock", "for events", "on a pipe", ...: after "waited". For Other, "in" and the reason; Sleep has none.
+[[nodiscard]] std::string words_of_wait(WaitKind kind, std::string_view reason);
+
+// "released it", "signalled it", "ended", "woke it": what the thread did that ended such a wait.
+[[nodiscard]] std::string_view words_of_waker(WaitKind kind);
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,54 @@
+#include "analysis/wake_cause.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "core/duration.hpp"
+
+namespace lagtrap::analysis {
+
+namespace {
+
+std::string duration(std::uint64_t length_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
+}
+
+std::string lengths(const WakerReport& waker) {
+    const std::string shortest = duration(waker.shortest_ns);
+    const std::string longest = (waker.longest_is_cut ? "more than " : "") + duration(waker.longest_ns);
+    return "after " + (waker.count == 1 || shortest == longest ? longest : shortest + " to " + longest);
+}
+
+std::string subject(const WakerReport& waker) {
+    const std::string& device = waker.device;
+    switch (waker.cause) {
+        case WakeCause::Timer: return "a timer";
+        case WakeCause::Packet:
+            if (device == "lo") return "a packet of this machine (lo)";
+            return device.empty() ? "a packet from the network" : "a packet from the network (" + device + ")";
+        case WakeCause::Disk: return device.empty() ? "a disk" : "the disk " + device;
+        case WakeCause::Device: return device.empty() ? "a device" : "the device " + device;
+        case WakeCause::Interrupt: return "an interrupt";
+        default: return "a timer or device";
+    }
+}
+
+}  // namespace
+
+std::string_view name_of(WakeCause cause) {
+    constexpr std::array<std::string_view, 8> names{"unknown", "thread", "timeout", "timer",
+                                                    "packet",  "disk",   "device",  "interrupt"};
+    const auto place = static_cast<std::size_t>(cause);
+    return place < names.size() ? names[place] : names[0];
+}
+
+std::string words_of(const WakerReport& waker) {
+    const std::string waits = std::to_string(waker.count) + (waker.count == 1 ? " wait" : " waits");
+    if (waker.cause != WakeCause::Timeout) return subject(waker) + " ended " + waits;
+    if (waker.reason.starts_with("sleep")) return "the thread's own timer ended " + waits + " " + lengths(waker);
+    return waits + " timed out " + lengths(waker);
+}
+
+}  // namespace lagtrap::analysis

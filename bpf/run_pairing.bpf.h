@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Begins, stages and ends of runs: what a hit of a marker does to the runs of its key.
+ */
+#ifndef LAGTRAP_BPF_RUN_PAIRING_BPF_H
+#define LAGTRAP_BPF_RUN_PAIRING_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/listener.h"
+#include "bpf/run_report.bpf.h"
+#include "bpf/run_table.bpf.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 64 * 1024);
+} notices SEC(".maps"); /* breaches and wakes, for the listener */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4 * 1024 * 1024);
+} recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 8192);
+    __type(key, __u32);   /* the process */
+    __type(value, __u64); /* when it became another program */
+} program_starts SEC(".maps");
+
+volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
+
+/* What a marker hit carries, whatever kind of probe it came from. */
+struct hit {
+    __u64 now_ns;
+    __u64 key;
+    __u64 begin_ns;
+    __u64 stack_pointer;
+    __u64 site;
+    __u64 stack; /* id of the call stack; 0: not taken */
+    __u32 pid;
+    __u32 tid;
+    bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
+};
+
+static __always_inline __u64 mix(__u64 value) {
+    value ^= value >> 33;
+    value *= 0xff51afd7ed558ccdULL; /* finalizer of MurmurHash3 */
+    value ^= value >> 33;
+    value *= 0xc4ceb9fe1a85ec53ULL;
+    value ^= value >> 33;
+    return value;
+}
+
+static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
+                                    __u32 depth) {
+    __u64 who = 0;
+    if ((config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
+    return mix(hit->key ^ mix(who << 32 | event << 8 | depth)) | 1;
+}
+
+struct task_struct___started {
+    struct task_struct___started* group_leader;
+    __u64 start_time;
+} KERNEL_TYPE;
+
+/* Whether what has the number of a run's thread or process now is another one, or runs another program, than when the run
+ * began at `begun_ns`. */
+static __noinline bool began_before(__u64 begun_ns, __u32 pid, bool of_process) {
+    struct task_struct___started* task = (struct task_struct___started*)bpf_get_current_task();
+    __u64 started_ns = of_process ? BPF_CORE_READ(task, group_leader, start_time) : BPF_CORE_READ(task, start_time);
+    __u64* program_ns = bpf_map_lookup_elem(&program_starts, &pid);
+    return started_ns > begun_ns || (program_ns && *program_ns > begun_ns);
+}
+
+/* A run that began and whose end was not seen: its thread went on to begin another in its place. */
+static __always_inline void count_unended(struct lagtrap_event_counters* counters, const struct lagtrap_slot* slot,
+                                          const struct hit* hit) {
+    __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, 1);
+    if (slot->deadline_ns != 0 && slot->deadline_ns < hit->now_ns) __sync_fetch_and_add(&counters->unended_late, 1);
+    if (slot->reported) __sync_fetch_and_add(&counters->withdrawn, 1);
+}
+
+/* Numbers do not come again, nor do programs, within this time: short runs are spared the look. */
+#define LAGTRAP_SAME_OWNER_NS 100000
+
+/* The outermost open run of the hit's key. One that another thread or program of the same number left is given up
+ * here; runs inside it go when user space sweeps. */
+static __always_inline struct found find_own_run(const struct lagtrap_event_config* config,
+                                                 struct lagtrap_event_counters* counters, __u32 event,
+                                                 const struct hit* hit) {
+    struct found run = find_run(tag_of(config, event, hit, 0));
+    if (!run.slot) return run;
+    __u64 begun_ns = run.slot->run.begin_hit_ns;
+    if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return run;
+    if (!began_before(begun_ns, hit->pid, config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) return run;
+    __sync_fetch_and_add(&counters->abandoned, 1);
+    give_up(&run);
+    run.slot = NULL;
+    return run;
+}
+
+/* Wakes user space if it would look too late. At most once per look: the exchange lowers next_look_ns. */
+static __always_inline void ask_for_look(__u64 deadline_ns) {
+    __u64 planned_ns = watch.next_look_ns;
+    if (!watch.begun_since_look) watch.begun_since_look = 1;
+    if (deadline_ns >= planned_ns) return;
+    if (__sync_val_compare_and_swap(&watch.next_look_ns, planned_ns, deadline_ns) != planned_ns) return;
+    struct lagtrap_record wake = {.size_bytes = sizeof(wake), .type = LAGTRAP_RECORD_WAKE};
+    bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,
+                                     const struct hit* hit, __u32 depth) {
+    struct lagtrap_run* run = &slot->run;
+    *(volatile __u64*)&slot->deadline_ns = 0; /* it may be an open one's */
+    run->header.type = LAGTRAP_RECORD_RUN;
+    run->begin_ns = hit->begin_ns;
+    run->begin_hit_ns = hit->now_ns;
+    run->end_ns = 0;
+    run->key = config->flags & LAGTRAP_EVENT_KEY_ARGUMENT ? hit->key : 0;
+    run->event = event;
+    run->begin_pid = hit->pid;
+    run->begin_tid = hit->tid;
+    run->begin_cpu = bpf_get_smp_processor_id();
+    run->flags = hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0;
+    run->depth = depth;
+    run->stage_count = 0;
+    run->stages_lost = 0;
+    slot->stack_pointer = hit->stack_pointer;
+    slot->site = hit->site;
+    slot->open_depth = 0;
+    slot->stage_next = 0;
+    slot->reported = 0;
+    slot->doubtful = 0;
+    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
+    __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
+    *(volatile __u64*)&slot->deadline_ns = deadline_ns;
+    if (config->flags & LAGTRAP_EVENT_DEADLINE) ask_for_look(deadline_ns);
+}
+
+static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
+    __u32 bucket = lagtrap_histogram_bucket(elapsed_ns);
+    if (bucket < LAGTRAP_HISTOGRAM_BUCKETS) __sync_fetch_and_add(&counters->histogram[bucket], 1);
+    if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
+}
+
+/* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. */
+static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
+                                    struct lagtrap_event_counters* counters, const struct hit* hit) {
+    struct lagtrap_run* run = &slot->run;
+    __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
+    bool delay = elapsed_ns > config->threshold_ns;
+    *(volatile __u64*)&slot->deadline_ns = 0;
+    count_run(counters, elapsed_ns);
+    if (delay) __sync_fetch_and_add(&counters->delays, 1);
+    if (delay && slot->reported) __sync_fetch_and_add(&counters->told_delays, 1);
+    bool report = delay && watch.breach_wanted && !slot->reported;
+    /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
+    bool record = watch.recording || slot->reported;
+    bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
+    if (!report && !record && !tell) return;
+
+    __u32 stages = slot->stage_next;
+    run->stages_lost =
+        stages > LAGTRAP_MAX_STAGES ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES) : 0;
+    if (stages > LAGTRAP_MAX_STAGES) stages = LAGTRAP_MAX_STAGES;
+    run->stage_count = stages;
+    run->header.at_ns = hit->now_ns;
+    run->header.cpu = bpf_get_smp_processor_id();
+    run->end_ns = hit->now_ns;
+    run->end_pid = hit->pid;
+    run->end_tid = hit->tid;
+    run->end_cpu = run->header.cpu;
+    /* Where another thread ended the run, user space knows the first one's name better. */
+    run->comm[0] = 0;
+    if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));
+    if (delay) run->flags |= LAGTRAP_RUN_DELAY;
+    if (slot->reported) run->flags |= LAGTRAP_RUN_REPORTED;
+    __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
+    if (size > sizeof(struct lagtrap_run)) return;
+    run->header.size_bytes = size;
+    if (report && __sync_val_compare_and_swap(&watch.breach_wanted, 1, 0) == 1) {
+        run->header.type = LAGTRAP_RECORD_BREACH;
+        bpf_ringbuf_output(&notices, run, size, BPF_RB_FORCE_WAKEUP);
+    }
+    if (record) {
+        run->header.type = LAGTRAP_RECORD_RUN;
+        if (bpf_ringbuf_output(&recorded_runs, run, size, BPF_RB_NO_WAKEUP))
+            __sync_fetch_and_add(&counters->records_lost, 1);
+    }
+    if (tell) report_run(slot, size, hit->now_ns, hit->stack);
+}
+
+/* Runs of one key, innermost last. Where they are of one thread in a program, the stack pointer tells what lies inside
+ * what: a run may be left without passing its end (exception, longjmp, an early return), and the next one then begins
+ * where it did, or further out. Of a function both probes note the pointer at its entry, where the return address lies. */
+struct run_chain {
+    struct lagtrap_event_config* config;
+    struct lagtrap_event_counters* counters;
+    const struct hit* hit;
+    struct found* outer;
+    __u32 event;
+    __u32 ended; /* the end's run was found, or it is known that there is none */
+    __u32 empty; /* the outermost run is gone */
+};
+
+/* Takes the innermost run off the chain. */
+static __always_inline void drop_innermost(struct run_chain* chain, const struct found* run, __u32 depth) {
+    give_up(run);
+    if (depth == 0)
+        chain->empty = 1;
+    else
+        __sync_fetch_and_add(&chain->outer->slot->open_depth, -1);
+}
+
+static __always_inline void count_left(struct run_chain* chain, const struct lagtrap_slot* slot) {
+    if (chain->config->flags & LAGTRAP_EVENT_MATCH_STACK)
+        __sync_fetch_and_add(&chain->counters->abandoned, 1);
+    else
+        count_unended(chain->counters, slot, chain->hit);
+}
+
+/* Whether a begin shows that an open run of its thread was left: a call whose frame is gone, or a run that began at the
+ * same marker in the same frame, or in a frame further in. */
+static __always_inline bool was_left(const struct lagtrap_event_config* config, const struct lagtrap_slot* slot,
+                                     const struct hit* hit) {
+    if (slot->stack_pointer != hit->stack_pointer) return slot->stack_pointer < hit->stack_pointer;
+    return (config->flags & LAGTRAP_EVENT_MATCH_STACK) || slot->site == hit->site;
+}
+
+/* Steps of bpf_loop(): 0 goes on, 1 stops. At a begin: gives up runs that were left. */
+static long drop_left_run(__u32 step, struct run_chain* chain) {
+    __u32 depth = chain->outer->slot->open_depth;
+    if (depth >= LAGTRAP_MAX_DEPTH) return 1;
+    struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
+    if (!run.slot) return 1;
+    if (!was_left(chain->config, run.slot, chain->hit)) {
+        /* Two markers in one frame: one run inside the other, or the first was left. */
+        if (run.slot->stack_pointer == chain->hit->stack_pointer) run.slot->doubtful = 1;
+        return 1;
+    }
+    count_left(chain, run.slot);
+    drop_innermost(chain, &run, depth);
+    return chain->empty ? 1 : 0;
+}
+
+/* At a return: ends the call that it belongs to, and gives up those inside it. */
+static __always_inline long match_call(struct run_chain* chain, const struct found* run, __u32 depth) {
+    if (run->slot->stack_pointer > chain->hit->stack_pointer)
+        return 1; /* an outer call, alive: this one had no entry */
+    if (run->slot->stack_pointer == chain->hit->stack_pointer) {
+        if (take_run(run->index, run->tag)) {
+            end_run(run->slot, chain->config, chain->counters, chain->hit);
+            free_slot(run->index, run->tag);
+        }
+        chain->ended = 1;
+    } else {
+        __sync_fetch_and_add(&chain->counters->abandoned, 1);
+    }
+    drop_innermost(chain, run, depth);
+    return chain->ended || chain->empty ? 1 : 0;
+}
+
+static long match_return(__u32 step, struct run_chain* chain) {
+    __u32 depth = chain->outer->slot->open_depth;
+    if (depth >= LAGTRAP_MAX_DEPTH) return 1;
+    struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
+    return run.slot ? match_call(chain, &run, depth) : 1;
+}
+
+/* At an end in a frame that is not inside the run around the innermost one: that is the run which ends. */
+static long drop_unended_run(__u32 step, struct run_chain* chain) {
+    __u32 depth = chain->outer->slot->open_depth;
+    if (depth == 0 || depth >= LAGTRAP_MAX_DEPTH) return 1;
+    struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
+    struct found around = find_run(tag_of(chain->config, chain->event, chain->hit, depth - 1));
+    if (!run.slot || !around.slot) return 1;
+    if (around.slot->stack_pointer <= run.slot->stack_pointer) return 1;
+    if (chain->hit->stack_pointer < around.slot->stack_pointer) return 1;
+    count_unended(chain->counters, run.slot, chain->hit);
+    drop_innermost(chain, &run, depth);
+    return 0;
+}
+
+/* A begin of nesting="outermost" while a run of its key is open. */
+static __always_inline void begin_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                         __u32 event, const struct hit* hit, struct found* outer) {
+    bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
+    bool ordered = config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER);
+    struct lagtrap_slot* slot = outer->slot;
+    if (ordered && was_left(config, slot, hit)) {
+        struct run_chain chain = {.config = config, .counters = counters, .hit = hit};
+        count_left(&chain, slot);
+        open_run(slot, config, event, hit, 0);
+        return;
+    }
+    if (is_call) return;
+    if (!ordered || slot->stack_pointer == hit->stack_pointer) slot->doubtful = 1;
+    __sync_fetch_and_add(&slot->open_depth, 1);
+}
+
+/* A begin while a run of its key is open: the depth of the new run, or -1 where none is to be opened. */
+static __always_inline int depth_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                        __u32 event, const struct hit* hit, struct found* outer) {
+    if (config->nesting == LAGTRAP_NESTING_RESTART) {
+        count_unended(counters, outer->slot, hit);
+        open_run(outer->slot, config, event, hit, 0);
+        return -1;
+    }
+    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) {
+        begin_inside(config, counters, event, hit, outer);
+        return -1;
+    }
+    bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
+    if (config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER)) {
+        struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
+        bpf_loop(LAGTRAP_MAX_DEPTH, drop_left_run, &chain, 0);
+        if (chain.empty) return 0;
+    } else {
+        /* The same key, and nothing tells whether the run that had it was left. */
+        struct found inner = find_run(tag_of(config, event, hit, outer->slot->open_depth));
+        if (inner.slot) inner.slot->doubtful = 1;
+    }
+    /* A call deeper than the kernel's return probes reach may have no end; other runs do, so they count on. */
+    if (is_call && outer->slot->open_depth >= LAGTRAP_MAX_DEPTH - 1) {
+        __sync_fetch_and_add(&counters->too_deep, 1);
+        return -1;
+    }
+    __u32 depth = __sync_fetch_and_add(&outer->slot->open_depth, 1) + 1;
+    if (depth >= LAGTRAP_MAX_DEPTH) {
+        __sync_fetch_and_add(&counters->too_deep, 1);
+        return -1;
+    }
+    return depth;
+}
+
+static __always_inline int on_begin(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                    __u32 event, const struct hit* hit) {
+    int depth = 0;
+    struct found outer = find_own_run(config, counters, event, hit);
+    if (outer.slot) {
+        depth = depth_inside(config, counters, event, hit, &outer);
+        if (depth < 0) return 0;
+    }
+    __u64 tag = tag_of(config, event, hit, depth);
+    int index = claim_slot(tag);
+    if (index < 0) index = make_room(tag, event, hit->now_ns);
+    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
+    if (!slot) {
+        __sync_fetch_and_add(&counters->lost, 1);
+        return 0;
+    }
+    open_run(slot, config, event, hit, depth);
+    return 0;
+}
+
+static __always_inline void count_unmatched_end(struct lagtrap_event_counters* counters, const struct hit* hit) {
+    if (hit->of_others_too) return;
+    __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_END].unmatched, 1);
+}
+
+/* An end while runs are open inside the outermost one: 1 where it is the outermost's, which alone is left then. */
+static __always_inline int end_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                      __u32 event, const struct hit* hit, struct found* run) {
+    struct found* outer = run;
+    bool ordered = config->flags & LAGTRAP_EVENT_STACK_ORDER;
+    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) {
+        if (ordered && !outer->slot->doubtful && hit->stack_pointer >= outer->slot->stack_pointer) {
+            __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, outer->slot->open_depth);
+            return 1;
+        }
+        __sync_fetch_and_add(&outer->slot->open_depth, -1);
+        return 0;
+    }
+    if (ordered) {
+        struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
+        bpf_loop(LAGTRAP_MAX_DEPTH, drop_unended_run, &chain, 0);
+        if (outer->slot->open_depth == 0) return 1;
+    }
+    __u32 depth = __sync_fetch_and_add(&outer->slot->open_depth, -1);
+    if (depth >= LAGTRAP_MAX_DEPTH) return 0;
+    *run = find_run(tag_of(config, event, hit, depth));
+    return run->slot != NULL; /* else its begin was lost, and counted so */
+}
+
+static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                  __u32 event, const struct hit* hit) {
+    struct found run = find_own_run(config, counters, event, hit);
+    if (!run.slot) {
+        count_unmatched_end(counters, hit);
+        return 0;
+    }
+    if (config->flags & LAGTRAP_EVENT_MATCH_STACK) {
+        bool inner = hit->stack_pointer < run.slot->stack_pointer;
+        if (inner && config->nesting == LAGTRAP_NESTING_OUTERMOST) return 0;
+        if (run.slot->open_depth > 0 || run.slot->stack_pointer != hit->stack_pointer) {
+            struct run_chain chain = {
+                .config = config, .counters = counters, .hit = hit, .outer = &run, .event = event};
+            bpf_loop(LAGTRAP_MAX_DEPTH, match_return, &chain, 0);
+            if (!chain.ended) count_unmatched_end(counters, hit);
+            return 0;
+        }
+    } else if (run.slot->open_depth > 0 && !end_inside(config, counters, event, hit, &run)) {
+        return 0;
+    }
+    if (!run.slot || !take_run(run.index, run.tag)) {
+        count_unmatched_end(counters, hit);
+        return 0;
+    }
+    end_run(run.slot, config, counters, hit);
+    free_slot(run.index, run.tag);
+    return 0;
+}
+
+static __always_inline int on_stage(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                    __u32 event, __u16 stage, const struct hit* hit) {
+    struct found run = find_own_run(config, counters, event, hit);
+    if (run.slot && config->nesting == LAGTRAP_NESTING_EACH && run.slot->open_depth > 0)
+        run = find_run(tag_of(config, event, hit, run.slot->open_depth));
+    struct lagtrap_slot* slot = run.slot;
+    if (!slot) {
+        __u32 marker = LAGTRAP_PLACE_STAGE + stage;
+        if (marker < LAGTRAP_PLACES) __sync_fetch_and_add(&counters->markers[marker].unmatched, 1);
+        return 0;
+    }
+    __u32 place = __sync_fetch_and_add(&slot->stage_next, 1);
+    if (place >= LAGTRAP_MAX_STAGES) return 0;
+    struct lagtrap_stage_hit* stage_hit = &slot->run.stages[place];
+    stage_hit->at_ns = hit->now_ns;
+    stage_hit->tid = hit->tid;
+    stage_hit->stage = stage;
+    stage_hit->cpu = bpf_get_smp_processor_id();
+    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) slot->report.stage_stacks[place] = hit->stack;
+    return 0;
+}
+
+#endif

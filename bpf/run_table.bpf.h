@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * The table of open runs (see listener.h): finds, claims and frees slots, and makes room where none is free.
+ */
+#ifndef LAGTRAP_BPF_RUN_TABLE_BPF_H
+#define LAGTRAP_BPF_RUN_TABLE_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/listener.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, LAGTRAP_MAX_EVENTS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_event_counters);
+} event_counters SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_BUCKETS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_bucket);
+} open_tags SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_OPEN_SLOTS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_slot);
+} open_slots SEC(".maps");
+
+static __always_inline __u32 first_bucket(__u64 tag) { return (tag >> 8) & (LAGTRAP_BUCKETS - 1); }
+static __always_inline __u32 second_bucket(__u64 tag) { return (tag >> 40) & (LAGTRAP_BUCKETS - 1); }
+
+static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
+
+/* Index of the slot whose tag is `tag` in one bucket, or -1. */
+static __always_inline int find_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
+#pragma unroll
+    for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
+        if (*(volatile __u64*)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
+    return -1;
+}
+
+/* An open run in its slot. */
+struct found {
+    struct lagtrap_slot* slot; /* NULL: none */
+    __u64 tag;
+    int index;
+};
+
+static __always_inline struct lagtrap_slot* slot_at(int index) {
+    __u32 key = index;
+    return bpf_map_lookup_elem(&open_slots, &key);
+}
+
+static __always_inline int index_of(__u64 tag) {
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (!first) return -1;
+    int index = find_in(first, first_bucket(tag), tag);
+    if (index >= 0 || *(volatile __u64*)&first->spilled == 0) return index;
+    struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
+    return second ? find_in(second, second_bucket(tag), tag) : -1;
+}
+
+static __always_inline struct found find_run(__u64 tag) {
+    struct found found = {.tag = tag, .index = index_of(tag)};
+    if (found.index >= 0) found.slot = slot_at(found.index);
+    return found;
+}
+
+static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
+#pragma unroll
+    for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
+        if (*(volatile __u64*)&bucket->tags[i] == 0 && __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
+            return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
+    return -1;
+}
+
+static __always_inline int claim_slot(__u64 tag) {
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (!first) return -1;
+    int index = claim_in(first, first_bucket(tag), tag);
+    if (index >= 0) return index;
+    struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
+    if (!second) return -1;
+    __sync_fetch_and_add(&first->spilled, 1); /* before the claim: whoever looks for the run must look there */
+    index = claim_in(second, second_bucket(tag), tag);
+    if (index < 0) __sync_fetch_and_add(&first->spilled, -1);
+    return index;
+}
+
+/* Makes the run in a slot ours to end or give up; of two who try at once, and user space, one gets it. */
+static __always_inline bool take_run(int index, __u64 tag) {
+    struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
+    __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
+    if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return false;
+    return __sync_val_compare_and_swap(&bucket->tags[place], tag, LAGTRAP_TAG_TAKEN) == tag;
+}
+
+static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
+    if (first_bucket(tag) == bucket_index) return;
+    struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+    if (first) __sync_fetch_and_add(&first->spilled, -1);
+}
+
+/* A look for room in the two full buckets of a tag. */
+struct crowd {
+    __u64 tag; /* of the run that wants in */
+    __u64 now_ns;
+    __u64 rank;     /* of the run that may go: the smallest goes first */
+    __u32 event;    /* of that run */
+    __u32 crowding; /* the event that has most of the slots */
+    __u32 votes;
+    __u32 count;
+    __u32 chosen;
+};
+
+/* Slot `i` of both buckets; NULL for the place that holds no tag. */
+static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* crowd, __u32 i, __u32* index) {
+    __u32 bucket = i < LAGTRAP_BUCKET_SLOTS ? first_bucket(crowd->tag) : second_bucket(crowd->tag);
+    __u32 place = i & (LAGTRAP_BUCKET_SLOTS - 1);
+    *index = bucket * LAGTRAP_BUCKET_SLOTS + place;
+    return place < LAGTRAP_BUCKET_TAGS ? slot_at(*index) : NULL;
+}
+
+/* Steps of bpf_loop(): finds the event that has more than half of the slots, if one has; else some event (Boyer and Moore). */
+static long vote_for_event(__u32 step, struct crowd* crowd) {
+    __u32 index;
+    struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
+    if (!slot) return 0;
+    __u32 event = slot->run.event;
+    if (crowd->votes == 0) crowd->crowding = event;
+    crowd->votes += crowd->crowding == event ? 1 : -1;
+    return 0;
+}
+
+static __always_inline bool is_stale(const struct lagtrap_slot* slot, __u64 now_ns) {
+    __u64 begin_ns = slot->run.begin_hit_ns, deadline_ns = slot->deadline_ns;
+    if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
+    return now_ns > begin_ns + LAGTRAP_STALE_NS &&
+           now_ns > begin_ns + (deadline_ns - begin_ns) * LAGTRAP_STALE_THRESHOLDS;
+}
+
+/* Finds the run of that event that is missed least: the oldest of those that seem to have no end, else the newest, for the
+ * older ones may be slow. An event that crowds itself gives up the former alone. */
+static long choose_run(__u32 step, struct crowd* crowd) {
+    __u32 index;
+    struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
+    if (!slot || slot->run.event != crowd->crowding) return 0;
+    crowd->count += 1;
+    bool stale = is_stale(slot, crowd->now_ns);
+    if (slot->deadline_ns == 0 || (!stale && crowd->crowding == crowd->event)) return 0;
+    __u64 rank = stale ? slot->run.begin_hit_ns : LAGTRAP_NEVER_NS - slot->run.begin_hit_ns;
+    if (rank >= crowd->rank) return 0;
+    crowd->rank = rank;
+    crowd->chosen = index;
+    return 0;
+}
+
+/* Where both buckets of a tag are full: a run of the event that crowds them gives way. The slot's index, its tag set, or -1. */
+static __noinline int make_room(__u64 tag, __u32 event, __u64 now_ns) {
+    struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .event = event, .crowding = event};
+    bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_event, &crowd, 0);
+    bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, choose_run, &crowd, 0);
+    if (crowd.rank == LAGTRAP_NEVER_NS || crowd.count < LAGTRAP_BUCKET_TAGS / 2) return -1;
+    __u32 crowding = crowd.crowding, chosen = crowd.chosen;
+    __u32 bucket_index = chosen / LAGTRAP_BUCKET_SLOTS, place = chosen % LAGTRAP_BUCKET_SLOTS;
+    struct lagtrap_bucket* bucket = bucket_at(bucket_index);
+    struct lagtrap_slot* slot = slot_at(chosen);
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &crowding);
+    if (!bucket || !slot || !counters || place >= LAGTRAP_BUCKET_TAGS) return -1;
+    __u64 old = *(volatile __u64*)&bucket->tags[place];
+    if (old == 0 || old == LAGTRAP_TAG_TAKEN || slot->run.event != crowding || !take_run(chosen, old)) return -1;
+    *(volatile __u64*)&slot->deadline_ns = 0;
+    __sync_fetch_and_add(crowding == event ? &counters->expired : &counters->lost, 1);
+    forget_spill(old, bucket_index);
+    if (bucket_index != first_bucket(tag)) {
+        struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
+        if (first) __sync_fetch_and_add(&first->spilled, 1);
+    }
+    *(volatile __u64*)&bucket->tags[place] = tag;
+    return chosen;
+}
+
+/* Frees the slot of a run that was taken. */
+static __always_inline void free_slot(int index, __u64 tag) {
+    __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_SLOTS;
+    struct lagtrap_bucket* bucket = bucket_at(bucket_index);
+    __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
+    if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return;
+    *(volatile __u64*)&bucket->tags[place] = 0;
+    forget_spill(tag, bucket_index);
+}
+
+static __always_inline void give_up(const struct found* run) {
+    if (!take_run(run->index, run->tag)) return;
+    *(volatile __u64*)&run->slot->deadline_ns = 0;
+    free_slot(run->index, run->tag);
+}
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * What each CPU does beside its thread: the interrupt, timer, packet or request it handles. A wakeup out of one of
+ * these is not the work of the thread that happened to be on the CPU, and is told apart from those that are.
+ *
+ * The programs run during a recording alone. Levels nest: a device's interrupt stops a softirq, and that a thread.
+ */
+#ifndef LAGTRAP_BPF_WAKE_CAUSE_BPF_H
+#define LAGTRAP_BPF_WAKE_CAUSE_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/records.h"
+
+enum context_level { LEVEL_THREAD, LEVEL_SOFTIRQ, LEVEL_HARDIRQ, LEVELS, LEVEL_UNKNOWN };
+
+/* What runs at one level of a CPU. */
+struct level_now {
+    __u64 object;     /* address of the irqaction, net_device or gendisk */
+    __u64 packet;     /* address of the sk_buff */
+    __u64 address;    /* scratch */
+    __u64 timer_task; /* TIMER: whom it wakes if it is a timeout */
+    __u64 at_ns;      /* DISK: when the request was completed */
+    __u64 pid_tid;    /* level of threads: whose */
+    __u64 sender;     /* PACKET: process and thread as bpf_get_current_pid_tgid has them; 0: not known */
+    __u32 cause;      /* enum lagtrap_wake_cause; 0: nothing in particular */
+    __u32 number;     /* of the interrupt, or the kind of softirq */
+};
+
+struct cpu_now {
+    struct level_now levels[LEVELS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cpu_now);
+} now_on_cpu SEC(".maps");
+
+/* Packets between two programs of this machine (loopback, veth) that were sent and not yet received, by a hash of their
+ * address. One that takes another's place costs the name of a sender, nothing more. */
+#define LOCAL_PACKETS 4096
+struct local_packet {
+    __u64 packet;
+    __u64 device;
+    __u64 sender;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LOCAL_PACKETS);
+    __type(key, __u32);
+    __type(value, struct local_packet);
+} local_packets SEC(".maps");
+
+/* Set before loading: how many bytes after a CPU's run queue its preempt count lies; 0 where that is not known. */
+const volatile __s64 preempt_count_after_run_queue = 0;
+/* Set where it was not there: the bit of a running softirq was not set in one. */
+volatile bool preempt_count_is_wrong = false;
+
+#define SOFTIRQ_RUNS 0x100 /* SOFTIRQ_OFFSET; higher bits of its byte: softirqs are disabled, by a thread's own code */
+#define SOFTIRQ_COUNT 0xff00
+#define HARDIRQ_COUNT 0xff0000 /* with the bits of NMIs */
+
+/* The preempt count of include/linux/preempt.h; negative where the kernel does not tell. */
+static __always_inline int preempt_count_now(void) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (preempt_count_after_run_queue == 0 || preempt_count_is_wrong || !bpf_core_field_exists(task->se.cfs_rq))
+        return -1;
+    int count = 0;
+    /* Whoever runs is in the run queue of this CPU. */
+    const char* run_queue = (const char*)task->se.cfs_rq->rq;
+    if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue)) return -1;
+    count &= 0x7fffffff; /* the highest bit says whether the thread is to be preempted */
+    if (bpf_core_field_exists(task->softirq_disable_cnt)) count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;
+    return count;
+}
+
+static __always_inline enum context_level level_of(int preempt_count) {
+    if (preempt_count < 0) return LEVEL_UNKNOWN;
+    if (preempt_count & HARDIRQ_COUNT) return LEVEL_HARDIRQ;
+    return preempt_count & SOFTIRQ_RUNS ? LEVEL_SOFTIRQ : LEVEL_THREAD;
+}
+
+static __always_inline struct level_now* level_now(enum context_level level) {
+    __u32 zero = 0;
+    struct cpu_now* cpu = bpf_map_lookup_elem(&now_on_cpu, &zero);
+    if (!cpu || level >= LEVELS) return NULL;
+    return level == LEVEL_HARDIRQ ? &cpu->levels[2] : level == LEVEL_SOFTIRQ ? &cpu->levels[1] : &cpu->levels[0];
+}
+
+static __always_inline void begin_work(struct level_now* now, __u32 cause, const void* object, __u32 number) {
+    now->cause = cause;
+    now->object = (__u64)object;
+    now->number = number;
+    now->packet = 0;
+    now->sender = 0;
+    now->timer_task = 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_interrupt, int number, struct irqaction* action) {
+    struct level_now* now = level_now(LEVEL_HARDIRQ);
+    if (now) begin_work(now, LAGTRAP_WAKE_DEVICE, action, number);
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_interrupt_end) {
+    struct level_now* now = level_now(LEVEL_HARDIRQ);
+    if (now) now->cause = 0;
+    return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq, unsigned int kind) {
+    int count = preempt_count_now();
+    if (count >= 0 && !(count & SOFTIRQ_RUNS)) preempt_count_is_wrong = true;
+    struct level_now* now = level_now(LEVEL_SOFTIRQ);
+    if (now) begin_work(now, 0, NULL, kind);
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_timer, struct hrtimer* timer) {
+    struct level_now* now = level_now(level_of(preempt_count_now()));
+    if (!now) return 0;
+    begin_work(now, LAGTRAP_WAKE_TIMER, NULL, 0);
+    now->timer_task = (__u64)BPF_CORE_READ((struct hrtimer_sleeper*)timer, task);
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(on_timer_end) {
+    struct level_now* now = level_now(level_of(preempt_count_now()));
+    if (now) now->cause = 0;
+    return 0;
+}
+
+/* Timers of the timer wheel run in a softirq, one after the other; the next softirq_entry ends the last. */
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(on_wheel_timer, struct timer_list* timer) {
+    struct level_now* now = level_now(LEVEL_SOFTIRQ);
+    if (!now) return 0;
+    begin_work(now, LAGTRAP_WAKE_TIMER, NULL, now->number);
+    if (bpf_core_type_exists(struct process_timer))
+        now->timer_task = (__u64)BPF_CORE_READ((struct process_timer*)timer, task);
+    return 0;
+}
+
+/* A pointer as a number: the verifier lets nobody calculate with one, but forgets what lay in a map's value. */
+static __always_inline __u64 address_of(struct level_now* now, const void* pointer) {
+    *(volatile __u64*)&now->address = (__u64)pointer;
+    return *(volatile __u64*)&now->address;
+}
+
+static __always_inline struct local_packet* local_packet_of(__u64 packet) {
+    __u32 place = ((packet >> 6) * 0x9e3779b97f4a7c15ULL) >> 52; /* 12 bits: LOCAL_PACKETS */
+    return bpf_map_lookup_elem(&local_packets, &place);
+}
+
+/* A packet enters the receiving side without having left the machine: on loopback, and from one end of a veth to the
+ * other. Where a thread's own code does that, it is the sender; where a softirq does, it passes on what it received. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(on_local_packet, struct sk_buff* skb) {
+    enum context_level level = level_of(preempt_count_now());
+    struct level_now* now = level_now(level);
+    if (!now) return 0;
+    __u64 packet = address_of(now, skb);
+    struct local_packet* local = local_packet_of(packet);
+    if (!local) return 0;
+    __u64 sender = 0;
+    if (level == LEVEL_THREAD)
+        sender = bpf_get_current_pid_tgid();
+    else if (now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet)
+        sender = now->sender;
+    local->packet = 0;
+    barrier();
+    local->device = (__u64)skb->dev;
+    local->sender = sender;
+    barrier();
+    local->packet = packet;
+    return 0;
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(on_packet, struct sk_buff* skb) {
+    struct level_now* now = level_now(level_of(preempt_count_now()));
+    if (!now) return 0;
+    __u64 device = address_of(now, skb->dev), packet = address_of(now, skb);
+    /* A bridge hands the same packet on under another device. */
+    __u64 sender = now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet ? now->sender : 0;
+    struct local_packet* local = local_packet_of(packet);
+    if (local && local->packet == packet) {
+        __u64 local_sender = local->device == device ? local->sender : 0;
+        barrier();
+        if (local->packet == packet) sender = local_sender;
+        local->packet = 0;
+    }
+    begin_work(now, LAGTRAP_WAKE_PACKET, (const void*)device, now->number);
+    now->packet = packet;
+    now->sender = sender;
+    now->pid_tid = bpf_get_current_pid_tgid();
+    return 0;
+}
+
+/* A device's queue was emptied; what comes next is no longer for its packets. */
+SEC("tp_btf/napi_poll")
+int BPF_PROG(on_packets_end) {
+    struct level_now* now = level_now(level_of(preempt_count_now()));
+    if (now) now->cause = 0;
+    return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_request_done, struct request* request) {
+    struct level_now* now = level_now(level_of(preempt_count_now()));
+    if (!now) return 0;
+    begin_work(now, LAGTRAP_WAKE_DISK, request->q->disk, now->number);
+    now->at_ns = bpf_ktime_get_ns();
+    return 0;
+}
+
+/* Some completions run in interrupts whose end no tracepoint shows; what wakes follows at once. */
+#define COMPLETION_NS 1000000
+
+/* A thread's own code, with softirqs disabled, that delivers packets: it polls a device, or is a tunnel's program. */
+static __always_inline bool delivers_packets(const struct level_now* now, __u64 pid_tid) {
+    return now->cause == LAGTRAP_WAKE_PACKET && now->pid_tid == pid_tid;
+}
+
+/* Sets what ended the wait; the bytes that the record has then. */
+static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct task_struct* wakee) {
+    int preempt_count = preempt_count_now();
+    enum context_level level = level_of(preempt_count);
+    __u64 pid_tid = bpf_get_current_pid_tgid();
+    bool by_thread = level == LEVEL_THREAD && (__u32)pid_tid != 0;
+    if (by_thread && !(preempt_count & SOFTIRQ_COUNT)) {
+        record->cause = LAGTRAP_WAKE_THREAD;
+        return LAGTRAP_WAKING_LEAST_BYTES;
+    }
+    struct level_now* now = level_now(level);
+    if (!now) {
+        record->in_interrupt = (__u32)pid_tid == 0; /* the idle thread itself wakes nobody */
+        return LAGTRAP_WAKING_LEAST_BYTES;
+    }
+    if (by_thread && !delivers_packets(now, pid_tid)) {
+        record->cause = LAGTRAP_WAKE_THREAD;
+        return LAGTRAP_WAKING_LEAST_BYTES;
+    }
+    record->in_interrupt = level == LEVEL_HARDIRQ   ? LAGTRAP_INTERRUPT_HARD
+                           : level == LEVEL_SOFTIRQ ? LAGTRAP_INTERRUPT_SOFT
+                                                    : LAGTRAP_INTERRUPT_NONE;
+    record->cause = level == LEVEL_THREAD && !by_thread ? 0 : now->cause;
+    if (record->cause == LAGTRAP_WAKE_DISK && record->header.at_ns - now->at_ns > COMPLETION_NS) record->cause = 0;
+    const void *name = NULL, *object = (const void*)now->object;
+    switch (record->cause) {
+        case LAGTRAP_WAKE_TIMER:
+            if (now->timer_task == (__u64)wakee) record->cause = LAGTRAP_WAKE_TIMEOUT;
+            break;
+        case LAGTRAP_WAKE_PACKET:
+            record->sender_pid = now->sender >> 32;
+            record->sender_tid = (__u32)now->sender;
+            name = ((struct net_device*)object)->name;
+            break;
+        case LAGTRAP_WAKE_DISK: name = ((struct gendisk*)object)->disk_name; break;
+        case LAGTRAP_WAKE_DEVICE:
+            name = BPF_CORE_READ((struct irqaction*)object, name);
+            record->number = now->number;
+            break;
+        default: record->cause = LAGTRAP_WAKE_INTERRUPT; record->number = level == LEVEL_SOFTIRQ ? now->number : 0;
+    }
+    if (name) bpf_probe_read_kernel_str(record->device, sizeof(record->device), name);
+    return sizeof(*record);
+}
+
+#endif

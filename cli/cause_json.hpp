@@ -1,0 +1,17 @@
+// Causes and calls of a delay as JSON.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "analysis/delay_cause.hpp"
+
+namespace lagtrap::cli {
+
+// {"sentences": [...], "parts": [...]}: every cause, longest first, with the threads that it leads to.
+[[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
+
+// Lines of a tree in its order; shares are of `whole_ns`.
+[[nodiscard]] boost::json::array calls_json(const std::vector<analysis::CallLine>& calls, std::uint64_t whole_ns);
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,125 @@
+"""What a case is: a program with a planted cause, the event that watches it, and what the report must say of it.
+
+Each file in planted/ and debian/ has one, as CASE. What is expected follows from what was planted, never from what a
+report said.
+"""
+
+import dataclasses
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import typing
+
+from lagtrap_test import BUILD_DIR, TestFailure, Watched, check
+
+PROGRAMS = BUILD_DIR / "tests" / "cases" / "programs"
+
+
+@dataclasses.dataclass
+class Expected:
+    cause: str  # pattern of the report's cause
+    guilty: str  # pattern of a function
+    # Pattern of "THREAD of PROCESS, PID/TID", for who held up the run: it must be named, and no other may be. Empty: nobody, a
+    # timer or device at most. A function gets the world.
+    holder: str | typing.Callable = ""
+    # Others who rightly take part and may be named too, as the threads of a chain.
+    others: str = ""
+    # On a machine whose CPUs are busy, where that differs: work then waits for a CPU as well.
+    busy_cause: str = ""
+
+
+@dataclasses.dataclass
+class Case:
+    about: str  # the planted cause, for the table
+    program: str  # for the table
+    event: typing.Callable  # World -> settings of the event
+    provoke: typing.Callable  # World -> nothing: the slow run, begun and ended
+    expected: Expected
+    least_ms: int  # the slow run takes at least so long, by what was planted
+    prepare: typing.Callable = lambda world: None  # World -> nothing: starts what there is before the daemon
+    slow: typing.Callable = lambda world, delay: True  # whether a delay (of the report's JSON) can be the planted one
+    name: str = ""
+    from_debian: bool = False
+
+
+class World:
+    """What one case needs while it runs: a folder, the programs that it started, and the daemon once that runs."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-case-"))
+        self.folder.chmod(0o755)
+        self.daemon = None
+        self.started = []
+        self.ends = []
+
+    def watched(self, *command, **options):
+        """A program that says "ready" and waits for "go"."""
+        program = Watched(*command, **options)
+        self.started.append(program.process)
+        return program
+
+    def start(self, *command, **options):
+        """A program that runs until the case has ended."""
+        process = subprocess.Popen([str(part) for part in command], **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                                                                      "stderr": subprocess.DEVNULL, **options})
+        self.started.append(process)
+        return process
+
+    def run(self, *command, **options):
+        """A program's output, once it has ended."""
+        done = subprocess.run([str(part) for part in command], **{"capture_output": True, "text": True, "timeout": 120,
+                                                                  "stdin": subprocess.DEVNULL, **options})
+        check(done.returncode == 0, f"{command[0]}: {done.stderr or done.stdout}")
+        return done.stdout
+
+    def at_end(self, action):
+        self.ends.append(action)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for action in reversed(self.ends):
+            action()
+        for process in reversed(self.started):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def call_event(function, binary, threshold="100ms", more="", attributes=""):
+    """Each call of a function is a run of the event "run"."""
+    return (f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {attributes}>{more}'
+            f'<function name="{function}" binary="{pathlib.Path(binary).resolve()}"/></event>')
+
+
+def marker_event(begin, end, binary="", threshold="100ms", more="", attributes=""):
+    """A run lasts from one marker to another; `begin` and `end` are the attributes of their elements."""
+    watched = f'binary="{pathlib.Path(binary).resolve()}"' if binary else ""
+    return (f'<event name="run" threshold="{threshold}" trace-length="{TRACE_LENGTH}" {watched} {attributes}>{more}'
+            f'<begin {begin}/><end {end}/></event>')
+
+
+# Longer than the slow runs, on a busy machine too, where they take some times as long.
+TRACE_LENGTH = "4s"
+
+
+ANONYMOUS = "(anonymous namespace)::"
+
+
+def planted(program, function, about, expected, least_ms, arguments=lambda world: (), event=None):
+    """A case of a program in programs/: what it does between "go" and its end has the slow run."""
+
+    def prepare(world):
+        world.program = world.watched(PROGRAMS / program, *arguments(world))
+
+    def provoke(world):
+        world.program.go()
+        world.program.process.communicate(timeout=120)
+        if world.program.process.returncode != 0:
+            raise TestFailure(f"{program} ended with {world.program.process.returncode}")
+
+    return Case(about, f"{program}.cpp", event or (lambda world: call_event(ANONYMOUS + function, PROGRAMS / program)), provoke, expected,
+                least_ms, prepare)

@@ -1,0 +1,31 @@
+// A document is built of very many small pieces, each allocated by itself.
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+namespace {
+
+struct Node {
+    std::string name;
+    std::vector<Node> children;
+};
+
+PLANTED Node build_document(int depth, int width) {
+    Node node;
+    node.name = "an element with a name too long for the string itself, depth " + std::to_string(depth);
+    if (depth == 0) return node;
+    for (int child = 0; child < width; ++child) node.children.push_back(build_document(depth - 1, width));
+    return node;
+}
+
+PLANTED std::size_t open_document(bool large) {
+    const Node document = build_document(large ? 7 : 2, 6);
+    return document.children.size();
+}
+
+}  // namespace
+
+int main() {
+    return cases::serve([](bool slow) { (void)open_document(slow); });
+}

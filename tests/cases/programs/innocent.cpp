@@ -1,0 +1,19 @@
+// A process that has nothing to do with any case and keeps a CPU busy until it is killed.
+#include <sys/prctl.h>
+
+#include <csignal>
+
+#include "program.hpp"
+
+namespace {
+
+PLANTED void fold_proteins() {
+    for (;;) cases::compute_ms(1000);
+}
+
+}  // namespace
+
+int main() {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fold_proteins();
+}

@@ -1,0 +1,56 @@
+// What the programs of the cases share: how they are started, and work that takes a known amount of CPU time.
+#pragma once
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "examples/program_input.hpp"
+
+// A function that stays one: neither inlined nor cloned.
+#define PLANTED __attribute__((noipa))
+
+namespace cases {
+
+inline constexpr int fast_runs = 20;
+
+[[noreturn]] inline void give_up(const char* doing) {
+    std::perror(doing);
+    std::exit(1);
+}
+
+inline void name_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
+inline std::uint64_t cpu_time_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Computes until the calling thread has used so much CPU time; a busy machine makes it take longer, not less.
+__attribute__((always_inline)) inline void compute_ms(std::uint64_t milliseconds) {
+    const std::uint64_t end_ns = cpu_time_ns() + milliseconds * 1'000'000;
+    std::uint64_t value = end_ns;
+    while (cpu_time_ns() < end_ns) {
+        for (int round = 0; round < 20'000; ++round) {
+            value = value * 6364136223846793005ULL + 1442695040888963407ULL;
+            __asm__ __volatile__("" : "+r"(value));
+        }
+    }
+}
+
+// Says "ready", waits for "go", and calls run(false) some times, run(true) once, and run(false) again.
+template <typename Run>
+int serve(Run run) {
+    if (!examples::wait_for_go()) return 1;
+    for (int number = 0; number < fast_runs; ++number) run(false);
+    run(true);
+    for (int number = 0; number < fast_runs; ++number) run(false);
+    return 0;
+}
+
+}  // namespace cases

@@ -1,0 +1,60 @@
+"""What a person finds in the text of `lagtrap report`."""
+
+import dataclasses
+import re
+
+FUNCTION_LINES = 5
+
+
+@dataclasses.dataclass
+class Reading:
+    cause: str  # the sentence that says what took longest, of what is known
+    sentences: list  # all of the cause
+    functions: list  # the first lines below "Functions", as they are
+    named: list  # "THREAD of PROCESS, PID/TID" of everyone who is said to have ended a wait, or to have been waited for
+
+
+def sections_of(text):
+    sections, title = {}, ""
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            title = line
+            sections[title] = []
+        elif line and title:
+            sections[title].append(line)
+    return sections
+
+
+def section(sections, start):
+    return next((lines for title, lines in sections.items() if title.startswith(start)), [])
+
+
+def first_known(sentences):
+    """What had passed when the recording began is of the past; any other sentence is what the report makes of the delay."""
+    return next((sentence for sentence in sentences if "which had passed when the recording began" not in sentence
+                 and not sentence.startswith("The rest: ")), "")
+
+
+def name_of(who):
+    return f"{who['thread']} of {who['process']}, {who['pid']}/{who['tid']}"
+
+
+def named_in_causes(cause):
+    """Whom the sentences name as held up by: not those who had a CPU."""
+    told = [sentence for sentence in cause["sentences"] if not sentence.startswith("The rest: ")]
+    for part in cause["parts"][:len(told)]:
+        # A wait that is followed names the one at the chain's head, else who ended most of it.
+        links = part["chain"] or (part.get("wakers", [])[:1] if part.get("ended_by") == "thread" else [])
+        yield from (name_of(who) for who in links if who["tid"])
+
+
+def read(text, delay):
+    """`delay` is the same delay in the report's JSON, which says whose names they are."""
+    wakers = [name_of(waker) for waker in delay["wakers"] if waker["share"] >= 0.02 and not waker["interrupt"]]
+    sentences = delay["cause"]["sentences"]
+    shown = " ".join(line.strip() for line in section(sections_of(text), "Cause"))
+    for sentence in sentences:  # the same words, whatever the width of the lines
+        if re.sub(r"\s", "", sentence) not in re.sub(r"\s", "", shown):
+            raise ValueError(f"the text does not say \"{sentence}\" but \"{shown}\"")
+    return Reading(first_known(sentences), sentences, section(sections_of(text), "Functions")[:FUNCTION_LINES],
+                   sorted({*wakers, *named_in_causes(delay["cause"])}))

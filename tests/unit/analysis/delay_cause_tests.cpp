@@ -1,0 +1,240 @@
+// What a report says of the cause of a delay, of recordings whose cause is known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+
+namespace lagtrap::analysis {
+namespace {
+
+using test::TraceBuilder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
+
+std::vector<std::string> sentences_of(const TraceBuilder& builder) {
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
+}
+
+// A thread that stops at `from` for what `stack` says, is woken by `waker` at `until` and runs again at once, on `cpu`.
+void wait(TraceBuilder& builder, std::uint32_t cpu, std::uint32_t tid, std::uint64_t from, std::uint64_t until,
+          const TraceBuilder::Stack& stack, std::uint32_t waker, bool by_interrupt = false) {
+    builder.switched(from, cpu, tid, 1, 0).off_cpu(from, 10, tid, stack);
+    builder.waking(until, cpu, waker, tid, by_interrupt).switched(until, cpu, 0, 0, tid);
+}
+
+TraceBuilder::Stack in_lock(const std::string& function) {
+    return {"clone3",
+            "start_thread",
+            function,
+            "?:/usr/lib/x86_64-linux-gnu/libc.so.6",
+            "___pthread_mutex_lock",
+            "__lll_lock_wait",
+            "k:futex_wait",
+            "k:schedule"};
+}
+
+// 11 waits for 12, which waits for 13, which computes all the time.
+TraceBuilder chain_of_locks() {
+    TraceBuilder builder(400 * ms, 4);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "second");
+    builder.thread(10, 13, "third");
+    for (std::uint32_t i = 0; i < 3; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
+    builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "third_holds_c"});
+    wait(builder, 1, 12, 5 * ms, 290 * ms, in_lock("second_wants_c"), 13);
+    wait(builder, 0, 11, 20 * ms, 291 * ms, in_lock("first_wants_b"), 12);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 273 * ms, 10 * ms, 10, 11));
+    return builder;
+}
+
+// Whoever was on the CPU when the timer fired is innocent.
+TEST(DelayCause, a_wait_that_timed_out_names_nobody) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(20, 20, "bystander");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20).switched(20 * ms, 0, 10, 1, 0);
+    builder.off_cpu(20 * ms, 10, 10, {"main", "serve", "epoll_wait", "k:ep_poll", "k:schedule"});
+    builder.caused_waking(220 * ms, 1, 20, 10, 2, "").switched(220 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 200 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder), ElementsAre(AllOf(HasSubstr("for events"), HasSubstr(", until that timed out."),
+                                                         Not(HasSubstr("bystander")))));
+}
+
+TEST(DelayCause, a_quota_is_told_for_certain) {
+    TraceBuilder builder(400 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(20, 20, "other");
+    builder.switched(1 * ms, 0, 0, 0, 10).throttled_switch(20 * ms, 0, 10, 20, true);
+    builder.throttled_switch(220 * ms, 0, 20, 10, false, 20 * ms, 220 * ms);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 200 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder),
+                ElementsAre("Waited 200 ms (100 %) for a CPU: its control group had used up its CPU quota."));
+}
+
+TEST(DelayCause, follows_a_chain_of_locks_to_its_end) {
+    const TraceBuilder builder = chain_of_locks();
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const DelayCauses causes = causes_of_delay(*recording, builder.system.delays[0]);
+    ASSERT_FALSE(causes.causes.empty());
+    const DelayCause& cause = causes.causes.front();
+    EXPECT_EQ(cause.doing.wait, WaitKind::Lock);
+    EXPECT_EQ(cause.doing.time_ns, 271 * ms);
+    EXPECT_EQ(cause.doing.focus.place.function, "first_wants_b");
+    ASSERT_EQ(cause.chain.size(), 2);
+    EXPECT_EQ(cause.chain[0].who.tid, 12);
+    EXPECT_EQ(cause.chain[1].who.tid, 13);
+    EXPECT_EQ(cause.chain[1].doings[0].kind, TimeKind::OnCpu);
+    EXPECT_THAT(cause_sentences(causes),
+                testing::ElementsAre(
+                    "Waited 271 ms (99 %) for a lock in first_wants_b (pthread_mutex_lock), until second (12) released "
+                    "it; meanwhile second (12) waited 270 ms for a lock in second_wants_c (pthread_mutex_lock), which "
+                    "third (13) held; meanwhile third (13) computed for 270 ms in third_holds_c."));
+}
+
+TEST(DelayCause, a_holder_that_sleeps_is_said_to_sleep) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "holder");
+    builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 12);
+    wait(builder, 1, 12, 5 * ms, 250 * ms, {"clone3", "start_thread", "refresh_all", "k:do_nanosleep", "k:schedule"}, 0,
+         true);
+    wait(builder, 0, 11, 20 * ms, 251 * ms, in_lock("look_up"), 12);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 233 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "Waited 231 ms (99 %) for a lock in look_up (pthread_mutex_lock), which holder (12) held; meanwhile "
+                "holder (12) slept 230 ms in refresh_all, until its own timer ended that.");
+}
+
+// The thread that signals a condition variable holds no lock.
+TEST(DelayCause, a_signal_is_no_lock) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "producer");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 12);
+    builder.samples(2 * ms, 300 * ms, 1, 10, 12, {"clone3", "start_thread", "produce"});
+    wait(builder, 0, 10, 20 * ms, 220 * ms, {"main", "await", "___pthread_cond_wait", "k:futex_wait", "k:schedule"},
+         12);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "Waited 200 ms (99 %) for a signal from another thread in await (pthread_cond_wait), until producer (12) "
+        "gave it; meanwhile producer (12) computed for 200 ms in produce.");
+}
+
+TEST(DelayCause, whoever_an_interrupt_hit_is_not_named) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(20, "/bin/cc").thread(20, 20, "cc1plus");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 20);
+    builder.samples(2 * ms, 300 * ms, 1, 20, 20, {"main", "compile"});
+    wait(builder, 0, 10, 20 * ms, 220 * ms, {"main", "await", "epoll_wait", "k:ep_poll", "k:schedule"}, 20, true);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), AllOf(HasSubstr("for events in"), Not(HasSubstr("cc1plus"))));
+}
+
+TEST(DelayCause, says_who_had_the_cpu_and_how_urgent_it_was) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/opt/rt_hog --all").thread(30, 30, "rt_hog");
+    builder.process(20, "/bin/cc").thread(20, 20, "cc1plus").switched(1 * ms, 0, 0, 0, 20);
+    builder.switched(1 * ms, 1, 0, 0, 10).samples(10 * ms, 40 * ms, 1, 10, 10, {"main", "serve"});
+    builder.switched(40 * ms, 1, 10, 0, 30, 49).switched(290 * ms, 1, 30, 1, 10);
+    builder.samples(290 * ms, 300 * ms, 1, 10, 10, {"main", "serve"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 280 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(
+        sentences_of(builder),
+        testing::ElementsAre("Waited 250 ms (89 %) for a CPU while rt_hog (30, real-time priority 50) had CPU 1.",
+                             "Computed for 30.0 ms (11 %) in serve."));
+}
+
+TEST(DelayCause, a_cpu_that_several_had_is_not_blamed_on_one) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    for (std::uint32_t pid = 30; pid < 35; ++pid)
+        builder.process(pid, "/bin/job").thread(pid, pid, "job-" + std::to_string(pid));
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(40 * ms, 0, 10, 0, 30);
+    for (std::uint32_t i = 1; i < 5; ++i) builder.switched((40 + 50 * i) * ms, 0, 29 + i, 0, 30 + i);
+    builder.switched(290 * ms, 0, 34, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(30 * ms), 270 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "Waited 250 ms (93 %) for a CPU while others had it: job-30 (30) 50.0 ms, job-31 (31) 50.0 ms, job-32 (32) "
+        "50.0 ms.");
+}
+
+// Runnable, and its CPU idle: something else keeps the thread from it, and nobody is named.
+TEST(DelayCause, an_idle_cpu_is_blamed_on_nobody) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.switched(40 * ms, 0, 10, 0, 0).switched(290 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(30 * ms), 270 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), HasSubstr("probably the CPU limit of its control group"));
+}
+
+TEST(DelayCause, several_causes_and_the_rest_account_for_the_delay) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(20 * ms, 140 * ms, 0, 10, 10, {"main", "parse_all"});
+    wait(builder, 0, 10, 140 * ms, 220 * ms,
+         {"main", "save", "!/usr/lib/x86_64-linux-gnu/libc.so.6!fsync", "k:ext4_sync_file", "k:io_schedule"}, 0, true);
+    wait(builder, 0, 10, 221 * ms, 290 * ms, {"main", "nap", "k:do_nanosleep", "k:schedule"}, 0, true);
+    wait(builder, 0, 10, 291 * ms, 296 * ms, {"main", "say", "k:pipe_write", "k:schedule"}, 0, true);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 276 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder),
+                testing::ElementsAre(
+                    "Computed for 122 ms (44 %) in parse_all.", "Waited 80.0 ms (29 %) for the disk in save (fsync).",
+                    "Slept 69.0 ms (25 %) in nap, until its own timer ended that.", "The rest: 5.00 ms blocked."));
+}
+
+// An inlined helper of a header is called from everywhere; where it was called says more.
+TEST(DelayCause, a_function_of_a_header_is_named_with_its_caller) {
+    TraceBuilder builder(250 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
+    builder.samples(0, 240 * ms, 0, 10, 10,
+                    {"main@app.cpp:9", "rebuild_index@app.cpp:5", "for_each@loops.hpp:3", "mix@mix.h:7"});
+    builder.run(TraceBuilder::delay(1, "work", at(10 * ms), 200 * ms, 50 * ms, 10, 10));
+    EXPECT_EQ(sentences_of(builder).at(0), "Computed for 200 ms (100 %) in mix, called by rebuild_index.");
+}
+
+TEST(DelayCause, says_what_is_not_known_and_why) {
+    TraceBuilder builder(250 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
+    builder.samples(0, 240 * ms, 0, 10, 10, {"main", "spin"});
+    builder.run(TraceBuilder::delay(1, "never", -at(100 * ms), 340 * ms, 50 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder),
+                testing::ElementsAre("Computed for 240 ms (71 %) in spin.",
+                                     "Nothing is known of 100 ms (29 %), which had passed when the recording began."));
+}
+
+TEST(DelayCause, a_lock_that_was_never_released_has_no_known_holder) {
+    TraceBuilder builder(250 * ms, 1);
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 10, "app")
+        .switched(1 * ms, 0, 0, 0, 10)
+        .switched(10 * ms, 0, 10, 1, 0);
+    builder.off_cpu(10 * ms, 10, 10, in_lock("take"));
+    auto delay = TraceBuilder::delay(1, "never", at(9 * ms), 241 * ms, 50 * ms, 10, 10);
+    delay.open = true;
+    builder.run(delay);
+    EXPECT_THAT(sentences_of(builder).at(0),
+                HasSubstr("had not ended when the recording did; who holds it is not known"));
+}
+
+// A run that one thread began and another ended, with nothing between them that tells when it was handed over.
+TEST(DelayCause, the_thread_that_ended_a_run_is_said_to_have_worked_at_it_without_certainty) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "worker");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 12);
+    builder.samples(3 * ms, 300 * ms, 1, 10, 12, {"clone3", "start_thread", "resize_image"});
+    auto delay = TraceBuilder::delay(1, "job", at(20 * ms), 200 * ms, 10 * ms, 10, 10);
+    delay.end_tid = 12;
+    builder.run(delay);
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "Nothing is known of 200 ms (100 %) for certain: the run passed from one thread to another, at a moment "
+        "that no marker tells; worker (12), which ended it, computed for 200 ms in resize_image in that time.");
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis

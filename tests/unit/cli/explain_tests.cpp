@@ -1,0 +1,159 @@
+// What `lagtrap explain` says of an event in each of its states.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+
+#include "cli/explanation.hpp"
+#include "cli/program_processes.hpp"
+#include "tests/unit/cli/cli_test.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+using boost::json::object;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+object marker(const char* role, std::uint64_t hits) {
+    return {{"role", role},         {"marker", std::string("USDT probe app:") + role},
+            {"binary", "/opt/app"}, {"hits", hits},
+            {"unmatched", 0},       {"last_realtime_ns", nullptr}};
+}
+
+object event_of(std::uint64_t begins, std::uint64_t ends, std::uint64_t runs) {
+    return {{"name", "query"},
+            {"threshold_ns", 50'000'000},
+            {"nesting", "each"},
+            {"key", "thread"},
+            {"armed", true},
+            {"hits", begins + ends},
+            {"runs", runs},
+            {"max_ns", 9'000'000},
+            {"histogram", boost::json::array{{{"from_ns", 1'000'000}, {"to_ns", 2'000'000}, {"count", runs}}}},
+            {"markers", boost::json::array{marker("begin", begins), marker("end", ends)}}};
+}
+
+Explanation explained(const object& event, const ProgramProcesses& processes = {}, object answer = {}) {
+    answer["events"] = boost::json::array{event};
+    return explain(answer, event, {{"/opt/app", processes}});
+}
+
+ProgramProcess process_of(int pid, const char* path) {
+    ProgramProcess process;
+    process.pid = pid;
+    process.path = path;
+    return process;
+}
+
+std::vector<std::string> kinds_of(const Explanation& explanation) {
+    std::vector<std::string> kinds;
+    for (const auto& finding : explanation.findings) kinds.push_back(finding.kind);
+    return kinds;
+}
+
+TEST(Explain, SaysWhatIsWatched) {
+    EXPECT_EQ(explained(event_of(5, 5, 5)).event,
+              "query: from USDT probe app:begin of /opt/app to USDT probe app:end, paired by thread, nesting \"each\"; "
+              "a delay takes "
+              "longer than 50.0 ms");
+}
+
+TEST(Explain, WhyItIsNotWatched) {
+    object event = event_of(0, 0, 0);
+    event["armed"] = false;
+    event["problem"] = "/opt/app has no USDT probe app:begin";
+    auto found = explained(event);
+    EXPECT_THAT(kinds_of(found), ElementsAre("not-armed"));
+    EXPECT_THAT(found.findings[0].sentence, HasSubstr("/opt/app has no USDT probe app:begin"));
+    event["shed"] = true;
+    event["again_in_seconds"] = 42.0;
+    found = explained(event);
+    EXPECT_THAT(kinds_of(found), ElementsAre("shed"));
+    EXPECT_THAT(found.findings[0].sentence, HasSubstr("tried again in 42"));
+}
+
+TEST(Explain, WhoRunsTheProgram) {
+    EXPECT_THAT(kinds_of(explained(event_of(0, 0, 0))), ElementsAre("no-process"));
+    ProgramProcesses processes;
+    processes.found = {process_of(77, "/usr/bin/app")};
+    processes.found[0].elsewhere = true;
+    processes.found[0].control_group = "docker-4f.scope";
+    auto found = explained(event_of(0, 0, 0), processes);
+    EXPECT_THAT(kinds_of(found), ElementsAre("other-file"));
+    EXPECT_THAT(found.findings[0].sentence, HasSubstr("/usr/bin/app (process 77, in a container"));
+    EXPECT_THAT(found.findings[0].sentence, HasSubstr("docker-4f.scope"));
+    EXPECT_THAT(found.findings[0].next, AllOf(HasSubstr("binary=\"/proc/77/"), HasSubstr("/usr/bin/app\"")));
+    processes.found = {process_of(77, "/opt/app")};
+    processes.found[0].deleted = true;
+    EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next, HasSubstr("Start the program anew"));
+    processes.found.push_back(process_of(78, "/opt/app"));
+    processes.found.back().same_file = true;
+    found = explained(event_of(0, 0, 0), processes);
+    EXPECT_THAT(kinds_of(found), ElementsAre("not-reached"));
+    EXPECT_THAT(found.findings[0].next, HasSubstr("list-markers 78"));
+}
+
+TEST(Explain, RunsThatAreFastAndRunsThatAreNot) {
+    auto found = explained(event_of(1000, 1000, 1000));
+    EXPECT_THAT(kinds_of(found), ElementsAre("hits", "fast"));
+    EXPECT_THAT(found.findings[1].sentence, HasSubstr("All 1,000 runs were under the threshold of 50.0 ms"));
+    EXPECT_THAT(found.findings[1].sentence, HasSubstr("the longest 9.00 ms"));
+    EXPECT_THAT(explained(event_of(3, 3, 3)).findings[1].next, HasSubstr("few"));
+    object event = event_of(1000, 1000, 1000);
+    event["delays"] = 2;
+    event["recordings"] = 1;
+    EXPECT_THAT(kinds_of(explained(event)), ElementsAre("hits", "delays", "recordings"));
+}
+
+TEST(Explain, PairingRoomAndRest) {
+    object event = event_of(20, 0, 0);
+    event["open"] = 20;
+    event["pairing"] = boost::json::array{{{"kind", "no-end"}, {"sentence", "20 begins and not one end"}}};
+    const auto found = explained(event);
+    EXPECT_THAT(kinds_of(found), ElementsAre("hits", "no-end", "open"));
+    EXPECT_EQ(found.findings[1].sentence, "20 begins and not one end.");
+    EXPECT_THAT(found.findings[1].next, HasSubstr("Choose another end"));
+    event = event_of(20, 20, 10);
+    event["lost"] = 10;
+    EXPECT_THAT(kinds_of(explained(event)), Contains("lost"));
+    object answer{{"cool_down", {{"seconds_left", 12.0}, {"hourly_limit", false}}}};
+    EXPECT_THAT(kinds_of(explained(event_of(5, 5, 5), {}, answer)), Contains("cool-down"));
+    answer["cool_down"] = {{"seconds_left", 1200.0}, {"hourly_limit", true}};
+    EXPECT_THAT(kinds_of(explained(event_of(5, 5, 5), {}, answer)), Contains("hourly-limit"));
+}
+
+// A folder like /proc: process 7 runs the file, 8 a copy of it in another view of the file system, 9 something else.
+TEST(ProgramProcesses, TellsTheFileFromOthersOfItsName) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path root = folder.string("proc"), program = folder.string("app");
+    const std::filesystem::path copy = folder.string("container/app"), other = folder.string("other");
+    std::filesystem::create_directories(copy.parent_path());
+    for (const auto& file : {program, copy, other}) std::ofstream(file) << "x";
+    const auto add = [&](const std::string& process, const std::filesystem::path& runs, const char* view) {
+        std::filesystem::create_directories(root / process / "ns");
+        std::filesystem::create_symlink(runs, root / process / "exe");
+        std::filesystem::create_symlink(view, root / process / "ns" / "mnt");
+    };
+    add("self", "/none", "mnt:[1]");
+    add("7", program, "mnt:[1]");
+    add("8", copy, "mnt:[2]");
+    add("9", other, "mnt:[1]");
+    add("10", program.string() + " (deleted)", "mnt:[1]");
+    std::ofstream(root / "8" / "cgroup") << "0::/system.slice/docker-4f.scope\n";
+    const auto found = processes_of(program, root).found;
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_TRUE(found[0].pid == 7 && found[0].same_file && !found[0].elsewhere);
+    EXPECT_TRUE(found[1].pid == 8 && !found[1].same_file && found[1].elsewhere);
+    EXPECT_EQ(found[1].control_group, "docker-4f.scope");
+    EXPECT_TRUE(found[2].pid == 10 && !found[2].same_file && found[2].deleted);
+    EXPECT_EQ(found[2].path, program.string());
+}
+
+}  // namespace
+}  // namespace lagtrap::cli
