@@ -31,9 +31,9 @@ struct RawSwitch {
     std::uint64_t at_ns = 0;
     std::uint32_t prev_tid = 0;
     std::uint32_t next_tid = 0;
-    std::uint32_t throttling = 0;  // of the next thread: place in RawTrace::throttlings + 1; 0: none
+    std::uint32_t throttling = 0;     // of the next thread: place in RawTrace::throttlings + 1; 0: none
+    std::int16_t prev_priority = -1;  // the kernel's, 0 to 139; -1: not known
     std::int16_t next_priority = -1;
-    SchedulingPolicy next_policy = SchedulingPolicy::Other;
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
 };

@@ -52,23 +52,18 @@ enum class WakeCause : std::uint8_t {
     Interrupt = 7,  // any other interrupt
 };
 
-// The kernel's (SCHED_* of linux/sched.h).
-enum class SchedulingPolicy : std::uint8_t { Other = 0, Fifo = 1, RoundRobin = 2, Batch = 3, Idle = 5, Deadline = 6 };
-
 // From `at_ns` on, until the next change, the thread is in `state`.
 struct StateChange {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;  // Runnable and woken: who woke it; 0: an idle CPU or unknown
     StackId stack = 0;            // Blocked: where it stopped
     std::uint16_t cpu = 0;        // Running: on which
-    std::int16_t priority = -1;   // Running: the kernel's; 0 to 99 real-time, 120 nice 0; -1: not known
     NameId wake_device = 0;       // woken: name of the network device, disk or interrupt; 0: none, or not known
     ThreadState state = ThreadState::NotRecorded;
     WakeCause wake_cause = WakeCause::Unknown;
     bool woken = false;         // Runnable: it had blocked and was woken; else it was preempted
     bool by_interrupt = false;  // the waker was an interrupt (a timer, a device), not the thread it interrupted
     bool throttled = false;     // Runnable: kept from running by the CPU quota of its control group
-    SchedulingPolicy policy = SchedulingPolicy::Other;  // Running
 };
 
 inline constexpr std::uint16_t no_priority = 0xffff;

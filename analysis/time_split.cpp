@@ -45,8 +45,6 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.stack = change->stack;
         interval.throttled = change->throttled;
         interval.cpu = change->cpu;
-        interval.priority = change->priority;
-        interval.policy = change->policy;
         const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
         interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;
         if (change->state == ThreadState::Blocked && next != changes.end() && next->woken) {

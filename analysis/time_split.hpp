@@ -36,13 +36,11 @@ struct Interval {
     std::string_view queue;       // Blocked, on no thread: where the run is meanwhile
     ThreadState state = ThreadState::NotRecorded;
     Gap gap = Gap::None;
-    WakeCause wake_cause = WakeCause::Unknown;          // Blocked: what ended it
-    bool woken = false;                                 // Blocked: its end was seen
-    bool by_interrupt = false;                          // Blocked: an interrupt ended it
-    bool throttled = false;                             // Runnable: by the CPU quota of its control group
-    std::uint16_t cpu = 0;                              // Running: on which
-    std::int16_t priority = -1;                         // Running: as StateChange has it
-    SchedulingPolicy policy = SchedulingPolicy::Other;  // Running
+    WakeCause wake_cause = WakeCause::Unknown;  // Blocked: what ended it
+    bool woken = false;                         // Blocked: its end was seen
+    bool by_interrupt = false;                  // Blocked: an interrupt ended it
+    bool throttled = false;                     // Runnable: by the CPU quota of its control group
+    std::uint16_t cpu = 0;                      // Running: on which
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };

@@ -19,8 +19,6 @@ struct ThreadEvent {
     NameId device = 0;
     std::uint32_t throttling = 0;  // SwitchIn: as RawSwitch has it
     std::uint16_t cpu = 0;
-    std::int16_t priority = -1;  // SwitchIn
-    SchedulingPolicy policy = SchedulingPolicy::Other;
     bool throttled = false;  // SwitchOut
 
     [[nodiscard]] bool operator<(const ThreadEvent& other) const {
@@ -31,6 +29,11 @@ struct ThreadEvent {
 // The kernel announces a waking before it knows whether the thread has left its CPU: one that came so shortly
 // before the thread stopped, and was followed by no other, ended that stop.
 constexpr std::uint64_t early_waking_ns = 50'000;
+
+// -1, not known, becomes the least urgent of all.
+std::uint16_t tenure_priority(std::int16_t priority) {
+    return priority < 0 ? no_priority : static_cast<std::uint16_t>(priority);
+}
 
 void wake(StateChange& change, const ThreadEvent& waking) {
     change.woken = true;
@@ -129,8 +132,6 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
             event.throttled = change->prev_throttled;
         } else if (change != nullptr) {
             event.throttling = change->throttling;
-            event.priority = change->next_priority;
-            event.policy = change->next_policy;
         }
         input(tid).events.push_back(event);
     };
@@ -162,8 +163,10 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
         }
         if (change.prev_tid != 0) add(change.prev_tid, change.at_ns, EventKind::SwitchOut, &change);
         if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
-        const auto priority = change.next_priority < 0 ? no_priority : static_cast<std::uint16_t>(change.next_priority);
-        tenures.push_back({change.at_ns, change.next_tid, priority, true});
+        // Who was given another priority while it ran had it without a switch.
+        if (tenures.back().known)
+            tenures.back().priority = std::min(tenures.back().priority, tenure_priority(change.prev_priority));
+        tenures.push_back({change.at_ns, change.next_tid, tenure_priority(change.next_priority), true});
         current = change.next_tid;
         last_ns = change.at_ns;
     }
@@ -247,8 +250,6 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
             case EventKind::SwitchIn:
                 if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
                 if (event.throttling != 0) mark_throttled(changes, raw_.throttlings[event.throttling - 1], next.at_ns);
-                next.priority = event.priority;
-                next.policy = event.policy;
                 next.cpu = event.cpu;
                 next.state = ThreadState::Running;
                 early = nullptr;

@@ -23,6 +23,11 @@ using protozero::pbf_reader;
 constexpr std::uint64_t state_exited = 0x10 | 0x20 | 0x80;
 constexpr std::uint64_t state_preempted = 0x100;
 
+std::int16_t priority_of(std::int64_t value) {
+    constexpr std::int64_t highest = 139;
+    return value >= 0 && value <= highest ? static_cast<std::int16_t>(value) : std::int16_t{-1};
+}
+
 SwitchOut switch_out_of(std::uint64_t prev_state) {
     if ((prev_state & 0xff) == 0 || (prev_state & state_preempted) != 0) return SwitchOut::Runnable;
     return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
@@ -200,19 +205,15 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const
 void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
     namespace field = fields::lagtrap_switch;
     RawThrottling throttling;
-    std::uint64_t policy = 0;
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case field::next_policy: policy = reader.get_uint64(); break;
             case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
             case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
             case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;
             default: reader.skip();
         }
     }
-    if (policy <= static_cast<std::uint64_t>(SchedulingPolicy::Deadline))
-        event.next_policy = static_cast<SchedulingPolicy>(policy);
     if (throttling.to_ns == 0) return;
     trace_.throttlings.push_back(throttling);
     event.throttling = static_cast<std::uint32_t>(trace_.throttlings.size());
@@ -228,12 +229,8 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
             case fields::sched_switch::prev_tid: event.prev_tid = reader.get_uint32(); break;
             case fields::sched_switch::prev_state: state = reader.get_uint64(); break;
             case fields::sched_switch::next_tid: event.next_tid = reader.get_uint32(); break;
-            case fields::sched_switch::next_priority: {
-                constexpr std::int64_t highest = 139;
-                const std::int64_t priority = reader.get_int64();
-                if (priority >= 0 && priority <= highest) event.next_priority = static_cast<std::int16_t>(priority);
-                break;
-            }
+            case fields::sched_switch::prev_priority: event.prev_priority = priority_of(reader.get_int64()); break;
+            case fields::sched_switch::next_priority: event.next_priority = priority_of(reader.get_int64()); break;
             default: reader.skip();
         }
     }

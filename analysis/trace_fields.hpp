@@ -128,6 +128,7 @@ constexpr std::uint64_t in_interrupt = 0x08 | 0x10;
 
 namespace sched_switch {
 constexpr std::uint32_t prev_tid = varint(2);
+constexpr std::uint32_t prev_priority = varint(3);
 constexpr std::uint32_t prev_state = varint(4);
 constexpr std::uint32_t next_tid = varint(6);
 constexpr std::uint32_t next_priority = varint(7);
@@ -138,7 +139,6 @@ constexpr std::uint32_t tid = varint(2);
 }
 
 namespace lagtrap_switch {
-constexpr std::uint32_t next_policy = varint(1);
 constexpr std::uint32_t prev_throttled = varint(2);
 constexpr std::uint32_t throttled_from = varint(3);
 constexpr std::uint32_t throttled_to = varint(4);

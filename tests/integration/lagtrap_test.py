@@ -172,6 +172,10 @@ class Daemon:
         ready = self.spool / "ready"
         return sorted(ready.glob("*.lagtrap.tar.zst")) if ready.exists() else []
 
+    def wait_until_recorded(self):
+        """Returns when a recording that has begun is over; its merge may go on."""
+        wait_for(lambda: self.status()["state"] != "recording", "the recording to end")
+
     def wait_for_bundles(self, count, seconds=90):
         """The bundles, once there are `count` of them and no capture runs or waits for its merge."""
 

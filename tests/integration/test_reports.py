@@ -71,11 +71,13 @@ class Told:
 
 
 def causes(kind, busy=0, options=()):
-    with Daemon(function_event(CAUSES)) as daemon, contextlib.ExitStack() as others:
-        for _ in range(busy):
-            others.enter_context(Busy())
-        with Watched(*options, CAUSES, kind, SLOW_MS) as program:
+    with Daemon(function_event(CAUSES)) as daemon:
+        # Until it is recorded only: a merge has the lowest priority, and would take twenty times as long.
+        with contextlib.ExitStack() as others, Watched(*options, CAUSES, kind, SLOW_MS) as program:
+            for _ in range(busy):
+                others.enter_context(Busy())
             ids = program.go().result()
+            daemon.wait_until_recorded()
         return Told(daemon.wait_for_bundles(1)[0]), ids
 
 

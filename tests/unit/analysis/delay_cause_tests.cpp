@@ -148,6 +148,16 @@ TEST(DelayCause, says_who_had_the_cpu_and_how_urgent_it_was) {
                              "Computed for 30.0 ms (11 %) in serve."));
 }
 
+TEST(DelayCause, a_priority_given_while_the_thread_ran_is_told) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/opt/rt_hog --all").thread(30, 30, "rt_hog");
+    builder.switched(1 * ms, 1, 0, 0, 10).samples(10 * ms, 40 * ms, 1, 10, 10, {"main", "serve"});
+    builder.switched(40 * ms, 1, 10, 0, 30, 120).switched(290 * ms, 1, 30, 1, 10, 120, 59);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 280 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                HasSubstr("for a CPU while rt_hog (30, real-time priority 40) had CPU 1."));
+}
+
 TEST(DelayCause, a_cpu_that_several_had_is_not_blamed_on_one) {
     TraceBuilder builder(400 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app");

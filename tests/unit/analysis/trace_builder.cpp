@@ -102,7 +102,7 @@ void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string
 }
 
 TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
-                                     std::uint32_t next, std::uint32_t next_priority) {
+                                     std::uint32_t next, std::uint32_t next_priority, std::uint32_t prev_priority) {
     std::string event;
     {
         pbf_writer writer(event);
@@ -110,6 +110,7 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
         writer.add_uint32(2, prev);
         pbf_writer change(writer, 4);
         change.add_int32(2, static_cast<std::int32_t>(prev));
+        change.add_int32(3, static_cast<std::int32_t>(prev_priority));
         change.add_int64(4, static_cast<std::int64_t>(prev_state));
         change.add_int32(6, static_cast<std::int32_t>(next));
         change.add_int32(7, static_cast<std::int32_t>(next_priority));

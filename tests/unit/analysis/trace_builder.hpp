@@ -27,7 +27,7 @@ class TraceBuilder {
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
     // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
     TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
-                           std::uint32_t next, std::uint32_t next_priority = 120);
+                           std::uint32_t next, std::uint32_t next_priority = 120, std::uint32_t prev_priority = 120);
     TraceBuilder& waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                          bool by_interrupt = false);
     // A switch with what is said of CPU quotas: whether the previous thread's group had used its own up, and when, after
