@@ -149,13 +149,10 @@ class Sentence {
             case TimeKind::Unknown: return "did something unknown for " + time;
             case TimeKind::Blocked: break;
         }
-        std::string text;
-        if (doing.wait == WaitKind::Sleep) {
-            text = "slept " + time + place_of_wait(doing.focus);
-        } else {
-            text = "waited " + time + " " + words_of_wait(doing.wait, doing.reason) + place_of_wait(doing.focus);
-        }
-        return followed ? text : text + end_clause(doing);
+        const std::string what =
+            doing.wait == WaitKind::Sleep ? "slept " + time : "waited " + time + " " + wait_words(doing);
+        return what + place_of_wait(doing.focus) + file_clause(doing) + (followed ? "" : end_clause(doing)) +
+               refused_clause(doing);
     }
 
     // Of the delay's own threads the functions are listed; of others this is all that is told.
@@ -166,6 +163,44 @@ class Sentence {
         return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
     }
 
+    static std::string wait_words(const ThreadDoing& doing) {
+        const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
+        return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
+    }
+
+    static std::string holder_words(const FileWaits& files) {
+        return (files.holder.empty() ? "process " : files.holder + " (") + std::to_string(files.holder_pid) +
+               (files.holder.empty() ? "" : ")");
+    }
+
+    // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
+    static std::string file_clause(const ThreadDoing& doing) {
+        const FileWaits& files = doing.files;
+        if (doing.wait == WaitKind::FileLock || is_refused(doing)) return "";
+        if (files.path.empty() || files.time_ns * 2 < doing.time_ns) {
+            const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
+            return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
+        }
+        std::string text =
+            files.files == 1 ? files.path : std::to_string(files.files) + " files, most of it for " + files.path;
+        if (!files.disk.empty()) text += " on " + files.disk;
+        if (!files.disk.empty() && files.queue_depth > 1)
+            text += ", which had " + std::to_string(files.queue_depth) + " requests in its queue";
+        return " (" + text + ")";
+    }
+
+    // Waits that have no file of their own.
+    static bool is_refused(const ThreadDoing& doing) {
+        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events;
+    }
+
+    static std::string refused_clause(const ThreadDoing& doing) {
+        const FileWaits& files = doing.files;
+        if (!is_refused(doing) || files.path.empty() || files.time_ns * 2 < doing.time_ns) return "";
+        const std::string text = "; before, it had been refused a lock on " + files.path;
+        return files.holder_pid == 0 ? text : text + ", which " + holder_words(files) + " held";
+    }
+
     // Where a wait is not followed to a thread.
     std::string end_clause(const ThreadDoing& doing) const {
         switch (doing.end) {
@@ -173,8 +208,10 @@ class Sentence {
                 return doing.wait == WaitKind::Sleep ? ", until its own timer ended that" : ", until that timed out";
             case WaitEnd::NotYet: {
                 const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::FileLock;
-                return std::string(", which had not ended when the recording did") +
-                       (held ? "; who holds it is not known" : "");
+                const std::string text = ", which had not ended when the recording did";
+                if (!held) return text;
+                if (doing.files.holder_pid != 0) return text + "; " + holder_words(doing.files) + " holds it";
+                return text + "; who holds it is not known";
             }
             case WaitEnd::Interrupt:
                 return ends_by_device(doing.wait) ? "" : ", until " + words_of(doing.interrupt) + " ended that";

@@ -169,7 +169,10 @@ class CauseSearch {
         doing.time_ns = group.time_ns;
         doing.count = group.intervals.size();
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
-        if (group.kind == TimeKind::Blocked) find_wakers(group, doing);
+        if (group.kind == TimeKind::Blocked) {
+            find_wakers(group, doing);
+            doing.files = file_waits_of(recording_, group.intervals, group.wait);
+        }
         const bool for_others = group.kind == TimeKind::Runnable && group.reason.empty();
         if (for_others) doing.cpu = cpu_waits_of(recording_, group.intervals);
         return doing;

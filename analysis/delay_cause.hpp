@@ -9,6 +9,7 @@
 
 #include "analysis/call_tree.hpp"
 #include "analysis/cpu_holders.hpp"
+#include "analysis/file_waits.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/run_profile.hpp"
 #include "analysis/time_split.hpp"
@@ -50,6 +51,7 @@ struct ThreadDoing {
     WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time
     std::vector<ThreadTime> wakers;            // Blocked: who ended the waits, most first; at most 3
     std::uint32_t waker_count = 0;             // of all of them
+    FileWaits files;                           // Blocked
     CpuWaits cpu;                              // Runnable
 };
 

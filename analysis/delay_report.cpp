@@ -118,6 +118,27 @@ WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
     return waker;
 }
 
+ReceiverReport report_receiver(const Recording& recording, const trace::Delay& delay,
+                               const std::vector<Interval>& intervals) {
+    ReceiverReport receiver;
+    if (delay.open || delay.end_tid == delay.begin_tid || recording.find_thread(delay.end_tid) == nullptr)
+        return receiver;
+    std::vector<Interval> meanwhile;
+    for (const Interval& gap : intervals) {
+        if (gap.gap != Interval::Gap::BetweenThreads) continue;
+        for (const Interval& interval : intervals_of_thread(recording, delay.end_tid, {gap.begin_ns, gap.end_ns}))
+            meanwhile.push_back(interval);
+    }
+    receiver.split = split_time(recording, meanwhile);
+    if (receiver.split.recorded_ns() == 0) return receiver;
+    receiver.tid = delay.end_tid;
+    receiver.thread = recording.thread_name(delay.end_tid);
+    CallTree tree(recording);
+    tree.add(StackTimes::of(recording, meanwhile, receiver.split));
+    receiver.calls = tree.lines(receiver.split.recorded_ns() / 200, 200);
+    return receiver;
+}
+
 }  // namespace
 
 DelayReport report_delay(const Recording& recording, const trace::Delay& delay) {
@@ -140,6 +161,7 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     keep_first(report.kernel_functions, 50);
     report.stacks = times.stacks(recording);
     keep_first(report.stacks, 500);
+    report.receiver = report_receiver(recording, delay, intervals);
     std::vector<WaitGroup> groups = group_waits(recording, intervals);
     keep_first(groups, 10);
     for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, group));

@@ -43,6 +43,14 @@ struct WakerReport {
     std::vector<CallLine> calls;          // the same as a tree; at most 20 lines
 };
 
+// The thread that ended a run which another one had begun, over the time of which no marker tells whose it was.
+struct ReceiverReport {
+    std::uint32_t tid = 0;  // 0: there is none
+    std::string thread;
+    TimeSplit split;
+    std::vector<CallLine> calls;  // at most 200 lines
+};
+
 struct DelayReport {
     trace::Delay delay;
     TimeSplit split;
@@ -55,6 +63,7 @@ struct DelayReport {
     std::vector<FunctionTime> kernel_functions;  // at most 50
     std::vector<StackTime> stacks;               // at most 500
     std::vector<WakerReport> wakers;             // longest first; at most 10
+    ReceiverReport receiver;
 
     // A time as share (0 to 1) of the part of the delay that was recorded; 0 where nothing was.
     [[nodiscard]] double share(std::uint64_t time_ns) const {

@@ -78,6 +78,13 @@ bool is_of_std(std::string_view function) {
     return space != std::string_view::npos && head.substr(space + 1).starts_with("std::");
 }
 
+// Inlined functions have names without their namespace; where they were written tells what they are.
+bool is_of_standard_source(std::string_view path) {
+    constexpr auto folders = std::to_array<std::string_view>({"/include/c++/", "/c++/v1/", "/rustc/"});
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](std::string_view folder) { return path.find(folder) != std::string_view::npos; });
+}
+
 }  // namespace
 
 std::string_view module_name(std::string_view path) {
@@ -109,6 +116,7 @@ FrameRole role_of(const Recording& recording, const Frame& frame) {
         if (function.ends_with("@plt")) return FrameRole::Plumbing;
         if (matches_any(function, interpreter_functions)) return FrameRole::Interpreter;
         if (matches_any(function, plumbing_functions) || is_of_std(function)) return FrameRole::Plumbing;
+        if (is_of_standard_source(recording.name(frame.source))) return FrameRole::Plumbing;
     }
     if (module == "[jit]") return FrameRole::RunTimeCode;
     if (matches_any(module_name(module), plumbing_modules)) return FrameRole::Plumbing;

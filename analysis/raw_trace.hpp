@@ -47,6 +47,12 @@ struct RawWaking {
     bool by_interrupt = false;
 };
 
+struct RawWaitFile {
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;
+    WaitedFile file;
+};
+
 struct RawSample {
     std::uint64_t at_ns = 0;
     std::uint32_t pid = 0;
@@ -88,6 +94,7 @@ struct RawTrace {
     std::map<std::uint32_t, std::vector<RawSwitch>> switches;  // by CPU
     std::vector<RawThrottling> throttlings;
     std::vector<RawWaking> wakings;
+    std::vector<RawWaitFile> wait_files;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid

@@ -52,11 +52,30 @@ enum class WakeCause : std::uint8_t {
     Interrupt = 7,  // any other interrupt
 };
 
+// Why a file belongs to a wait; the numbers are those of lagtrap_wait_file_kind (bpf/records.h).
+enum class WaitFileKind : std::uint8_t {
+    Unknown = 0,
+    OfCall = 1,   // the system call in which the thread stopped is about it
+    OfFault = 2,  // a page of it that the thread touched was not in memory
+    Lock = 3,     // the thread waited for a lock on it
+    Refused = 4,  // a lock on it had been refused to the thread, which then waited for something else
+};
+
+// The file that a thread waited for.
+struct WaitedFile {
+    NameId path = 0;                // 0: not known
+    NameId disk = 0;                // its name; 0: the file system is on none
+    std::uint32_t queue_depth = 0;  // requests that the disk had when the wait began
+    std::uint32_t holder_pid = 0;   // Lock, Refused: a process that had a lock in the way; 0: not known
+    WaitFileKind kind = WaitFileKind::Unknown;
+};
+
 // From `at_ns` on, until the next change, the thread is in `state`.
 struct StateChange {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;  // Runnable and woken: who woke it; 0: an idle CPU or unknown
     StackId stack = 0;            // Blocked: where it stopped
+    std::uint32_t file = 0;       // Blocked: place in Recording::waited_files + 1; 0: none, or not known
     std::uint16_t cpu = 0;        // Running: on which
     NameId wake_device = 0;       // woken: name of the network device, disk or interrupt; 0: none, or not known
     ThreadState state = ThreadState::NotRecorded;
@@ -142,6 +161,7 @@ struct Recording {
     std::unordered_map<std::uint32_t, Process> processes;    // by pid
     std::vector<Thread> threads;                             // by tid, without the idle threads (tid 0)
     std::vector<Run> runs;                                   // by begin
+    std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
     std::vector<std::vector<CpuTenure>> cpus;                // by CPU, each by time; empty where nothing is known of it
 
     // It points into itself: it may be moved, not copied.

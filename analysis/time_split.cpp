@@ -44,6 +44,7 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.state = change->state;
         interval.stack = change->stack;
         interval.throttled = change->throttled;
+        interval.file = change->file;
         interval.cpu = change->cpu;
         const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
         interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;

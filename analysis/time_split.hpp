@@ -32,6 +32,7 @@ struct Interval {
     std::uint32_t tid = 0;        // 0 where no thread can be named
     std::uint32_t waker_tid = 0;  // Blocked: who ended it; 0: unknown, or the recording ended first
     StackId stack = 0;            // Blocked: where it stopped
+    std::uint32_t file = 0;       // Blocked: as StateChange has it
     NameId wake_device = 0;       // Blocked: name of the device that ended it; 0: none, or not known
     std::string_view queue;       // Blocked, on no thread: where the run is meanwhile
     ThreadState state = ThreadState::NotRecorded;

@@ -71,9 +71,15 @@ struct OffCpuStack {
     StackId stack = 0;
 };
 
+struct WaitFileAt {
+    std::uint64_t at_ns = 0;
+    std::uint32_t place = 0;  // as StateChange::file
+};
+
 struct ThreadInput {
     std::vector<ThreadEvent> events;
     std::vector<OffCpuStack> off_cpu;
+    std::vector<WaitFileAt> files;
 };
 
 class TimelineBuilder {
@@ -89,6 +95,7 @@ class TimelineBuilder {
     void add_switches();
     void add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>& switches);
     void add_wakings();
+    void add_wait_files();
     void add_samples();
     void add_unswitched_cpus();
     void make_changes(Thread& thread, ThreadInput& input) const;
@@ -190,6 +197,14 @@ void TimelineBuilder::add_wakings() {
     std::vector<RawWaking>().swap(raw_.wakings);
 }
 
+void TimelineBuilder::add_wait_files() {
+    for (const RawWaitFile& wait : raw_.wait_files) {
+        recording_.waited_files.push_back(wait.file);
+        input(wait.tid).files.push_back({wait.at_ns, static_cast<std::uint32_t>(recording_.waited_files.size())});
+    }
+    std::vector<RawWaitFile>().swap(raw_.wait_files);
+}
+
 void TimelineBuilder::add_samples() {
     for (const RawSample& sample : raw_.samples) {
         if (sample.tid == 0) continue;
@@ -231,6 +246,9 @@ StateChange TimelineBuilder::initial_state(const Thread& thread, const ThreadInp
     } else if (!input.events.empty() && input.events.front().kind == EventKind::SwitchIn && thread.alive_at_start) {
         state.state = ThreadState::Runnable;
     }
+    const bool slept = state.state == ThreadState::Blocked && !input.files.empty();
+    if (slept && (input.events.empty() || input.files.front().at_ns < input.events.front().at_ns))
+        state.file = input.files.front().place;
     return state;
 }
 
@@ -240,7 +258,7 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
     changes.reserve(events.size() + 1);
     changes.push_back(initial_state(thread, input));
     const ThreadEvent* early = nullptr;
-    std::size_t stack_place = 0;
+    std::size_t stack_place = 0, file_place = 0;
     for (std::size_t i = 0; i < events.size(); ++i) {
         const ThreadEvent& event = events[i];
         StateChange next;
@@ -277,6 +295,9 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                 if (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns == event.at_ns) {
                     next.stack = input.off_cpu[stack_place].stack;
                 }
+                while (file_place < input.files.size() && input.files[file_place].at_ns < event.at_ns) ++file_place;
+                if (file_place < input.files.size() && input.files[file_place].at_ns == event.at_ns)
+                    next.file = input.files[file_place].place;
                 const bool runs_next = i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
                 next.throttled = next.state == ThreadState::Runnable && event.throttled;
                 if (next.state == ThreadState::Blocked && early != nullptr && runs_next &&
@@ -298,12 +319,14 @@ void TimelineBuilder::build() {
     if (!raw_.switches.empty()) add_unswitched_cpus();
     add_switches();
     add_wakings();
+    add_wait_files();
     for (std::size_t i = 0; i < recording_.threads.size(); ++i) {
         Thread& thread = recording_.threads[i];
         ThreadInput& input = inputs_[i];
         std::stable_sort(input.events.begin(), input.events.end());
         const auto by_time = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
         std::stable_sort(input.off_cpu.begin(), input.off_cpu.end(), by_time);
+        std::stable_sort(input.files.begin(), input.files.end(), by_time);
         if (!std::is_sorted(thread.samples.begin(), thread.samples.end(), by_time)) {
             std::stable_sort(thread.samples.begin(), thread.samples.end(), by_time);
         }

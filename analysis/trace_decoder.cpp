@@ -37,6 +37,9 @@ SwitchOut switch_out_of(std::uint64_t prev_state) {
 constexpr std::size_t parts_limit = 1000;
 
 // The parts of a TracePacket that matter; its fields may stand in any order.
+constexpr std::size_t device_bytes = 64;
+constexpr std::size_t path_bytes = 4096;
+
 struct Packet {
     std::uint64_t at_ns = 0;
     std::uint64_t flags = 0;
@@ -69,6 +72,9 @@ class TraceDecoder {
     void take_switch_facts(data_view message, RawSwitch& event);
     void take_waking(data_view message, RawWaking event, const Packet& packet);
     void take_wake_cause(data_view message, RawWaking& event);
+    void take_wait_file(data_view message, std::uint64_t at_ns);
+    // Longer ones are cut.
+    NameId intern_text(data_view text, std::size_t limit_bytes);
     void take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence);
     void take_process_tree(data_view message, std::uint64_t at_ns);
     void take_process(data_view message);
@@ -99,6 +105,7 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
             case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
             case fields::packet::ftrace_events:
+            case fields::packet::lagtrap_wait_file:
             case fields::packet::process_tree:
             case fields::packet::track_event:
             case fields::packet::track_descriptor:
@@ -128,6 +135,7 @@ void TraceDecoder::take_packet(const Packet& packet) {
         switch (field) {
             case fields::packet::ftrace_events: take_ftrace(message, packet); break;
             case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
+            case fields::packet::lagtrap_wait_file: take_wait_file(message, packet.at_ns); break;
             case fields::packet::track_event:
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
                 break;
@@ -244,18 +252,40 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
     ++trace_.records;
 }
 
+NameId TraceDecoder::intern_text(data_view text, std::size_t limit_bytes) {
+    return trace_.intern(printable({text.data(), std::min(text.size(), limit_bytes)}));
+}
+
+void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
+    namespace field = fields::lagtrap_wait_file;
+    RawWaitFile wait;
+    wait.at_ns = at_ns;
+    std::uint64_t kind = 0;
+    pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case field::tid: wait.tid = reader.get_uint32(); break;
+            case field::kind: kind = reader.get_uint64(); break;
+            case field::path: wait.file.path = intern_text(reader.get_view(), path_bytes); break;
+            case field::disk: wait.file.disk = intern_text(reader.get_view(), device_bytes); break;
+            case field::queue_depth: wait.file.queue_depth = reader.get_uint32(); break;
+            case field::holder_pid: wait.file.holder_pid = reader.get_uint32(); break;
+            default: reader.skip();
+        }
+    }
+    ++trace_.records;
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::Refused)) return;  // of later versions
+    wait.file.kind = static_cast<WaitFileKind>(kind);
+    if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);
+}
+
 void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
     std::uint64_t cause = 0;
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case fields::lagtrap_waking::cause: cause = reader.get_uint64(); break;
-            case fields::lagtrap_waking::device: {
-                constexpr std::size_t device_limit = 64;
-                const auto view = reader.get_view();
-                event.device = trace_.intern(printable({view.data(), std::min(view.size(), device_limit)}));
-                break;
-            }
+            case fields::lagtrap_waking::device: event.device = intern_text(reader.get_view(), device_bytes); break;
             default: reader.skip();
         }
     }

@@ -34,6 +34,7 @@ constexpr std::uint32_t module_symbols = bytes(61);
 constexpr std::uint32_t perf_sample = bytes(66);
 constexpr std::uint32_t lagtrap_waking = bytes(20001);  // our own
 constexpr std::uint32_t lagtrap_switch = bytes(20002);  // our own
+constexpr std::uint32_t lagtrap_wait_file = bytes(20003);
 constexpr std::uint64_t incremental_state_cleared = 1;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -137,6 +138,15 @@ constexpr std::uint32_t next_priority = varint(7);
 namespace sched_waking {
 constexpr std::uint32_t tid = varint(2);
 }
+
+namespace lagtrap_wait_file {
+constexpr std::uint32_t tid = varint(1);
+constexpr std::uint32_t kind = varint(2);
+constexpr std::uint32_t path = bytes(3);
+constexpr std::uint32_t disk = bytes(4);
+constexpr std::uint32_t queue_depth = varint(5);
+constexpr std::uint32_t holder_pid = varint(6);
+}  // namespace lagtrap_wait_file
 
 namespace lagtrap_switch {
 constexpr std::uint32_t prev_throttled = varint(2);

@@ -16,17 +16,91 @@
 
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
+struct gendisk {
+    char disk_name[32];
+} KERNEL_TYPE;
+
+struct block_device {
+    struct gendisk* bd_disk;
+} KERNEL_TYPE;
+
 struct super_block {
     __u32 s_dev;
+    struct block_device* s_bdev;
+} KERNEL_TYPE;
+
+struct list_head {
+    struct list_head* next;
+} KERNEL_TYPE;
+
+/* The locks that programs have on a file. */
+struct file_lock_context {
+    struct list_head flc_flock;
+    struct list_head flc_posix;
 } KERNEL_TYPE;
 
 struct inode {
+    unsigned short i_mode;
     unsigned long i_ino;
     struct super_block* i_sb;
+    struct file_lock_context* i_flctx;
+} KERNEL_TYPE;
+
+struct qstr {
+    const unsigned char* name;
+} KERNEL_TYPE;
+
+struct dentry {
+    struct dentry* d_parent;
+    struct qstr d_name;
+} KERNEL_TYPE;
+
+struct vfsmount {
+    struct dentry* mnt_root;
+} KERNEL_TYPE;
+
+struct mount {
+    struct mount* mnt_parent;
+    struct dentry* mnt_mountpoint;
+    struct vfsmount mnt;
+} KERNEL_TYPE;
+
+struct path {
+    struct vfsmount* mnt;
+    struct dentry* dentry;
 } KERNEL_TYPE;
 
 struct file {
     struct inode* f_inode;
+    struct path f_path;
+} KERNEL_TYPE;
+
+struct fdtable {
+    unsigned int max_fds;
+    struct file** fd;
+} KERNEL_TYPE;
+
+struct files_struct {
+    struct fdtable* fdt;
+} KERNEL_TYPE;
+
+/* One lock; since kernel commit 587a67b6830b (6.9) the first member of file_lock. */
+struct file_lock_core {
+    struct list_head flc_list;
+    void* flc_owner;
+    unsigned char flc_type;
+    int flc_pid;
+} KERNEL_TYPE;
+
+struct file_lock {
+    struct list_head fl_list;
+    void* fl_owner;
+    unsigned char fl_type;
+    int fl_pid;
+} KERNEL_TYPE;
+
+struct vm_area_struct {
+    struct file* vm_file;
 } KERNEL_TYPE;
 
 struct mm_struct {
@@ -80,10 +154,6 @@ struct sk_buff {
 
 struct napi_struct;
 
-struct gendisk {
-    char disk_name[32];
-} KERNEL_TYPE;
-
 struct request_queue {
     struct gendisk* disk;
 } KERNEL_TYPE;
@@ -122,6 +192,8 @@ struct task_struct {
     __u64 start_boottime;
     const struct cred* real_cred;
     struct mm_struct* mm;
+    struct files_struct* files;
+    unsigned in_iowait : 1;
     struct uprobe_task* utask;
     struct sched_entity se;
     unsigned int policy;
@@ -136,6 +208,8 @@ struct pt_regs___kernel {
     unsigned long ip;
     unsigned long sp;
     unsigned long cs;
+    unsigned long di; /* arguments of a system call */
+    unsigned long si;
     unsigned long orig_ax; /* number of the system call; -1 in interrupts and exceptions */
 } KERNEL_TYPE;
 

@@ -24,19 +24,20 @@
 /* ---- Records of a capture. Each begins with this header; size_bytes counts the header too. ---- */
 
 enum lagtrap_record_type {
-    LAGTRAP_RECORD_RUN = 1,     /* user log: struct lagtrap_run */
-    LAGTRAP_RECORD_STACK = 2,   /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
-    LAGTRAP_RECORD_SAMPLE = 3,  /* kernel log: struct lagtrap_sample */
-    LAGTRAP_RECORD_SWITCH = 4,  /* kernel log: struct lagtrap_switch */
-    LAGTRAP_RECORD_WAKING = 5,  /* kernel log: struct lagtrap_waking */
-    LAGTRAP_RECORD_THREAD = 6,  /* rundown log: struct lagtrap_thread, one per thread alive at the start */
-    LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process + its texts */
-    LAGTRAP_RECORD_MAPPING = 8, /* rundown log: struct lagtrap_mapping + path */
-    LAGTRAP_RECORD_FORK = 9,    /* rundown log: struct lagtrap_task_change (new thread or process) */
-    LAGTRAP_RECORD_EXIT = 10,   /* rundown log: struct lagtrap_task_change */
-    LAGTRAP_RECORD_NAME = 11,   /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
-    LAGTRAP_RECORD_BREACH = 12, /* listener only: struct lagtrap_run of a run at or over its threshold */
-    LAGTRAP_RECORD_WAKE = 13,   /* listener only: header alone; a run began whose deadline is before the next look */
+    LAGTRAP_RECORD_RUN = 1,        /* user log: struct lagtrap_run */
+    LAGTRAP_RECORD_STACK = 2,      /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
+    LAGTRAP_RECORD_SAMPLE = 3,     /* kernel log: struct lagtrap_sample */
+    LAGTRAP_RECORD_SWITCH = 4,     /* kernel log: struct lagtrap_switch */
+    LAGTRAP_RECORD_WAKING = 5,     /* kernel log: struct lagtrap_waking */
+    LAGTRAP_RECORD_THREAD = 6,     /* rundown log: struct lagtrap_thread, one per thread alive at the start */
+    LAGTRAP_RECORD_PROCESS = 7,    /* rundown log: struct lagtrap_process + its texts */
+    LAGTRAP_RECORD_MAPPING = 8,    /* rundown log: struct lagtrap_mapping + path */
+    LAGTRAP_RECORD_FORK = 9,       /* rundown log: struct lagtrap_task_change (new thread or process) */
+    LAGTRAP_RECORD_EXIT = 10,      /* rundown log: struct lagtrap_task_change */
+    LAGTRAP_RECORD_NAME = 11,      /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
+    LAGTRAP_RECORD_BREACH = 12,    /* listener only: struct lagtrap_run of a run at or over its threshold */
+    LAGTRAP_RECORD_WAKE = 13,      /* listener only: header alone; a run began whose deadline is before the next look */
+    LAGTRAP_RECORD_WAIT_FILE = 14, /* kernel log: struct lagtrap_wait_file + path */
 };
 
 struct lagtrap_record {
@@ -192,6 +193,33 @@ struct lagtrap_waking {
 };
 #define LAGTRAP_WAKING_LEAST_BYTES 48
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == LAGTRAP_WAKING_LEAST_BYTES + 32, "layout of wakings");
+
+/* Why a file belongs to a wait. */
+enum lagtrap_wait_file_kind {
+    LAGTRAP_FILE_OF_CALL = 1,  /* the system call in which the thread stops is about it */
+    LAGTRAP_FILE_OF_FAULT = 2, /* a page of it that the thread touched is not in memory */
+    LAGTRAP_FILE_LOCK = 3,     /* the thread waits for a lock on it */
+    LAGTRAP_FILE_REFUSED = 4, /* a lock on it was refused to the thread a moment ago; now it waits for something else */
+};
+
+#define LAGTRAP_PATH_BYTES 512
+
+/* What a thread waits for, at the moment of its switch (of header.at_ns), or, of one that slept already when the
+ * recording began, a little later. The path comes after the struct the first time that a capture has this file:
+ * its names from the last to the first, each with a '\0'. */
+struct lagtrap_wait_file {
+    struct lagtrap_record header;
+    __u64 file; /* the same number for the same file of one capture; never 0 */
+    __u32 pid;
+    __u32 tid;
+    __u32 holder_pid;  /* LOCK, REFUSED: a process that has a lock in the way; 0: not known */
+    __u32 queue_depth; /* requests that the disk has been given and has not completed */
+    __u16 path_bytes;  /* up to LAGTRAP_PATH_BYTES; 0 where it was written before */
+    __u8 kind;         /* enum lagtrap_wait_file_kind */
+    __u8 padding[5];
+    char disk[LAGTRAP_COMM_BYTES]; /* name; empty: the file system is on none */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_wait_file) == 64, "layout of files of waits");
 
 /* A thread alive when the capture began, with the stacks at which it slept (0 where it ran). */
 struct lagtrap_thread {

@@ -76,6 +76,16 @@ object cpu_json(const CpuWaits& waits) {
             {"holders", std::move(holders)}};
 }
 
+object file_json(const analysis::FileWaits& files) {
+    object json{{"path", files.path},
+                {"time_ns", files.time_ns},
+                {"files", files.files},
+                {"disk", files.disk},
+                {"queue_depth", files.queue_depth}};
+    if (files.holder_pid != 0) json["lock_holder"] = object{{"pid", files.holder_pid}, {"process", files.holder}};
+    return json;
+}
+
 object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
     object json{{"kind", words_of(doing.kind)}, {"time_ns", doing.time_ns}, {"share", ratio(doing.time_ns, whole_ns)},
                 {"count", doing.count},         {"reason", doing.reason},   {"place", focus_json(doing.focus)}};
@@ -88,6 +98,7 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
         who["time_ns"] = waker.time_ns;
         wakers.push_back(std::move(who));
     }
+    if (!doing.files.path.empty() || !doing.files.disk.empty()) json["file"] = file_json(doing.files);
     json["waited"] = words_of_wait(doing.wait, doing.reason);
     json["ended_by"] = end_word(doing.end);
     json["wakers"] = std::move(wakers);

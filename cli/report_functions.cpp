@@ -166,8 +166,23 @@ std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns
     return rows;
 }
 
+namespace {
+
+std::string receiver_functions(const analysis::ReceiverReport& receiver, const ReportLook& look) {
+    const std::uint64_t whole_ns = receiver.split.recorded_ns();
+    const std::size_t limit = look.all ? receiver.calls.size() : usual_lines;
+    const std::string rows = call_rows(receiver.calls, whole_ns, limit, 2, look);
+    return section_title(
+               look.paint, "Functions",
+               "of " + receiver.thread + " (" + std::to_string(receiver.tid) + "), which ended it, in that time") +
+           (rows.empty() ? "  no stacks of programs\n" : rows);
+}
+
+}  // namespace
+
 std::string functions_part(const DelayReport& report, const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
+    if (whole_ns == 0 && report.receiver.tid != 0) return receiver_functions(report.receiver, look);
     if (whole_ns == 0) return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
     const bool whole = report.split.not_recorded_ns == 0;
     const std::string recorded = format_duration(

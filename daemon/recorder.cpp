@@ -97,9 +97,16 @@ struct Recorder::State {
         return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq, all.on_timer,       all.on_timer_end,
                 all.on_wheel_timer, all.on_local_packet,  all.on_packet,  all.on_packets_end, all.on_request_done};
     }
+    // What says for which file a thread waits.
+    [[nodiscard]] std::vector<bpf_program*> file_programs() const {
+        const auto& all = programs->progs;
+        return {all.on_page_fault, all.on_lock, all.on_whole_file_lock, all.on_request_issued,
+                all.on_request_completed};
+    }
     // Not on_thread: it runs in the daemon's time, and what the kernel counts of it has the time in which it was preempted.
     [[nodiscard]] std::vector<int> program_fds() const {
         std::vector<int> fds = loaded_fds(cause_programs());
+        for (const int fd : loaded_fds(file_programs())) fds.push_back(fd);
         const auto& all = programs->progs;
         for (const bpf_program* program :
              {all.on_sample, all.on_switch, all.on_waking, all.on_wakeup, all.on_fork, all.on_exec})
@@ -150,6 +157,7 @@ struct Recorder::Capture {
     ring_buffer* rings = nullptr;
     Link switch_link, waking_link, wakeup_link, fork_link, exec_link;
     std::vector<Link> cause_links;
+    std::vector<Link> file_links;
     UniqueFd run_time_statistics;
     Status first_failure = success();
 
@@ -245,6 +253,7 @@ Status Recorder::State::load(long cpus) {
     if (!programs) return libbpf_error("open the recorder's BPF programs", -errno);
     bpf_map__set_max_entries(programs->maps.records, ring_bytes_for(cpus));
     leave_out_missing(cause_programs());
+    leave_out_missing(file_programs());
     programs->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     const UnwindStore& store = unwinder->store();
     for (const auto& [map, fd] : {std::pair(programs->maps.unwind_regions, store.regions_fd()),
@@ -311,6 +320,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
         capture_->waking_link.reset(bpf_program__attach_trace(state_->programs->progs.on_waking));
         if (!capture_->waking_link) return libbpf_error("attach to sched_waking", -errno);
         TRY_ASSIGN(capture_->cause_links, attach_loaded(state_->cause_programs()));
+        TRY_ASSIGN(capture_->file_links, attach_loaded(state_->file_programs()));
     }
     // First of all files: what has logs can be merged.
     TRY(trace::write_session(directory, session));
@@ -424,6 +434,7 @@ Status Recorder::stop(trace::Session& session) {
     capture->waking_link.reset();
     capture->wakeup_link.reset();
     capture->cause_links.clear();
+    capture->file_links.clear();
     capture->fork_link.reset();
     capture->exec_link.reset();
     if (!capture->user_log || !capture->rundown) return make_error(ErrorKind::System, "the capture had not begun");

@@ -75,6 +75,17 @@ Record whole_record(const lagtrap_record* record) {
     return whole;
 }
 
+// `names`: from the last to the first, each with a '\0'.
+std::string path_of_names(std::string_view names) {
+    std::string path;
+    while (!names.empty()) {
+        const std::size_t end = std::min(names.find('\0'), names.size());
+        path = "/" + printable(std::string(names.substr(0, end))) + path;
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    return path;
+}
+
 void add_wake_cause(pbf_writer& packet, const lagtrap_waking& record) {
     if (record.cause == LAGTRAP_WAKE_UNKNOWN) return;
     pbf_writer cause(packet, perfetto::trace_packet::lagtrap_waking);
@@ -293,11 +304,29 @@ void Merger::write_waking(const lagtrap_waking& record) {
     });
 }
 
+void Merger::write_wait_file(const lagtrap_wait_file& record) {
+    namespace field = perfetto::lagtrap_wait_file;
+    if (record.path_bytes > 0)
+        waited_files_[record.file] = path_of_names({reinterpret_cast<const char*>(&record + 1), record.path_bytes});
+    const auto known = waited_files_.find(record.file);
+    writer_->packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
+                    [&](pbf_writer& packet) {
+                        pbf_writer wait(packet, perfetto::trace_packet::lagtrap_wait_file);
+                        wait.add_uint32(field::tid, record.tid);
+                        wait.add_uint32(field::kind, record.kind);
+                        if (known != waited_files_.end()) wait.add_string(field::path, known->second);
+                        if (record.disk[0] != 0) wait.add_string(field::disk, comm_text(record.disk));
+                        if (record.queue_depth != 0) wait.add_uint32(field::queue_depth, record.queue_depth);
+                        if (record.holder_pid != 0) wait.add_uint32(field::holder_pid, record.holder_pid);
+                    });
+}
+
 void Merger::take_kernel_record(const lagtrap_record* record) {
     switch (record->type) {
         case LAGTRAP_RECORD_SAMPLE: write_sample(*reinterpret_cast<const lagtrap_sample*>(record)); break;
         case LAGTRAP_RECORD_SWITCH: write_switch(whole_record<lagtrap_switch>(record)); break;
         case LAGTRAP_RECORD_WAKING: write_waking(whole_record<lagtrap_waking>(record)); break;
+        case LAGTRAP_RECORD_WAIT_FILE: write_wait_file(*reinterpret_cast<const lagtrap_wait_file*>(record)); break;
         default: break;
     }
 }

@@ -48,6 +48,7 @@ class Merger {
     void write_sample(const lagtrap_sample& sample);
     void write_switch(const lagtrap_switch& record);
     void write_waking(const lagtrap_waking& record);
+    void write_wait_file(const lagtrap_wait_file& record);
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
                        std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
     void write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample);
@@ -73,6 +74,7 @@ class Merger {
     std::optional<RunWriter> runs_;
     std::optional<CallstackInterner> samples_;
     std::optional<CallstackInterner> off_cpu_;
+    std::unordered_map<std::uint64_t, std::string> waited_files_;  // path by number
     std::unordered_map<std::uint16_t, std::uint32_t> running_;  // thread that was switched in last, by CPU
     std::uint64_t switch_gaps_ = 0;
     std::uint64_t last_ns_ = 0;  // when the packet written last was

@@ -31,6 +31,7 @@ inline constexpr Field trace_attributes = 126;
 // Ours, beyond all of Perfetto's: readers of its traces pass over what they do not know.
 inline constexpr Field lagtrap_waking = 20001;
 inline constexpr Field lagtrap_switch = 20002;
+inline constexpr Field lagtrap_wait_file = 20003;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -274,5 +275,14 @@ inline constexpr Field cause = 1;  // enum lagtrap_wake_cause of bpf/records.h
 inline constexpr Field number = 2;
 inline constexpr Field device = 3;
 }  // namespace lagtrap_waking
+
+namespace lagtrap_wait_file {  // for which file a thread waits from this packet's time on
+inline constexpr Field tid = 1;
+inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind of bpf/records.h
+inline constexpr Field path = 3;  // from the root of the machine's first mount namespace, or of the thread's
+inline constexpr Field disk = 4;
+inline constexpr Field queue_depth = 5;  // requests that the disk had been given and had not completed
+inline constexpr Field holder_pid = 6;   // a process with a lock in the way
+}  // namespace lagtrap_wait_file
 
 }  // namespace lagtrap::trace::perfetto

@@ -20,7 +20,7 @@ PLANTED Node build_document(int depth, int width) {
 }
 
 PLANTED std::size_t open_document(bool large) {
-    const Node document = build_document(large ? 7 : 2, 6);
+    const Node document = build_document(large ? 7 : 2, 7);
     return document.children.size();
 }
 

@@ -15,7 +15,7 @@ std::atomic<bool> ended = false;
 std::atomic<int> waiting = 0;
 volatile int served = 0;
 
-PLANTED void scan_archive() { cases::compute_ms(80); }
+PLANTED void scan_archive() { cases::compute_ms(200); }
 
 void run_worker() {
     cases::name_thread("archiver");

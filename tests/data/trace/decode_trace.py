@@ -15,7 +15,8 @@ FIELDS = {
                12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
                89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
-               20002: ("switch_facts", "m:SwitchFacts")},
+               20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile")},
+    "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v")},
     "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v")},
     "WakeCause": {1: ("cause", "v"), 2: ("number", "v"), 3: ("device", "s")},
     "Attributes": {1: ("attribute", "m:Attribute")},
@@ -187,6 +188,7 @@ class Trace:
         self.off_cpu_stacks = collections.Counter()
         self.wakings = []
         self.switch_facts = []
+        self.wait_files = []
         self.modules = {}
         self.places = {}
         self.lines = {}
@@ -242,6 +244,10 @@ class Trace:
             self.symbols_of(packet["symbols"])
         if "ftrace" in packet:
             self.ftrace(packet["ftrace"], number, at_ns, packet.get("wake_cause", {}))
+        if "wait_file" in packet:
+            wait = packet["wait_file"]
+            self.wait_files.append([at_ns, wait["tid"], wait["kind"], wait.get("path", ""), wait.get("disk", ""),
+                                    wait.get("queue_depth", 0), wait.get("holder", 0)])
         if "switch_facts" in packet:
             self.switch_facts.append([at_ns, packet["switch_facts"]])
 
@@ -388,6 +394,7 @@ def main():
         summary["off_cpu_stacks"] = dict(trace.off_cpu_stacks.most_common(limit))
         summary["modules"] = trace.modules
         summary["wakings"] = trace.wakings[:limit]
+        summary["wait_files"] = trace.wait_files[:limit]
         summary["switch_facts"] = trace.switch_facts[:limit]
         summary["lines"] = {name: sorted(lines) for name, lines in trace.lines.items()}
         summary["symbols"] = trace.symbols

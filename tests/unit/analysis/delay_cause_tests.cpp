@@ -109,6 +109,48 @@ TEST(DelayCause, a_holder_that_sleeps_is_said_to_sleep) {
                 "holder (12) slept 230 ms in refresh_all, until its own timer ended that.");
 }
 
+TEST(DelayCause, a_wait_for_the_disk_names_file_disk_and_queue) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.wait_file(20 * ms, 0, 10, 1, "/var/lib/app/log", "vda", 12);
+    wait(builder, 0, 10, 20 * ms, 220 * ms, {"main", "save", "fsync", "k:ext4_sync_file", "k:schedule"}, 0, true);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                HasSubstr("for the disk in fsync (/var/lib/app/log on vda, which had 12 requests in its queue)"));
+}
+
+// It had stopped before the recording began, so no switch of it was seen.
+TEST(DelayCause, a_file_lock_that_nobody_releases_names_its_holder) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/backup").thread(30, 30, "backup");
+    builder.wait_file(1 * ms, 0, 10, 3, "/var/lib/app/lock", "vda", 0, 30);
+    builder.off_cpu(0, 10, 10, {"main", "enter", "flock", "k:locks_lock_inode_wait", "k:schedule"});
+    builder.switched(30 * ms, 0, 0, 0, 30);
+    builder.run(TraceBuilder::delay(1, "work", at(0), 400 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                AllOf(HasSubstr("for a lock on /var/lib/app/lock in flock"), HasSubstr("; backup (30) holds it")));
+}
+
+TEST(DelayCause, a_sleep_after_a_refused_lock_names_who_had_it) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/writer").thread(30, 30, "writer");
+    builder.switched(1 * ms, 0, 0, 0, 10).wait_file(20 * ms, 0, 10, 4, "/srv/data.db", "", 0, 30);
+    wait(builder, 0, 10, 20 * ms, 220 * ms, {"main", "retry", "usleep", "k:do_nanosleep", "k:schedule"}, 0, true);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                HasSubstr("; before, it had been refused a lock on /srv/data.db, which writer (30) held"));
+}
+
+// A file of another wait says nothing of this one.
+TEST(DelayCause, a_wait_of_another_kind_has_no_file) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.wait_file(20 * ms, 0, 10, 4, "/srv/data.db", "", 0, 30);
+    wait(builder, 0, 10, 20 * ms, 220 * ms, in_lock("look_up"), 0);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), Not(HasSubstr("data.db")));
+}
+
 // The thread that signals a condition variable holds no lock.
 TEST(DelayCause, a_signal_is_no_lock) {
     TraceBuilder builder(400 * ms, 2);

@@ -119,6 +119,21 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
     return *this;
 }
 
+TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
+                                      const std::string& path, const std::string& disk, std::uint32_t queue_depth,
+                                      std::uint32_t holder_pid) {
+    std::string wait;
+    pbf_writer writer(wait);
+    writer.add_uint32(1, tid);
+    writer.add_uint32(2, kind);
+    if (!path.empty()) writer.add_string(3, path);
+    if (!disk.empty()) writer.add_string(4, disk);
+    if (queue_depth != 0) writer.add_uint32(5, queue_depth);
+    if (holder_pid != 0) writer.add_uint32(6, holder_pid);
+    packet(16 + cpu, begin_ns + at, 20003, wait);
+    return *this;
+}
+
 TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                                    bool by_interrupt) {
     std::string event;

@@ -37,6 +37,10 @@ class TraceBuilder {
     // A waking with its cause, as a number of the format, and the device that brought it about.
     TraceBuilder& caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
                                 std::uint32_t cause, const std::string& device = "");
+    // That the thread waits for a file from then on; `kind` as a number of the format.
+    TraceBuilder& wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
+                            const std::string& path, const std::string& disk = "", std::uint32_t queue_depth = 0,
+                            std::uint32_t holder_pid = 0);
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     // Samples of each millisecond in [from, to).
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,

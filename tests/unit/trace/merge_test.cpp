@@ -168,6 +168,35 @@ TEST_F(Merge, KeepsWhatEndedWaits) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("wakings")), json::serialize(wanted));
 }
 
+TEST_F(Merge, KeepsTheFilesOfWaits) {
+    SyntheticCapture capture(capture_.path(), synthetic_session());
+    capture.thread(200, 200, "thread");
+    lagtrap_wait_file record{};
+    record.file = 7;
+    record.pid = record.tid = 200;
+    record.kind = LAGTRAP_FILE_OF_CALL;
+    record.queue_depth = 3;
+    std::strcpy(record.disk, "vda");
+    capture.wait_file(10, 0, record, std::string_view("a\x1b log\0app\0var\0", 14));
+    capture.wait_file(11, 0, record, "");
+    record.file = 8;
+    record.kind = LAGTRAP_FILE_LOCK;
+    record.holder_pid = 300;
+    record.queue_depth = 0;
+    record.disk[0] = 0;
+    capture.wait_file(12, 0, record, "");  // its path was lost
+    capture.flush();
+    ASSERT_TRUE(merge());
+    json::array wanted;
+    const auto add = [&](double ms, int kind, const char* path, const char* disk, int depth, int holder) {
+        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, 200, kind, path, disk, depth, holder});
+    };
+    add(10, 1, "/var/app/a\\x1b log", "vda", 3, 0);
+    add(11, 1, "/var/app/a\\x1b log", "vda", 3, 0);
+    add(12, 3, "", "", 0, 300);
+    EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
+}
+
 TEST_F(Merge, ResolvesStacksAtTheirTime) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(merge());

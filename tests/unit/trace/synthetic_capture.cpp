@@ -182,6 +182,15 @@ void SyntheticCapture::waking(double ms, std::uint16_t cpu, lagtrap_waking recor
     if (auto done = kernel().append(&record.header); !done) throw std::runtime_error(done.error().message);
 }
 
+void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names) {
+    record.path_bytes = static_cast<__u16>(names.size());
+    record.header = {static_cast<__u32>(sizeof(record) + names.size()), LAGTRAP_RECORD_WAIT_FILE, cpu, at_ms(ms)};
+    std::string bytes(reinterpret_cast<const char*>(&record), sizeof(record));
+    bytes += names;
+    if (auto done = kernel().append(reinterpret_cast<const lagtrap_record*>(bytes.data())); !done)
+        throw std::runtime_error(done.error().message);
+}
+
 lagtrap_run SyntheticCapture::make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
                                        double end_ms) {
     lagtrap_run run{};

@@ -50,6 +50,8 @@ class SyntheticCapture {
 
     // The waking as it is, of as many bytes as it has with its cause.
     void waking(double ms, std::uint16_t cpu, lagtrap_waking record);
+    // `names`: of the path, as a record has them; empty: the file was told of before.
+    void wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names);
 
     // A run within one thread; change the rest in the record that `run` is given.
     static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,

@@ -1,0 +1,70 @@
+#include "analysis/file_waits.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace lagtrap::analysis {
+
+namespace {
+
+bool belongs(WaitFileKind file, WaitKind wait) {
+    switch (wait) {
+        case WaitKind::Disk:
+        case WaitKind::KernelLock:
+        case WaitKind::Memory:
+        case WaitKind::Other: return file == WaitFileKind::OfCall || file == WaitFileKind::OfFault;
+        case WaitKind::PageFault: return file == WaitFileKind::OfFault;
+        case WaitKind::FileLock: return file == WaitFileKind::Lock;
+        case WaitKind::Sleep:
+        case WaitKind::Events: return file == WaitFileKind::Refused;
+        default: return false;
+    }
+}
+
+struct OneFile {
+    std::uint64_t time_ns = 0;
+    double requests = 0;  // queue depth times time
+    NameId disk = 0;
+    std::map<std::uint32_t, std::uint64_t> holders;  // time by process
+};
+
+template <typename Map>
+auto longest(const Map& times) {
+    return std::max_element(times.begin(), times.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+}  // namespace
+
+FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind) {
+    std::map<NameId, OneFile> files;
+    std::map<NameId, std::uint64_t> disks;
+    for (const Interval& wait : waits) {
+        if (wait.wake_cause == WakeCause::Disk && wait.wake_device != 0) disks[wait.wake_device] += wait.length_ns();
+        if (wait.file == 0) continue;
+        const WaitedFile& waited = recording.waited_files[wait.file - 1];
+        if (waited.path == 0 || !belongs(waited.kind, kind)) continue;
+        OneFile& file = files[waited.path];
+        file.time_ns += wait.length_ns();
+        file.requests += static_cast<double>(waited.queue_depth) * static_cast<double>(wait.length_ns());
+        file.disk = waited.disk;
+        if (waited.holder_pid != 0) file.holders[waited.holder_pid] += wait.length_ns();
+    }
+    FileWaits found;
+    if (!disks.empty()) found.disk = recording.name(longest(disks)->first);
+    if (files.empty()) return found;
+    const auto& [path, file] = *std::max_element(
+        files.begin(), files.end(), [](const auto& a, const auto& b) { return a.second.time_ns < b.second.time_ns; });
+    found.path = recording.name(path);
+    found.files = static_cast<std::uint32_t>(files.size());
+    found.time_ns = file.time_ns;
+    if (file.disk != 0) found.disk = recording.name(file.disk);
+    if (file.time_ns > 0)
+        found.queue_depth = static_cast<std::uint32_t>(file.requests / static_cast<double>(file.time_ns) + 0.5);
+    if (file.holders.empty()) return found;
+    found.holder_pid = longest(file.holders)->first;
+    found.holder = recording.process_name(found.holder_pid);
+    return found;
+}
+
+}  // namespace lagtrap::analysis

@@ -1,0 +1,28 @@
+// Which file and disk the waits of a thread were for, and who had a lock on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/recording.hpp"
+#include "analysis/time_split.hpp"
+#include "analysis/wait_kind.hpp"
+
+namespace lagtrap::analysis {
+
+struct FileWaits {
+    std::string path;           // for which most of the waits' time was; empty: for none, or not known
+    std::string disk;           // on which it is, or which ended most of the waits; empty: not known
+    std::uint64_t time_ns = 0;  // of the waits for `path`
+    std::uint32_t files = 0;    // of all known ones
+    std::uint32_t queue_depth =
+        0;  // requests that the disk had when these waits began: the mean, weighed by their length
+    std::uint32_t holder_pid = 0;  // who had a lock on it for most of the time; 0: nobody, or not known
+    std::string holder;            // name of that process
+};
+
+// Of waits of one kind. A lock that was refused counts where the kind has no file of its own, as a sleep.
+[[nodiscard]] FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind);
+
+}  // namespace lagtrap::analysis

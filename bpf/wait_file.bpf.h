@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Which file a thread waits for: the one its system call is about, the one whose page it touched, the one on which
+ * another program has a lock; and how many requests the disk under it has at that moment.
+ */
+#ifndef LAGTRAP_BPF_WAIT_FILE_BPF_H
+#define LAGTRAP_BPF_WAIT_FILE_BPF_H
+
+#include "bpf/collector.h"
+#include "bpf/kernel.bpf.h"
+
+#define WAITING_THREADS 16384 /* remembered at a time; one forgotten costs the name of a file */
+#define REQUEST_DISKS 256
+#define REFUSED_FOR_NS 100000000 /* who stops within it after a lock was refused stops because of that, most likely */
+#define PATH_NAMES 16
+#define NAME_BYTES 64
+#define LOCKS_LOOKED_AT 32
+
+/* Of include/uapi/linux and arch/x86/entry/syscalls/syscall_64.tbl. */
+#define CALL_FCNTL 72
+#define CALL_FLOCK 73
+#define LOCK_AND_WAIT 7      /* F_SETLKW */
+#define OFD_LOCK_AND_WAIT 38 /* F_OFD_SETLKW */
+#define FILE_WRITE_LOCK 1    /* F_WRLCK */
+#define FILE_UNLOCK 2        /* F_UNLCK */
+#define TRY_AGAIN 11         /* EAGAIN */
+#define PAGE_IS_PROTECTED 1  /* X86_PF_PROT, arch/x86/include/asm/trap_pf.h */
+#define UNINTERRUPTIBLE 2    /* TASK_UNINTERRUPTIBLE, include/linux/sched.h */
+#define FILE_FORMAT 0170000  /* S_IFMT */
+#define REGULAR_FILE 0100000 /* S_IFREG */
+#define DIRECTORY 0040000    /* S_IFDIR */
+#define BLOCK_DEVICE 0060000 /* S_IFBLK */
+
+struct path_scratch {
+    struct lagtrap_wait_file record;
+    char path[LAGTRAP_PATH_BYTES + NAME_BYTES];
+};
+
+/* Of on_switch, which runs with preemption disabled. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct path_scratch);
+} path_scratch SEC(".maps");
+
+/* The iterator's own, which is preemptible; one thread of the daemon runs it at a time. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct path_scratch);
+} iterator_path_scratch SEC(".maps");
+
+/* The address that a thread touched last without there being a page. */
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, __u64);
+} touched_addresses SEC(".maps");
+
+struct refused_lock {
+    __u64 inode;
+    __u64 file; /* that was tried; 0: not known */
+    __u64 at_ns;
+    __u32 holder_pid;
+    __u32 padding;
+};
+
+/* The last lock on a file that was refused, by thread. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, WAITING_THREADS);
+    __type(key, __u32);
+    __type(value, struct refused_lock);
+} refused_locks SEC(".maps");
+
+/* Requests that a disk has, as far as they were seen to begin, by the address of its gendisk. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, REQUEST_DISKS);
+    __type(key, __u64);
+    __type(value, __s32);
+} disk_requests SEC(".maps");
+
+volatile bool locks_refused = false;
+
+static __always_inline __s32* requests_of(const struct gendisk* disk) {
+    __u64 key = (__u64)disk;
+    __s32* count = bpf_map_lookup_elem(&disk_requests, &key);
+    if (count) return count;
+    __s32 none = 0;
+    bpf_map_update_elem(&disk_requests, &key, &none, BPF_NOEXIST);
+    return bpf_map_lookup_elem(&disk_requests, &key);
+}
+
+static __always_inline void count_request(struct request* request, int change) {
+    __s32* count = requests_of(request->q->disk);
+    if (!count) return;
+    /* Requests of before the recording end without having been counted. */
+    if (change > 0 || *count > 0) __sync_fetch_and_add(count, change);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_request_issued, struct request* request) {
+    count_request(request, 1);
+    return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_request_completed, struct request* request) {
+    count_request(request, -1);
+    return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs* registers, unsigned long why) {
+    if (why & PAGE_IS_PROTECTED) return 0;
+    struct task_struct* task = bpf_get_current_task_btf();
+    __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (touched) *touched = address;
+    return 0;
+}
+
+struct lock_facts {
+    __u64 owner;
+    int pid;
+    unsigned char type;
+};
+
+static __always_inline struct lock_facts lock_facts(const void* lock) {
+    struct lock_facts facts = {};
+    if (bpf_core_type_exists(struct file_lock_core)) {
+        const struct file_lock_core* core = lock;
+        facts.owner = (__u64)BPF_CORE_READ(core, flc_owner);
+        facts.pid = BPF_CORE_READ(core, flc_pid);
+        facts.type = BPF_CORE_READ(core, flc_type);
+    } else {
+        const struct file_lock* old = lock;
+        facts.owner = (__u64)BPF_CORE_READ(old, fl_owner);
+        facts.pid = BPF_CORE_READ(old, fl_pid);
+        facts.type = BPF_CORE_READ(old, fl_type);
+    }
+    return facts;
+}
+
+/* The process with a lock in the list that is not the owner's: one for writing if there is one, else any; 0: none. */
+static __noinline __u32 lock_holder(const struct list_head* list, __u64 owner) {
+    __u64 place = bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list)
+                                                              : bpf_core_field_offset(struct file_lock, fl_list);
+    const struct list_head* link = BPF_CORE_READ(list, next);
+    __u32 reader = 0;
+    for (int i = 0; i < LOCKS_LOOKED_AT && link && link != list; i++) {
+        struct lock_facts facts = lock_facts((const char*)link - place);
+        link = BPF_CORE_READ(link, next);
+        if (facts.owner == owner || facts.pid <= 0) continue;
+        if (facts.type == FILE_WRITE_LOCK) return facts.pid;
+        reader = facts.pid;
+    }
+    return reader;
+}
+
+static __always_inline const struct list_head* locks_of(const struct inode* inode, bool whole_file) {
+    struct file_lock_context* context = BPF_CORE_READ(inode, i_flctx);
+    if (!context) return NULL;
+    return whole_file ? &context->flc_flock : &context->flc_posix;
+}
+
+static __always_inline struct file* file_of_descriptor(struct task_struct* task, __u32 descriptor) {
+    struct fdtable* table = BPF_CORE_READ(task, files, fdt);
+    if (!table || descriptor >= BPF_CORE_READ(table, max_fds)) return NULL;
+    struct file** files = BPF_CORE_READ(table, fd);
+    struct file* file = NULL;
+    bpf_probe_read_kernel(&file, sizeof(file), files + descriptor);
+    return file;
+}
+
+static __always_inline void note_lock_result(struct inode* inode, struct file_lock* lock, int result, bool whole_file) {
+    __u32 tid = (__u32)bpf_get_current_pid_tgid();
+    struct lock_facts facts = lock_facts(lock);
+    if (result == 0 && facts.type != FILE_UNLOCK && locks_refused) {
+        struct refused_lock* refused = bpf_map_lookup_elem(&refused_locks, &tid);
+        if (refused && refused->inode == (__u64)inode) bpf_map_delete_elem(&refused_locks, &tid);
+    }
+    if (result != -TRY_AGAIN) return;
+    struct task_struct* task = bpf_get_current_task_btf();
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
+    struct refused_lock refused = {.inode = (__u64)inode, .at_ns = bpf_ktime_get_ns()};
+    const struct list_head* list = locks_of(inode, whole_file);
+    if (list) refused.holder_pid = lock_holder(list, facts.owner);
+    if (registers) refused.file = (__u64)file_of_descriptor(task, registers->di);
+    bpf_map_update_elem(&refused_locks, &tid, &refused, BPF_ANY);
+    locks_refused = true;
+}
+
+SEC("tp_btf/posix_lock_inode")
+int BPF_PROG(on_lock, struct inode* inode, struct file_lock* lock, int result) {
+    if (lock) note_lock_result(inode, lock, result, false);
+    return 0;
+}
+
+SEC("tp_btf/flock_lock_inode")
+int BPF_PROG(on_whole_file_lock, struct inode* inode, struct file_lock* lock, int result) {
+    if (lock) note_lock_result(inode, lock, result, true);
+    return 0;
+}
+
+/* Whether the first argument of the system call is a descriptor of what it reads, writes or flushes. */
+static __always_inline bool is_about_a_file(long call) {
+    switch (call) {
+        case 0:   /* read */
+        case 1:   /* write */
+        case 8:   /* lseek */
+        case 17:  /* pread64 */
+        case 18:  /* pwrite64 */
+        case 19:  /* readv */
+        case 20:  /* writev */
+        case 74:  /* fsync */
+        case 75:  /* fdatasync */
+        case 77:  /* ftruncate */
+        case 78:  /* getdents */
+        case 187: /* readahead */
+        case 217: /* getdents64 */
+        case 221: /* fadvise64 */
+        case 277: /* sync_file_range */
+        case 285: /* fallocate */
+        case 295: /* preadv */
+        case 296: /* pwritev */
+        case 306: /* syncfs */
+        case 327: /* preadv2 */
+        case 328: /* pwritev2 */ return true;
+        default: return false;
+    }
+}
+
+struct found_mapping {
+    __u64 file;
+};
+
+static long take_mapping(struct task_struct* task, struct vm_area_struct* area, struct found_mapping* found) {
+    found->file = (__u64)BPF_CORE_READ(area, vm_file);
+    return 0;
+}
+
+/* The file mapped where the thread touched a page that was not there. */
+static __always_inline struct file* touched_file(struct task_struct* task) {
+    __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, 0);
+    struct found_mapping found = {};
+    if (touched) bpf_find_vma(task, *touched, take_mapping, &found, 0);
+    return (struct file*)found.file;
+}
+
+static __always_inline struct file* refused_file(__u32 tid, struct lagtrap_wait_file* record) {
+    struct refused_lock* refused = locks_refused ? bpf_map_lookup_elem(&refused_locks, &tid) : NULL;
+    if (!refused || record->header.at_ns - refused->at_ns > REFUSED_FOR_NS) return NULL;
+    record->kind = LAGTRAP_FILE_REFUSED;
+    record->holder_pid = refused->holder_pid;
+    return (struct file*)refused->file;
+}
+
+/* Finds the file and fills in the record's kind and holder; NULL: the wait is for no file, or it is not known which. */
+static __always_inline struct file* waited_file(struct task_struct* task, __u32 state,
+                                                struct lagtrap_wait_file* record) {
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
+    if (!registers) return NULL;
+    __u32 tid = task->pid;
+    long call = registers->orig_ax;
+    __u32 descriptor = registers->di, command = registers->si;
+    if (call == CALL_FLOCK || (call == CALL_FCNTL && (command == LOCK_AND_WAIT || command == OFD_LOCK_AND_WAIT))) {
+        struct file* file = file_of_descriptor(task, descriptor);
+        const struct list_head* list = file ? locks_of(BPF_CORE_READ(file, f_inode), call == CALL_FLOCK) : NULL;
+        bool by_process = call == CALL_FCNTL && command == LOCK_AND_WAIT;
+        if (list) record->holder_pid = lock_holder(list, by_process ? (__u64)task->files : (__u64)file);
+        record->kind = LAGTRAP_FILE_LOCK;
+        return file;
+    }
+    if (!(state & UNINTERRUPTIBLE)) return refused_file(tid, record);
+    record->kind = call < 0 ? LAGTRAP_FILE_OF_FAULT : LAGTRAP_FILE_OF_CALL;
+    if (call < 0) return touched_file(task);
+    return is_about_a_file(call) ? file_of_descriptor(task, descriptor) : NULL;
+}
+
+static __always_inline bool is_on_a_disk(const struct inode* inode) {
+    __u32 format = BPF_CORE_READ(inode, i_mode) & FILE_FORMAT;
+    return format == REGULAR_FILE || format == DIRECTORY || format == BLOCK_DEVICE;
+}
+
+static __always_inline void read_disk(const struct inode* inode, struct lagtrap_wait_file* record) {
+    struct gendisk* disk = BPF_CORE_READ(inode, i_sb, s_bdev, bd_disk);
+    if (!disk) return;
+    bpf_probe_read_kernel_str(record->disk, sizeof(record->disk), disk->disk_name);
+    __u64 key = (__u64)disk;
+    __s32* requests = bpf_map_lookup_elem(&disk_requests, &key);
+    if (requests && *requests > 0) record->queue_depth = *requests;
+}
+
+/* Writes the file's names, from the last to the first, up to the root of all mounts; their bytes. */
+static __noinline __u32 read_path(struct file* file, struct path_scratch* out) {
+    struct dentry* entry = BPF_CORE_READ(file, f_path.dentry);
+    struct vfsmount* mounted = BPF_CORE_READ(file, f_path.mnt);
+    __u32 used = 0;
+    for (int i = 0; i < PATH_NAMES && entry && mounted; i++) {
+        struct dentry* parent = BPF_CORE_READ(entry, d_parent);
+        if (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent) {
+            struct mount* mount = (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
+            struct mount* outer = BPF_CORE_READ(mount, mnt_parent);
+            if (outer == mount) break;
+            entry = BPF_CORE_READ(mount, mnt_mountpoint);
+            mounted = (struct vfsmount*)((char*)outer + bpf_core_field_offset(struct mount, mnt));
+            continue;
+        }
+        if (used >= LAGTRAP_PATH_BYTES) break;
+        long bytes = bpf_probe_read_kernel_str(out->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
+        if (bytes <= 0 || bytes > NAME_BYTES) break;
+        used += bytes;
+        entry = parent;
+    }
+    return used < LAGTRAP_PATH_BYTES ? used : LAGTRAP_PATH_BYTES;
+}
+
+#endif
