@@ -118,19 +118,22 @@ static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 
     return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
 }
 
-/* Notes the file for which the thread waits, if it is for one. */
-static __noinline int note_wait_file(struct task_struct* task, __u32 state, struct path_scratch* out, __u64 now_ns) {
+/* Notes the file for which a thread waits, if it is for one. Not static: so the verifier looks at it once. */
+__noinline int note_wait_file(const struct wait_question* question) {
+    if (!question) return 0;
+    __u32 zero = 0;
+    struct path_scratch* out = question->by_iterator ? bpf_map_lookup_elem(&iterator_path_scratch, &zero)
+                                                     : bpf_map_lookup_elem(&path_scratch, &zero);
     if (!out) return 0;
     struct lagtrap_wait_file* record = &out->record;
     __builtin_memset(record, 0, sizeof(*record));
-    record->header.at_ns = now_ns;
-    struct file* file = waited_file(task, state, record);
+    struct file* file = waited_file(question, record);
     if (!file) return 0;
     struct inode* inode = BPF_CORE_READ(file, f_inode);
     if (!inode || !is_on_a_disk(inode)) return 0;
     record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
-    record->pid = task->tgid;
-    record->tid = task->pid;
+    record->pid = question->pid;
+    record->tid = question->tid;
     read_disk(inode, record);
     __u32 capture = recording.capture;
     __u64 key = record->file;
@@ -142,7 +145,7 @@ static __noinline int note_wait_file(struct task_struct* task, __u32 state, stru
     }
     barrier_var(size); /* as in note_stack */
     if (size > sizeof(*out)) return 0;
-    fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, size, now_ns);
+    fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, size, question->now_ns);
     if (bpf_ringbuf_output(&records, out, size, BPF_RB_NO_WAKEUP) == 0)
         bpf_map_update_elem(&seen_stacks, &key, &capture, BPF_ANY);
     return 0;
@@ -205,8 +208,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     if (record.prev_tid != 0 && record.prev_state != 0) {
         record.kernel_stack_id = note_kernel_stack(ctx, stack, record.header.at_ns);
         if (!(prev->flags & TASK_IS_KERNEL_THREAD)) {
-            __u32 zero = 0;
-            note_wait_file(prev, record.prev_state, bpf_map_lookup_elem(&path_scratch, &zero), record.header.at_ns);
+            struct wait_question question = {.now_ns = record.header.at_ns};
+            if (ask_about(prev, record.prev_state, &question)) {
+                if (question.call < 0) question.touched_file = touched_file(prev);
+                note_wait_file(&question);
+            }
         }
         if (!recording.without_user_stacks_of_switches && !(prev->flags & TASK_IS_KERNEL_THREAD))
             record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false);
@@ -283,7 +289,8 @@ int on_thread(struct bpf_iter__task* ctx) {
             record.kernel_stack_id =
                 note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record.header.at_ns);
         if (!record.is_kernel_thread) {
-            note_wait_file(task, record.state, bpf_map_lookup_elem(&iterator_path_scratch, &zero), record.header.at_ns);
+            struct wait_question question = {.now_ns = record.header.at_ns, .by_iterator = 1};
+            if (ask_about(task, record.state, &question)) note_wait_file(&question);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
             record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                                               stack->walk.frame_count, record.header.at_ns);

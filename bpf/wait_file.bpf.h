@@ -12,7 +12,7 @@
 #define WAITING_THREADS 16384 /* remembered at a time; one forgotten costs the name of a file */
 #define REQUEST_DISKS 256
 #define REFUSED_FOR_NS 100000000 /* who stops within it after a lock was refused stops because of that, most likely */
-#define PATH_NAMES 16
+#define PATH_NAMES 24            /* and mounts between them */
 #define NAME_BYTES 64
 #define LOCKS_LOOKED_AT 32
 
@@ -167,8 +167,8 @@ static __always_inline const struct list_head* locks_of(const struct inode* inod
     return whole_file ? &context->flc_flock : &context->flc_posix;
 }
 
-static __always_inline struct file* file_of_descriptor(struct task_struct* task, __u32 descriptor) {
-    struct fdtable* table = BPF_CORE_READ(task, files, fdt);
+static __always_inline struct file* file_of_descriptor(struct files_struct* files_of_task, __u32 descriptor) {
+    struct fdtable* table = BPF_CORE_READ(files_of_task, fdt);
     if (!table || descriptor >= BPF_CORE_READ(table, max_fds)) return NULL;
     struct file** files = BPF_CORE_READ(table, fd);
     struct file* file = NULL;
@@ -189,7 +189,7 @@ static __always_inline void note_lock_result(struct inode* inode, struct file_lo
     struct refused_lock refused = {.inode = (__u64)inode, .at_ns = bpf_ktime_get_ns()};
     const struct list_head* list = locks_of(inode, whole_file);
     if (list) refused.holder_pid = lock_holder(list, facts.owner);
-    if (registers) refused.file = (__u64)file_of_descriptor(task, registers->di);
+    if (registers) refused.file = (__u64)file_of_descriptor(task->files, registers->di);
     bpf_map_update_elem(&refused_locks, &tid, &refused, BPF_ANY);
     locks_refused = true;
 }
@@ -234,6 +234,41 @@ static __always_inline bool is_about_a_file(long call) {
     }
 }
 
+/* What of a thread that stops tells its file; gathered where the thread is known to the verifier. */
+struct wait_question {
+    __u64 now_ns;
+    __u64 files;        /* address of its table of descriptors */
+    __u64 touched_file; /* mapped where it touched a page that was not there; 0: not known */
+    __s64 call;         /* number of its system call; negative: in none */
+    __u32 descriptor;   /* the call's first argument */
+    __u32 command;      /* and its second */
+    __u32 pid;
+    __u32 tid;
+    __u32 state;
+    __u32 by_iterator;
+};
+
+static __always_inline bool is_lock_call(const struct wait_question* question) {
+    if (question->call == CALL_FLOCK) return true;
+    return question->call == CALL_FCNTL &&
+           (question->command == LOCK_AND_WAIT || question->command == OFD_LOCK_AND_WAIT);
+}
+
+/* False: nothing that it waits for is a file. */
+static __always_inline bool ask_about(struct task_struct* task, __u32 state, struct wait_question* question) {
+    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
+    if (!registers) return false;
+    question->call = registers->orig_ax;
+    question->descriptor = registers->di;
+    question->command = registers->si;
+    question->state = state;
+    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused) return false;
+    question->pid = task->tgid;
+    question->tid = task->pid;
+    question->files = (__u64)task->files;
+    return true;
+}
+
 struct found_mapping {
     __u64 file;
 };
@@ -244,41 +279,40 @@ static long take_mapping(struct task_struct* task, struct vm_area_struct* area, 
 }
 
 /* The file mapped where the thread touched a page that was not there. */
-static __always_inline struct file* touched_file(struct task_struct* task) {
+static __always_inline __u64 touched_file(struct task_struct* task) {
     __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, 0);
     struct found_mapping found = {};
     if (touched) bpf_find_vma(task, *touched, take_mapping, &found, 0);
-    return (struct file*)found.file;
+    return found.file;
 }
 
-static __always_inline struct file* refused_file(__u32 tid, struct lagtrap_wait_file* record) {
+static __always_inline struct file* refused_file(const struct wait_question* question,
+                                                 struct lagtrap_wait_file* record) {
+    __u32 tid = question->tid;
     struct refused_lock* refused = locks_refused ? bpf_map_lookup_elem(&refused_locks, &tid) : NULL;
-    if (!refused || record->header.at_ns - refused->at_ns > REFUSED_FOR_NS) return NULL;
+    if (!refused || question->now_ns - refused->at_ns > REFUSED_FOR_NS) return NULL;
     record->kind = LAGTRAP_FILE_REFUSED;
     record->holder_pid = refused->holder_pid;
     return (struct file*)refused->file;
 }
 
 /* Finds the file and fills in the record's kind and holder; NULL: the wait is for no file, or it is not known which. */
-static __always_inline struct file* waited_file(struct task_struct* task, __u32 state,
+static __always_inline struct file* waited_file(const struct wait_question* question,
                                                 struct lagtrap_wait_file* record) {
-    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    if (!registers) return NULL;
-    __u32 tid = task->pid;
-    long call = registers->orig_ax;
-    __u32 descriptor = registers->di, command = registers->si;
-    if (call == CALL_FLOCK || (call == CALL_FCNTL && (command == LOCK_AND_WAIT || command == OFD_LOCK_AND_WAIT))) {
-        struct file* file = file_of_descriptor(task, descriptor);
-        const struct list_head* list = file ? locks_of(BPF_CORE_READ(file, f_inode), call == CALL_FLOCK) : NULL;
-        bool by_process = call == CALL_FCNTL && command == LOCK_AND_WAIT;
-        if (list) record->holder_pid = lock_holder(list, by_process ? (__u64)task->files : (__u64)file);
+    struct files_struct* files = (struct files_struct*)question->files;
+    if (is_lock_call(question)) {
+        struct file* file = file_of_descriptor(files, question->descriptor);
+        const struct list_head* list =
+            file ? locks_of(BPF_CORE_READ(file, f_inode), question->call == CALL_FLOCK) : NULL;
+        bool by_process = question->call == CALL_FCNTL && question->command == LOCK_AND_WAIT;
+        if (list) record->holder_pid = lock_holder(list, by_process ? question->files : (__u64)file);
         record->kind = LAGTRAP_FILE_LOCK;
         return file;
     }
-    if (!(state & UNINTERRUPTIBLE)) return refused_file(tid, record);
-    record->kind = call < 0 ? LAGTRAP_FILE_OF_FAULT : LAGTRAP_FILE_OF_CALL;
-    if (call < 0) return touched_file(task);
-    return is_about_a_file(call) ? file_of_descriptor(task, descriptor) : NULL;
+    if (!(question->state & UNINTERRUPTIBLE)) return refused_file(question, record);
+    record->kind = question->call < 0 ? LAGTRAP_FILE_OF_FAULT : LAGTRAP_FILE_OF_CALL;
+    if (question->call < 0) return (struct file*)question->touched_file;
+    return is_about_a_file(question->call) ? file_of_descriptor(files, question->descriptor) : NULL;
 }
 
 static __always_inline bool is_on_a_disk(const struct inode* inode) {
@@ -295,28 +329,42 @@ static __always_inline void read_disk(const struct inode* inode, struct lagtrap_
     if (requests && *requests > 0) record->queue_depth = *requests;
 }
 
-/* Writes the file's names, from the last to the first, up to the root of all mounts; their bytes. */
-static __noinline __u32 read_path(struct file* file, struct path_scratch* out) {
-    struct dentry* entry = BPF_CORE_READ(file, f_path.dentry);
-    struct vfsmount* mounted = BPF_CORE_READ(file, f_path.mnt);
-    __u32 used = 0;
-    for (int i = 0; i < PATH_NAMES && entry && mounted; i++) {
-        struct dentry* parent = BPF_CORE_READ(entry, d_parent);
-        if (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent) {
-            struct mount* mount = (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
-            struct mount* outer = BPF_CORE_READ(mount, mnt_parent);
-            if (outer == mount) break;
-            entry = BPF_CORE_READ(mount, mnt_mountpoint);
-            mounted = (struct vfsmount*)((char*)outer + bpf_core_field_offset(struct mount, mnt));
-            continue;
-        }
-        if (used >= LAGTRAP_PATH_BYTES) break;
-        long bytes = bpf_probe_read_kernel_str(out->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
-        if (bytes <= 0 || bytes > NAME_BYTES) break;
-        used += bytes;
-        entry = parent;
+struct path_walk {
+    struct dentry* entry;
+    struct vfsmount* mounted;
+    struct path_scratch* out;
+    __u32 used;
+};
+
+/* One name, or one mount to leave; 1 ends the walk. */
+static long read_name(__u32 step, struct path_walk* walk) {
+    struct dentry* entry = walk->entry;
+    struct vfsmount* mounted = walk->mounted;
+    struct dentry* parent = BPF_CORE_READ(entry, d_parent);
+    if (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent) {
+        struct mount* mount = (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
+        struct mount* outer = BPF_CORE_READ(mount, mnt_parent);
+        if (outer == mount || !outer) return 1;
+        walk->entry = BPF_CORE_READ(mount, mnt_mountpoint);
+        walk->mounted = (struct vfsmount*)((char*)outer + bpf_core_field_offset(struct mount, mnt));
+        return !walk->entry;
     }
-    return used < LAGTRAP_PATH_BYTES ? used : LAGTRAP_PATH_BYTES;
+    __u32 used = walk->used;
+    if (used >= LAGTRAP_PATH_BYTES) return 1;
+    long bytes = bpf_probe_read_kernel_str(walk->out->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
+    if (bytes <= 0 || bytes > NAME_BYTES) return 1;
+    walk->used = used + bytes;
+    walk->entry = parent;
+    return !parent;
+}
+
+/* Writes the file's names, from the last to the first, up to the root of all mounts; their bytes. */
+static __always_inline __u32 read_path(struct file* file, struct path_scratch* out) {
+    struct path_walk walk = {
+        .entry = BPF_CORE_READ(file, f_path.dentry), .mounted = BPF_CORE_READ(file, f_path.mnt), .out = out};
+    if (!walk.entry || !walk.mounted) return 0;
+    bpf_loop(PATH_NAMES, read_name, &walk, 0);
+    return walk.used < LAGTRAP_PATH_BYTES ? walk.used : LAGTRAP_PATH_BYTES;
 }
 
 #endif
