@@ -22,13 +22,6 @@ std::string way_of(const binaries::FunctionExits& exits) {
     return way;
 }
 
-// The reason alone: file and function are in the list.
-std::string reason_of(const Error& error, const std::string& name) {
-    const std::string prefix = "function " + name + ": ";
-    const auto at = error.message.find(prefix);
-    return at == std::string::npos ? error.message : error.message.substr(at + prefix.size());
-}
-
 }  // namespace
 
 Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
@@ -47,7 +40,7 @@ Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
             if (by_instructions) {
                 const auto exits = binaries::function_exits(file, function);
                 watched = exits.ok();
-                of_address = exits ? way_of(*exits) : "not: " + reason_of(exits.error(), name);
+                of_address = exits ? way_of(*exits) : "not: " + binaries::exit_problem(exits.error(), function);
                 no_function = !exits && exits.error().kind == ErrorKind::Invalid;
                 if (!exits && exits.error().kind == ErrorKind::NotFound) ++ways.nothing_to_watch;
             }

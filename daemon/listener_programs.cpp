@@ -231,8 +231,8 @@ Status ListenerPrograms::point_at_field(const settings::Marker& marker, const se
         offset = static_cast<std::uint16_t>(reference.index);
         return success();
     }
-    TRY_ASSIGN(TraceFs* const names, tracefs());
-    TRY_ASSIGN(const TracepointField field, names->field(marker.provider, marker.name, reference.field));
+    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
+    TRY_ASSIGN(const settings::TracepointField field, names->field(marker.provider, marker.name, reference.field));
     offset = field.offset;
     bytes = field.bytes;
     return success();
@@ -407,10 +407,10 @@ Status ListenerPrograms::attach_function(std::uint32_t event, const settings::Ma
     return attached.error().within("attach to function " + marker.name + " of " + marker.binary);
 }
 
-Result<TraceFs*> ListenerPrograms::tracefs() {
+Result<settings::TraceFs*> ListenerPrograms::tracefs() {
     if (!tracefs_) {
-        TRY_ASSIGN(TraceFs opened, TraceFs::open());
-        tracefs_ = std::make_unique<TraceFs>(std::move(opened));
+        TRY_ASSIGN(settings::TraceFs opened, settings::TraceFs::open());
+        tracefs_ = std::make_unique<settings::TraceFs>(std::move(opened));
     }
     return tracefs_.get();
 }
@@ -418,7 +418,7 @@ Result<TraceFs*> ListenerPrograms::tracefs() {
 Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
                                            std::vector<Link>& links) {
     const std::string doing = "attach to tracepoint " + marker.provider + ":" + marker.name;
-    TRY_ASSIGN(TraceFs* const names, tracefs());
+    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
     perf_event_attr attributes{};
     attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_TRACEPOINT;

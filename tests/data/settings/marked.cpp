@@ -30,3 +30,16 @@ extern "C" void draw_late(unsigned long long since_ns) {
     LAGTRAP_BEGIN_AT("late", since_ns);
     LAGTRAP_END("late");
 }
+
+// A library that exceptions may pass, so that the ends of its functions are looked for in their code.
+extern "C" void hold(void (*work)(), int* held) {
+    struct Release {
+        int* held;
+        ~Release() { --*held; }
+    } release{held};
+    work();
+}
+
+// Functions whose end can not be watched.
+extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }
+extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n jmp serve_for_ever + 2"); }
