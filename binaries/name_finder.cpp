@@ -36,6 +36,9 @@ bool may_be_mangled(std::string_view symbol) {
     return symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
 }
 
+// A part of a function that lies elsewhere has the function's name too.
+bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symbol) && owner_of_part(symbol).empty(); }
+
 // Calls `visit` with each identifier that `symbol` may hold: its length in digits, then itself.
 template <typename Visit>
 void for_each_identifier(std::string_view symbol, Visit&& visit) {
@@ -74,8 +77,7 @@ std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
         const auto [first, last] = by_name_.equal_range(own);
         for (auto at = first; at != last; ++at) found.push_back(at->second);
     }
-    // A part of a function that lies elsewhere has the function's name too.
-    if (may_be_mangled(symbol) && owner_of_part(symbol).empty()) {
+    if (has_demangled_names(symbol)) {
         std::vector<std::size_t> candidates = uncertain_;
         for_each_identifier(symbol, [&](std::string_view identifier) {
             const auto [first, last] = by_identifier_.equal_range(identifier);
@@ -90,6 +92,17 @@ std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
+}
+
+std::vector<std::string> all_names_of(const std::string& symbol) {
+    std::vector<std::string> names{symbol, symbol.substr(0, symbol.find('@'))};
+    if (has_demangled_names(symbol)) {
+        names.push_back(demangle(symbol));
+        names.push_back(demangle_without_parameters(symbol));
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
 }
 
 }  // namespace lagtrap::binaries

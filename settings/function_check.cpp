@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "binaries/library_paths.hpp"
 #include "binaries/return_sites.hpp"
 #include "core/text.hpp"
 
@@ -17,6 +18,8 @@ using binaries::ProgramFile;
 
 constexpr std::size_t candidates_shown = 5;
 constexpr std::size_t near_names_searched = 200'000;
+// Libraries take long to read; whoever has many mistakes has one to mend first.
+constexpr std::size_t libraries_searched_for = 8;
 
 bool ends_at_return(const MarkerSource& source) {
     return source.each_call || source.marker.side == FunctionSide::Return;
@@ -24,6 +27,23 @@ bool ends_at_return(const MarkerSource& source) {
 
 std::string list_command(const Marker& marker) {
     return fmt::format("lagtrap list-markers --functions {}", printable(marker.binary));
+}
+
+// The library of the program that has the function; empty where none has.
+std::string library_with(const Marker& marker) {
+    for (const auto& library : binaries::libraries_of(marker.binary)) {
+        const auto file = ProgramFile::open(library);
+        const auto functions = file ? file->find_functions(marker.name) : Result<std::vector<Function>>(file.error());
+        if (functions && !functions->empty()) return library.string();
+    }
+    return {};
+}
+
+std::string library_hint(const Marker& marker) {
+    const std::string library = library_with(marker);
+    if (library.empty()) return {};
+    return fmt::format("binary=\"{}\" has it, a library of this program; <scope binary=\"{}\"/> watches it there alone",
+                       printable(library), printable(marker.binary));
 }
 
 std::string missing_function_hint(const Marker& marker, const ProgramFile& file) {
@@ -75,10 +95,11 @@ void FunctionCheck::check(const MarkerSource& source) {
 }
 
 void FunctionCheck::report_missing(const MarkerSource& source, const ProgramFile& file) {
+    const std::string library = ++missing_ <= libraries_searched_for ? library_hint(source.marker) : std::string();
     diagnostics_.add(
         source.name_place,
         fmt::format("{} has no function {}", shortened(source.marker.binary), in_quotes(source.marker.name)),
-        "expected one of its functions", missing_function_hint(source.marker, file));
+        "expected one of its functions", library.empty() ? missing_function_hint(source.marker, file) : library);
 }
 
 void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFile& file, const Error& error) {

@@ -37,6 +37,7 @@ class FunctionCheck {
     CheckedFiles& files_;
     Diagnostics& diagnostics_;
     std::map<std::string, Asked> asked_;  // by file
+    std::size_t missing_ = 0;             // functions that their file does not have
 };
 
 }  // namespace lagtrap::settings

@@ -14,6 +14,37 @@ int put(int key) { return key - 1; }
 
 }  // namespace store
 
+// Names that no XML file holds as they are, and names that are not theirs alone.
+namespace app {
+
+template <typename Goods>
+struct Shop {
+    Goods goods;
+    int sold(Goods wanted) const { return wanted == goods ? 1 : 0; }
+    bool operator<(const Shop& other) const { return goods < other.goods; }
+    bool operator&&(const Shop& other) const { return goods != other.goods; }
+    Shop& operator--() {
+        --goods;
+        return *this;
+    }
+    explicit operator bool() const { return goods != 0; }
+};
+template struct Shop<long>;
+
+long operator""_cents(unsigned long long cents) { return static_cast<long>(cents); }
+
+namespace {
+__attribute__((noinline, used)) int hidden(int (*work)(int), int value) { return work(value) + 1; }
+}  // namespace
+
+struct Counted {
+    Counted(int* count);
+    int* count_;
+};
+Counted::Counted(int* count) : count_(count) { ++*count_; }
+
+}  // namespace app
+
 extern "C" void serve(int request) {
     LAGTRAP_BEGIN_KEY("request", request);
     LAGTRAP_STAGE_KEY("request", "parsed", request);
