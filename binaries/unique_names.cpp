@@ -21,8 +21,9 @@ bool UniqueNames::is_unique(const std::string& name) const {
 }
 
 std::optional<std::string> UniqueNames::name_of(const Function& function) const {
-    for (const std::string& name :
-         {demangle(function.name), function.name.substr(0, function.name.find('@')), function.name})
+    const std::string plain = function.name.substr(0, function.name.find('@'));
+    const std::string demangled = demangle(function.name);
+    for (const std::string& name : {demangled == function.name ? plain : demangled, plain, function.name})
         if (is_unique(name)) return name;
     return std::nullopt;
 }
