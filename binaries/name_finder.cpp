@@ -5,6 +5,7 @@
 
 #include "binaries/program_code.hpp"
 #include "binaries/program_file.hpp"
+#include "core/function_name.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -19,17 +20,14 @@ bool is_identifier(std::string_view text) {
 
 // What must occur in the mangled form of `name`: its last identifier. Empty where that is not certain (operators, names
 // that C++ abbreviates).
-std::string_view certain_part(std::string_view name) {
+std::string_view certain_part(const std::string& name) {
     static constexpr std::array<std::string_view, 7> kAbbreviated = {"std",     "allocator", "basic_string", "string",
                                                                      "istream", "ostream",   "iostream"};
-    std::string_view part = name;
-    // "(anonymous namespace)::f(int)"
-    const auto parameters = name.find('(', name.starts_with('(') ? 1 : 0);
-    part = part.substr(0, parameters);
-    if (const auto colons = part.rfind("::"); colons != std::string_view::npos) part.remove_prefix(colons + 2);
+    std::string part = without_parameters(name);
+    if (const auto colons = part.rfind("::"); colons != std::string::npos) part.erase(0, colons + 2);
     if (!is_identifier(part) || part.starts_with("operator")) return {};
     const bool abbreviated = std::find(kAbbreviated.begin(), kAbbreviated.end(), part) != kAbbreviated.end();
-    return abbreviated ? std::string_view{} : part;
+    return abbreviated ? std::string_view{} : std::string_view(name).substr(name.find(part), part.size());
 }
 
 bool may_be_mangled(std::string_view symbol) {
