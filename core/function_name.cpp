@@ -115,4 +115,11 @@ class NameScan {
 
 std::string without_parameters(std::string_view name) { return NameScan(name).run(); }
 
+std::string without_anonymous_namespaces(std::string name) {
+    constexpr std::string_view anonymous = "(anonymous namespace)::";
+    for (std::size_t at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous, at))
+        name.erase(at, anonymous.size());
+    return name;
+}
+
 }  // namespace lagtrap

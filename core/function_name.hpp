@@ -12,4 +12,7 @@ namespace lagtrap {
 // A return type stays too. Any text may be given; one whose parentheses do not match stays as it is.
 [[nodiscard]] std::string without_parameters(std::string_view name);
 
+// The name without "(anonymous namespace)::", wherever that stands in it.
+[[nodiscard]] std::string without_anonymous_namespaces(std::string name);
+
 }  // namespace lagtrap

@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
-#include "binaries/library_paths.hpp"
 #include "binaries/return_sites.hpp"
 #include "core/text.hpp"
+#include "settings/missing_function.hpp"
 
 namespace lagtrap::settings {
 namespace {
@@ -17,7 +17,6 @@ using binaries::Function;
 using binaries::ProgramFile;
 
 constexpr std::size_t candidates_shown = 5;
-constexpr std::size_t near_names_searched = 200'000;
 // Libraries take long to read; whoever has many mistakes has one to mend first.
 constexpr std::size_t libraries_searched_for = 8;
 
@@ -27,38 +26,6 @@ bool ends_at_return(const MarkerSource& source) {
 
 std::string list_command(const Marker& marker) {
     return fmt::format("lagtrap list-markers --functions {}", printable(marker.binary));
-}
-
-// The library of the program that has the function; empty where none has.
-std::string library_with(const Marker& marker) {
-    for (const auto& library : binaries::libraries_of(marker.binary)) {
-        const auto file = ProgramFile::open(library);
-        const auto functions = file ? file->find_functions(marker.name) : Result<std::vector<Function>>(file.error());
-        if (functions && !functions->empty()) return library.string();
-    }
-    return {};
-}
-
-std::string library_hint(const Marker& marker) {
-    const std::string library = library_with(marker);
-    if (library.empty()) return {};
-    return fmt::format("binary=\"{}\" has it, a library of this program; <scope binary=\"{}\"/> watches it there alone",
-                       printable(library), printable(marker.binary));
-}
-
-std::string missing_function_hint(const Marker& marker, const ProgramFile& file) {
-    const auto functions = file.functions();
-    if (!functions || functions->empty()) return "it has no symbols of functions: it is stripped";
-    std::set<std::string> near;
-    for (std::size_t i = 0; i < functions->size() && i < near_names_searched; ++i) {
-        const std::string& name = (*functions)[i].name;
-        const std::size_t difference =
-            std::max(name.size(), marker.name.size()) - std::min(name.size(), marker.name.size());
-        if (difference < marker.name.size() / 3 + 2) near.insert(name);
-    }
-    const std::string nearest = marker.name.size() < 200 ? nearest_name(marker.name, near) : std::string();
-    const std::string list = list_command(marker) + " lists all";
-    return nearest.empty() ? list : fmt::format("{} ({})", did_you_mean(nearest), list);
 }
 
 }  // namespace
@@ -95,11 +62,18 @@ void FunctionCheck::check(const MarkerSource& source) {
 }
 
 void FunctionCheck::report_missing(const MarkerSource& source, const ProgramFile& file) {
-    const std::string library = ++missing_ <= libraries_searched_for ? library_hint(source.marker) : std::string();
+    const std::string library =
+        ++missing_ <= libraries_searched_for ? library_hint(source.marker.binary, source.marker.name) : std::string();
+    const std::string near = library.empty() ? near_function(file, source.marker.name) : std::string();
+    const auto functions = file.functions();
+    const bool nameless = functions && functions->empty();
+    const std::string list =
+        nameless ? "it has no symbols of functions: it is stripped" : list_command(source.marker) + " lists all";
+    const std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
     diagnostics_.add(
         source.name_place,
         fmt::format("{} has no function {}", shortened(source.marker.binary), in_quotes(source.marker.name)),
-        "expected one of its functions", library.empty() ? missing_function_hint(source.marker, file) : library);
+        "expected one of its functions", library.empty() ? hint : library);
 }
 
 void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFile& file, const Error& error) {

@@ -47,6 +47,16 @@ TEST(Functions, ThatAreMissingHaveANearestName) {
                 HasSubstr("hint: did you mean serve?"));
 }
 
+TEST(Functions, OfNamelessNamespacesAreToldAsTheyAreWritten) {
+    for (const std::string name : {"app::hidden", "hidden", "app::hidden(int (*)(int), int)"})
+        EXPECT_THAT(check(event("<function name='" + name + "'/>", marked), BinaryCheck::Look),
+                    HasSubstr("hint: did you mean app::(anonymous namespace)::hidden?"))
+            << name;
+    EXPECT_EQ(check(event("<function name='app::(anonymous namespace)::hidden'/>", marked), BinaryCheck::Look), "");
+    EXPECT_THAT(check(event("<function name='shop::put'/>", marked), BinaryCheck::Look),
+                HasSubstr("hint: did you mean store::put?"));
+}
+
 TEST(LibraryMarkers, AreFound) {
     EXPECT_EQ(check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><library " + marked +
                         "><stage name='decode'/></library></event>"
