@@ -8,7 +8,7 @@
 
 #include "binaries/program_file.hpp"
 #include "cli/text_layout.hpp"
-#include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 #include "settings/marker_text.hpp"
 
@@ -17,34 +17,6 @@ namespace lagtrap::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
-
-// Paths of a process's executable mappings, its program first, each once.
-Result<std::vector<std::string>> mapped_files(std::uint32_t pid, const fs::path& proc) {
-    const fs::path folder = proc / std::to_string(pid);
-    std::error_code failure;
-    const std::string program = fs::read_symlink(folder / "exe", failure).string();
-    if (failure == std::errc::no_such_file_or_directory) {
-        return make_error(ErrorKind::NotFound,
-                          "there is no process " + std::to_string(pid) + ", or it is one of the kernel's");
-    }
-    if (failure) return system_error("looking at process " + std::to_string(pid), failure.value());
-    TRY_ASSIGN(const std::string maps, read_file(folder / "maps", maps_limit_bytes));
-    std::vector<std::string> files{program};
-    std::set<std::string> seen{program};
-    for (std::size_t begin = 0; begin < maps.size();) {
-        const std::size_t end = std::min(maps.find('\n', begin), maps.size());
-        const std::string_view line = std::string_view(maps).substr(begin, end - begin);
-        begin = end + 1;
-        const std::size_t rights = line.find(' ');
-        const std::size_t path = line.find('/');
-        if (rights == std::string_view::npos || path == std::string_view::npos) continue;
-        if (line.size() < rights + 4 || line[rights + 3] != 'x') continue;
-        if (seen.emplace(line.substr(path)).second) files.emplace_back(line.substr(path));
-    }
-    return files;
-}
 
 std::string arguments_note(const ProbeMarker& probe) {
     std::string note = probe.argument_count == 0   ? "no arguments"
@@ -104,7 +76,7 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
 }
 
 Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunctions functions, const fs::path& proc) {
-    TRY_ASSIGN(const auto paths, mapped_files(pid, proc));
+    TRY_ASSIGN(const auto paths, mapped_files(proc / std::to_string(pid)));
     std::vector<FileMarkers> files;
     for (const std::string& path : paths) {
         // The process may have another root folder; what it sees is below its own.

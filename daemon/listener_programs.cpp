@@ -242,6 +242,7 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
                                                                           const settings::Marker& marker,
                                                                           lagtrap_marker_role role,
                                                                           std::uint16_t stage) {
+    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
     if (next_marker_ >= LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     lagtrap_marker_config config{};
     config.event = index;

@@ -28,7 +28,7 @@ struct AccountSource {
     Place place;
 };
 
-// A file that is to exist.
+// A file, and the place that names it.
 struct FileSource {
     std::string path;
     Place place;
@@ -39,7 +39,9 @@ struct MachineSources {
     std::vector<MarkerSource> markers;
     std::vector<AccountSource> unknown_users;  // names that no user of this machine has
     std::vector<AccountSource> groups;
-    std::vector<FileSource> scopes;  // programs of <scope>
+    std::vector<FileSource> scopes;  // programs of <scope>, which are to exist
+    std::optional<FileSource> spool;
+    std::optional<FileSource> socket;
 };
 
 struct Built {

@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <vector>
 
 #include <fmt/core.h>
@@ -44,10 +45,40 @@ void check_scope(const FileSource& scope, Diagnostics& diagnostics) {
                     "expected the program whose processes are watched");
 }
 
+// The daemon makes the folders that lack.
+void check_folder(const FileSource& folder, Diagnostics& diagnostics) {
+    for (std::filesystem::path path = folder.path;; path = path.parent_path()) {
+        struct stat facts {};
+        if (::stat(path.c_str(), &facts) != 0) {
+            const Error error = system_error(path.string());
+            if (root_may_know(error)) return diagnostics.note(folder.place, folder.path, error);
+            if (path.has_relative_path()) continue;
+        }
+        if (!S_ISDIR(facts.st_mode))
+            diagnostics.add(folder.place, fmt::format("{} is there and no folder", in_quotes(path.string())),
+                            "expected a folder, or a place where one can be made");
+        return;
+    }
+}
+
+void check_socket(const FileSource& socket, Diagnostics& diagnostics) {
+    struct stat facts {};
+    if (::lstat(socket.path.c_str(), &facts) == 0) {
+        if (!S_ISSOCK(facts.st_mode))
+            diagnostics.add(socket.place, fmt::format("{} is there and no socket", in_quotes(socket.path)),
+                            "expected a path where nothing is, or the socket of a daemon");
+        return;
+    }
+    const Error error = system_error(socket.path);
+    if (root_may_know(error)) diagnostics.note(socket.place, socket.path, error);
+}
+
 }  // namespace
 
 void check_machine(const MachineSources& sources, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs) {
     check_accounts(sources, diagnostics);
+    if (sources.spool) check_folder(*sources.spool, diagnostics);
+    if (sources.socket) check_socket(*sources.socket, diagnostics);
     for (const FileSource& scope : sources.scopes) check_scope(scope, diagnostics);
     CheckedFiles files(diagnostics);
     FunctionCheck functions(files, diagnostics);

@@ -1,14 +1,18 @@
 #include "settings/missing_function.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "binaries/library_paths.hpp"
 #include "core/function_name.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::settings {
@@ -20,6 +24,17 @@ using binaries::ProgramFile;
 constexpr std::size_t near_names_searched = 200'000;
 constexpr std::size_t names_demangled = 1'000;
 constexpr std::size_t longest_compared_bytes = 200;
+
+// What the first process that runs the program has mapped: libraries that it loaded by itself too. Empty where none runs
+// that this user may look at.
+std::vector<std::string> mapped_by_a_process_of(const std::string& program) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+        if (!std::filesystem::equivalent(entry.path() / "exe", program, ignored)) continue;
+        if (auto files = mapped_files(entry.path())) return std::move(*files);
+    }
+    return {};
+}
 
 std::string last_part(const std::string& name) {
     const auto colons = name.rfind("::");
@@ -58,7 +73,10 @@ std::string slip_of(const std::vector<Function>& functions, const std::string& w
 }  // namespace
 
 std::string library_hint(const std::string& program, const std::string& function) {
-    for (const auto& library : binaries::libraries_of(program)) {
+    std::vector<std::filesystem::path> libraries = binaries::libraries_of(program);
+    for (const std::string& path : mapped_by_a_process_of(program))
+        if (std::find(libraries.begin(), libraries.end(), path) == libraries.end()) libraries.emplace_back(path);
+    for (const auto& library : libraries) {
         const auto file = ProgramFile::open(library);
         const auto found = file ? file->find_functions(function) : Result<std::vector<Function>>(file.error());
         if (!found || found->empty()) continue;

@@ -7,7 +7,8 @@
 
 namespace lagtrap::settings {
 
-// The library of the program that has it, and how to write it; empty where none has. Reads every library.
+// The library of the program that has it, and how to write it; empty where none has. Reads every library that the program
+// needs, and those that a process has loaded which runs it.
 [[nodiscard]] std::string library_hint(const std::string& program, const std::string& function);
 
 // A name of the file's, as the settings want it: the same name in another namespace, nameless ones too

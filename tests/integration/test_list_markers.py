@@ -1,13 +1,16 @@
 """What list-markers prints to be pasted is XML that the check of the settings accepts, whatever the names are."""
 
+import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, check, run
+from lagtrap_test import BUILD_DIR, LAGTRAP, Watched, check, run
 
 MARKED = (BUILD_DIR / "settings" / "libsettings_test_marked.so").resolve()
 POSTGRES = "/usr/lib/postgresql/15/bin/postgres"
@@ -126,5 +129,22 @@ def functions_of_a_library():
     accepted([f'<function name="rb_str_concat" binary="{library}"/><scope binary="{RUBY}"/>'])
 
 
+def functions_of_a_library_loaded_at_run_time():
+    """No file says that this python needs it: the running process does."""
+    with tempfile.TemporaryDirectory() as folder:
+        python = pathlib.Path(folder, "python")
+        shutil.copy(os.path.realpath(sys.executable), python)
+        script = f"import ctypes, sys; ctypes.CDLL('{MARKED}'); print('ready', flush=True); sys.stdin.readline()"
+        settings = pathlib.Path(folder, "settings.xml")
+        settings.write_text(f'<lagtrap version="1">{event(0, f"""<function name="serve" binary="{python}"/>""")}</lagtrap>')
+        code, _, err = lagtrap("check", settings)
+        check(code == 3 and str(MARKED) not in err, f"{code} {err}")
+        with Watched(python, "-c", script) as process:
+            code, _, err = lagtrap("check", settings)
+            process.go()
+        check(code == 3 and f'binary="{MARKED}" has it' in err, f"{code} {err}")
+
+
 if __name__ == "__main__":
-    run(functions_of_awkward_names, functions_of_a_database, probes, tracepoints, functions_of_a_library)
+    run(functions_of_awkward_names, functions_of_a_database, probes, tracepoints, functions_of_a_library,
+        functions_of_a_library_loaded_at_run_time)

@@ -233,6 +233,36 @@ TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
                 AllOf(HasSubstr("settings.xml:3:36: function \"serve_for_ever\" of "), HasSubstr("never returns")));
 }
 
+TEST(Paths, OfSpoolAndSocketAreNotOtherThings) {
+    const std::string call =
+        "<event name='a' threshold='1s' trace-length='1s'><function name='call' "
+        "binary='/usr/bin/redis-server'/></event>";
+    const auto said = [&](const std::string& more) {
+        return check("<lagtrap version='1'>\n" + more + "\n" + call + "</lagtrap>", BinaryCheck::Look);
+    };
+    EXPECT_EQ(said("<spool path='/tmp'/><control socket='/tmp/nothing-of-this-name'/>"), "");
+    EXPECT_EQ(said("<spool path='/tmp/not/yet/there'/>"), "");
+    EXPECT_THAT(said("<spool path='/etc/passwd/spool'/>"),
+                HasSubstr("settings.xml:2:8: \"/etc/passwd\" is there and no folder; expected a folder"));
+    EXPECT_THAT(said("<control socket='/etc/passwd'/>"),
+                HasSubstr("settings.xml:2:10: \"/etc/passwd\" is there and no socket; expected a path"));
+}
+
+TEST(Markers, AreNoMoreThanTheKernelsProgramsKnow) {
+    std::string stages, events;
+    for (int number = 0; number < 15; ++number)
+        stages += "<stage name='s" + std::to_string(number) + "' usdt='a:s" + std::to_string(number) + "'/>";
+    // 17 markers each: 240 events have 4080, the next ones more than 4096.
+    for (int number = 0; number < 242; ++number)
+        events += "<event name='e" + std::to_string(number) +
+                  "' threshold='1s' trace-length='1s' binary='/bin/a'><begin usdt='a:b'/>" + stages +
+                  "<end usdt='a:c'/></event>\n";
+    const std::string problems = check("<lagtrap version='1'>\n" + events + "</lagtrap>", BinaryCheck::Skip);
+    EXPECT_THAT(problems,
+                HasSubstr("settings.xml:242:1: with this event there are 4097 markers; expected at most 4096"));
+    EXPECT_THAT(problems, Not(HasSubstr("settings.xml:243:")));
+}
+
 TEST(Functions, WithoutAnEndMayBeginAnEvent) {
     EXPECT_EQ(check(event("<begin function='idle'/><end function='serve_for_ever'/>", marked), BinaryCheck::Look), "");
 }
