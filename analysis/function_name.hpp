@@ -6,7 +6,7 @@
 
 namespace lagtrap::analysis {
 
-// A C++ function's name without its parameters and without "(anonymous namespace)::"; other names as they are.
+// A function's name without its parameters (core/function_name.hpp) and without "(anonymous namespace)::".
 [[nodiscard]] std::string short_function_name(std::string_view name);
 
 }  // namespace lagtrap::analysis

@@ -5,6 +5,7 @@
 
 #include "binaries/program_code.hpp"
 #include "binaries/program_file.hpp"
+#include "core/function_name.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -19,22 +20,22 @@ bool is_identifier(std::string_view text) {
 
 // What must occur in the mangled form of `name`: its last identifier. Empty where that is not certain (operators, names
 // that C++ abbreviates).
-std::string_view certain_part(std::string_view name) {
+std::string_view certain_part(const std::string& name) {
     static constexpr std::array<std::string_view, 7> kAbbreviated = {"std",     "allocator", "basic_string", "string",
                                                                      "istream", "ostream",   "iostream"};
-    std::string_view part = name;
-    // "(anonymous namespace)::f(int)"
-    const auto parameters = name.find('(', name.starts_with('(') ? 1 : 0);
-    part = part.substr(0, parameters);
-    if (const auto colons = part.rfind("::"); colons != std::string_view::npos) part.remove_prefix(colons + 2);
+    std::string part = without_parameters(name);
+    if (const auto colons = part.rfind("::"); colons != std::string::npos) part.erase(0, colons + 2);
     if (!is_identifier(part) || part.starts_with("operator")) return {};
     const bool abbreviated = std::find(kAbbreviated.begin(), kAbbreviated.end(), part) != kAbbreviated.end();
-    return abbreviated ? std::string_view{} : part;
+    return abbreviated ? std::string_view{} : std::string_view(name).substr(name.find(part), part.size());
 }
 
 bool may_be_mangled(std::string_view symbol) {
     return symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
 }
+
+// A part of a function that lies elsewhere has the function's name too.
+bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symbol) && owner_of_part(symbol).empty(); }
 
 // Calls `visit` with each identifier that `symbol` may hold: its length in digits, then itself.
 template <typename Visit>
@@ -74,8 +75,7 @@ std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
         const auto [first, last] = by_name_.equal_range(own);
         for (auto at = first; at != last; ++at) found.push_back(at->second);
     }
-    // A part of a function that lies elsewhere has the function's name too.
-    if (may_be_mangled(symbol) && owner_of_part(symbol).empty()) {
+    if (has_demangled_names(symbol)) {
         std::vector<std::size_t> candidates = uncertain_;
         for_each_identifier(symbol, [&](std::string_view identifier) {
             const auto [first, last] = by_identifier_.equal_range(identifier);
@@ -90,6 +90,17 @@ std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
+}
+
+std::vector<std::string> all_names_of(const std::string& symbol) {
+    std::vector<std::string> names{symbol, symbol.substr(0, symbol.find('@'))};
+    if (has_demangled_names(symbol)) {
+        names.push_back(demangle(symbol));
+        names.push_back(demangle_without_parameters(symbol));
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
 }
 
 }  // namespace lagtrap::binaries

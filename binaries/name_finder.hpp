@@ -25,4 +25,7 @@ class NameFinder {
     std::vector<std::size_t> uncertain_;
 };
 
+// Every name that finds `symbol`: its own, that without a version, and the demangled ones.
+[[nodiscard]] std::vector<std::string> all_names_of(const std::string& symbol);
+
 }  // namespace lagtrap::binaries

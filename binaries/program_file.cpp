@@ -78,7 +78,14 @@ std::string ProgramFile::build_id() const { return state_->facts.build_id; }
 ProgramFacts ProgramFile::facts() const {
     ProgramFacts facts = state_->facts;
     facts.exceptions_may_pass = exceptions_may_pass();
+    facts.needed = needed();
     return facts;
+}
+
+NeededLibraries ProgramFile::needed() const {
+    if (state_->reader) return state_->facts.needed;
+    auto libraries = needed_libraries(*state_->image);
+    return libraries ? std::move(*libraries) : NeededLibraries{};
 }
 
 std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(const Function& function) const {
@@ -175,7 +182,7 @@ bool ProgramFile::exceptions_may_pass() const {
         if (section.name == ".gcc_except_table" || section.name == ".gopclntab") return true;
     const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
-    return std::any_of(libraries->begin(), libraries->end(), [](std::string_view library) {
+    return std::any_of(libraries->names.begin(), libraries->names.end(), [](std::string_view library) {
         const auto is = [&](std::string_view name) { return library.starts_with(name); };
         return is("libstdc++.so") || is("libc++.so") || is("libc++abi.so") || is("libgcc_s.so");
     });

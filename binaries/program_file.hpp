@@ -44,6 +44,12 @@ struct Function {
     bool dynamic = false;           // from .dynsym
 };
 
+// The libraries that a file asks the loader for.
+struct NeededLibraries {
+    std::vector<std::string> names;    // as DT_NEEDED has them: "libstdc++.so.6"
+    std::vector<std::string> folders;  // of DT_RUNPATH or DT_RPATH, perhaps with $ORIGIN
+};
+
 // An opened file; the tables are read when first asked for: by the process that reads files for this one, if there is
 // one (file_reader.hpp), else here. Not for several threads at once.
 class ProgramFile {
@@ -80,7 +86,9 @@ class ProgramFile {
     // panics too), has landing pads (.gcc_except_table) or is a Go program; true too where it cannot be told: no
     // section headers, damage. A callback that throws through the functions of a plain C library is not foreseen.
     [[nodiscard]] bool exceptions_may_pass() const;
-    // Build id, segments, exceptions: at once.
+    // Empty for a static program, and for one whose dynamic segment is damaged.
+    [[nodiscard]] NeededLibraries needed() const;
+    // Build id, segments, exceptions, libraries: at once.
     [[nodiscard]] ProgramFacts facts() const;
     // As function_exits() (return_sites.hpp) has it, if another process reads this file; nullopt: read it here.
     [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(const Function& function) const;

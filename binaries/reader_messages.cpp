@@ -13,6 +13,7 @@ constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_symbol_bytes = 1 << 20;
 constexpr std::size_t max_build_id_bytes = 128;
 constexpr std::size_t max_segments = 4096;
+constexpr std::size_t max_libraries = 1 << 17;  // as many as the largest dynamic segment that is read can name
 constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
@@ -72,11 +73,28 @@ Result<UnwindTable> decode_table(std::string_view body) {
     return table;
 }
 
+namespace {
+
+void encode_texts(WireWriter& writer, const std::vector<std::string>& texts) {
+    writer.number(static_cast<std::uint64_t>(texts.size()));
+    for (const std::string& text : texts) writer.text(text);
+}
+
+std::vector<std::string> decode_texts(WireReader& reader, std::size_t limit) {
+    std::vector<std::string> texts(reader.count(limit, least_text_bytes));
+    for (std::string& text : texts) text = reader.text(max_text_bytes);
+    return texts;
+}
+
+}  // namespace
+
 std::string encode_program(const ProgramFacts& facts) {
     WireWriter writer;
     writer.text(facts.build_id);
     writer.number(static_cast<std::uint8_t>(facts.exceptions_may_pass));
     writer.items(facts.segments);
+    encode_texts(writer, facts.needed.names);
+    encode_texts(writer, facts.needed.folders);
     return writer.take();
 }
 
@@ -86,6 +104,8 @@ Result<ProgramFacts> decode_program(std::string_view body) {
     facts.build_id = reader.text(max_build_id_bytes);
     facts.exceptions_may_pass = reader.number<std::uint8_t>() != 0;
     facts.segments = reader.items<ProgramFacts::Segment>(max_segments);
+    facts.needed.names = decode_texts(reader, max_libraries);
+    facts.needed.folders = decode_texts(reader, max_libraries);
     if (!reader.complete() || !is_hexadecimal(facts.build_id)) return nonsense();
     return facts;
 }

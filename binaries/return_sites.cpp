@@ -172,4 +172,10 @@ Result<FunctionExits> function_exits(const ProgramFile& file, const Function& fu
     return exits;
 }
 
+std::string exit_problem(const Error& error, const Function& function) {
+    const std::string prefix = "function " + demangle(function.name) + ": ";
+    const auto at = error.message.find(prefix);
+    return at == std::string::npos ? error.message : error.message.substr(at + prefix.size());
+}
+
 }  // namespace lagtrap::binaries

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "binaries/program_file.hpp"
@@ -80,5 +81,8 @@ struct FunctionExits {
 // code; bytes that cannot be decoded; jumps that cannot be told; instructions that the kernel takes no probe on.
 // TooLarge: more than 4 MiB of code, more than 4096 exits. Errors of ProgramFile::functions().
 [[nodiscard]] Result<FunctionExits> function_exits(const ProgramFile& file, const Function& function);
+
+// The reason alone of an error of function_exits(), without file and function: "never returns; watch ...".
+[[nodiscard]] std::string exit_problem(const Error& error, const Function& function);
 
 }  // namespace lagtrap::binaries

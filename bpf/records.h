@@ -237,8 +237,8 @@ struct lagtrap_thread {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == 80, "layout of threads");
 
-/* A process, with three texts after it: path of its program, '\0', command line (arguments parted by spaces), '\0', path of
- * its control group. */
+/* A process, with texts after it: path of its program, '\0', command line (arguments parted by spaces), '\0', path of
+ * its control group, and, where it was started by another name of the same file, '\0' and that path. */
 struct lagtrap_process {
     struct lagtrap_record header;
     __u32 pid;

@@ -1,6 +1,7 @@
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/confined_reading.hpp"
 #include "settings/parser.hpp"
 
 namespace lagtrap::cli {
@@ -18,20 +19,29 @@ boost::json::object outcome_json(const std::string& file, const settings::ParseO
                                              {"allowed", error.allowed},
                                              {"hint", error.hint}});
     }
+    boost::json::array notes;
+    for (const settings::Note& note : outcome.notes)
+        notes.push_back(boost::json::object{{"line", note.line}, {"column", note.column}, {"not_checked", note.text}});
     return {{"ok", outcome.ok()},
             {"file", file},
             {"events", outcome.settings.events.size()},
-            {"errors", std::move(errors)}};
+            {"errors", std::move(errors)},
+            {"notes", std::move(notes)}};
 }
 
 }  // namespace
 
 int check_settings(const CheckOptions& options, Console& console) {
+    const auto reading = ConfinedReading::start();
+    if (!reading) return console.fail(reading.error().message);
     const auto outcome = settings::load_settings(options.file, settings::BinaryCheck::Look);
     if (options.json) {
         console.out << boost::json::serialize(outcome_json(options.file, outcome)) << "\n";
-    } else if (outcome.ok()) {
-        console.out << options.file << ": " << outcome.settings.events.size() << " events, no errors\n";
+        return outcome.ok() ? exit_done : exit_bad_settings;
+    }
+    console.err << settings::format_notes(options.file, outcome.notes);
+    if (outcome.ok()) {
+        console.out << settings::success_line(options.file, outcome);
     } else {
         console.err << settings::format_diagnostics(options.file, outcome.settings.source_text, outcome.diagnostics);
     }

@@ -61,9 +61,12 @@ void add_settings(CLI::App& app, Choice& choice) {
     check->callback(
         [&choice] { choice.run = [&choice](Console& console) { return check_settings(choice.check, console); }; });
 
-    CLI::App* markers = app.add_subcommand("list-markers", "List what can be watched in a program or process");
-    markers->add_option("target", choice.markers.target, "Path of a program or library, or a process id")->required();
-    markers->add_flag("--functions", choice.markers.functions, "List functions too");
+    CLI::App* markers = app.add_subcommand("list-markers", "List what can be watched in a program, process or kernel");
+    markers->add_option("target", choice.markers.target,
+                        "Path of a program or library, or a process id; with --tracepoints, names to look for");
+    auto* functions = markers->add_flag("--functions", choice.markers.functions, "List functions too");
+    markers->add_flag("--tracepoints", choice.markers.tracepoints, "List tracepoints of the kernel, system calls too")
+        ->excludes(functions);
     markers->add_flag("--json", choice.markers.json, "Print JSON");
     markers->callback(
         [&choice] { choice.run = [&choice](Console& console) { return list_markers(choice.markers, console); }; });

@@ -41,8 +41,9 @@ struct CheckOptions {
 int check_settings(const CheckOptions& options, Console& console);
 
 struct MarkerOptions {
-    std::string target;  // path of a program or library, or a process id
+    std::string target;  // path of a program or library, or a process id; of tracepoints a pattern, perhaps empty
     bool functions = false;
+    bool tracepoints = false;
     bool json = false;
 };
 int list_markers(const MarkerOptions& options, Console& console);

@@ -39,9 +39,12 @@ constexpr std::size_t processes_limit = 1U << 20;
 constexpr std::size_t entries_limit = 100'000;
 
 Finding settings_finding(const std::string& file, const settings::ParseOutcome& outcome) {
-    if (outcome.ok())
-        return {
-            "settings", Health::Works, fmt::format("{}: {} events", file, outcome.settings.events.size()), {}, true};
+    const std::string events = fmt::format("{}: {} events", file, outcome.settings.events.size());
+    if (outcome.ok() && !outcome.notes.empty())
+        return {"settings", Health::Unknown,
+                fmt::format("{}; {} markers or files of them could not be looked at", events, outcome.notes.size()),
+                "run `lagtrap doctor` as root", true};
+    if (outcome.ok()) return {"settings", Health::Works, events, {}, true};
     std::error_code failure;
     if (!fs::exists(file, failure))
         return {"settings", Health::Missing, file + " is not there", "write it, or name another with --settings", true};

@@ -21,15 +21,6 @@ constexpr std::size_t processes_shown = 3;
 // Below so many runs a 99th percentile is one run.
 constexpr std::uint64_t few_runs = 100;
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
-std::string seconds(const object& from, const char* key) {
-    return duration(static_cast<std::uint64_t>(std::clamp(real(from, key), 0.0, 1e9) * 1e9));
-}
-
 const object& marker_of(const object& event, std::string_view role) {
     static const object none;
     for (const auto& value : list(event, "markers"))
@@ -99,7 +90,7 @@ class Explainer {
         if (truth(event_, "shed"))
             return add("shed",
                        "It is not watched now, for it cost too much: " + text(event_, "problem") +
-                           ". It is tried again in " + seconds(event_, "again_in_seconds") + ".",
+                           ". It is tried again in " + seconds_text(event_, "again_in_seconds") + ".",
                        "Watch something that is reached less often, or let watching take more (<budget share>).");
         add("not-armed", "It is not armed: " + text(event_, "problem") + ".",
             "Mend the settings (\"lagtrap check\" shows the place; \"lagtrap list-markers\" what there is) and "
@@ -249,11 +240,11 @@ class Explainer {
                 "\"lagtrap report\" shows the newest.");
         if (!cool_down.empty() && truth(cool_down, "hourly_limit"))
             add("hourly-limit",
-                "No recording begins for the next " + seconds(cool_down, "seconds_left") +
+                "No recording begins for the next " + seconds_text(cool_down, "seconds_left") +
                     ": as many as an hour may have were made.",
                 "Raise <recording captures-per-hour>, or the threshold of the event that takes them.");
         else if (!cool_down.empty())
-            add("cool-down", "No recording begins for the next " + seconds(cool_down, "seconds_left") +
+            add("cool-down", "No recording begins for the next " + seconds_text(cool_down, "seconds_left") +
                                  ": the last one has only just ended (<recording cool-down>).");
         if (state == "confirming" && text(part(answer_, "pending"), "event") == text(event_, "name"))
             add("asked", "A breach waits for an answer.", "\"lagtrap approve\" or \"lagtrap decline\".");

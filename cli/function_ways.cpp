@@ -1,10 +1,13 @@
 #include "cli/function_ways.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include <fmt/core.h>
 
 #include "binaries/return_sites.hpp"
+#include "binaries/unique_names.hpp"
 #include "cli/text_layout.hpp"
 #include "core/text.hpp"
 
@@ -22,11 +25,23 @@ std::string way_of(const binaries::FunctionExits& exits) {
     return way;
 }
 
-// The reason alone: file and function are in the list.
-std::string reason_of(const Error& error, const std::string& name) {
-    const std::string prefix = "function " + name + ": ";
-    const auto at = error.message.find(prefix);
-    return at == std::string::npos ? error.message : error.message.substr(at + prefix.size());
+// Whether and how one function can be watched, without its names.
+FunctionWay way_of_code(const binaries::ProgramFile& file, const binaries::Function& function, FunctionWays& counts) {
+    const auto exits = binaries::function_exits(file, function);
+    const ErrorKind problem = exits ? ErrorKind::System : exits.error().kind;
+    if (!exits && problem == ErrorKind::NotFound) ++counts.nothing_to_watch;
+    // A part of another function is none of its own.
+    if (exits || problem != ErrorKind::Invalid) ++counts.count;
+    if (exits) return {{}, {}, way_of(*exits), true};
+    return {{}, {}, "not: " + binaries::exit_problem(exits.error(), function), false};
+}
+
+void sort_by_name(std::vector<FunctionWay>& functions) {
+    const auto key = [](const FunctionWay& function) { return std::tie(function.name, function.written); };
+    std::sort(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    functions.erase(
+        std::unique(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+        functions.end());
 }
 
 }  // namespace
@@ -34,38 +49,35 @@ std::string reason_of(const Error& error, const std::string& name) {
 Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
     TRY_ASSIGN(const auto functions, file.functions());
     const bool by_instructions = file.exceptions_may_pass();
+    const binaries::UniqueNames names(functions);
     FunctionWays ways;
-    std::string of_address;
-    std::uint64_t last = 0;
+    FunctionWay of_address;
+    std::optional<std::uint64_t> last;
     for (const binaries::Function& function : functions) {
-        const std::string name = binaries::demangle(function.name);
-        const bool is_new = function.address != last || ways.functions == 0;
-        last = function.address;
-        if (is_new) {
-            of_address = "return probe";
-            bool watched = true, no_function = false;
-            if (by_instructions) {
-                const auto exits = binaries::function_exits(file, function);
-                watched = exits.ok();
-                of_address = exits ? way_of(*exits) : "not: " + reason_of(exits.error(), name);
-                no_function = !exits && exits.error().kind == ErrorKind::Invalid;
-                if (!exits && exits.error().kind == ErrorKind::NotFound) ++ways.nothing_to_watch;
-            }
-            ways.functions += no_function ? 0 : 1;
-            ways.watched += watched ? 1 : 0;
+        if (function.address != last) {
+            if (!by_instructions) ++ways.count;
+            of_address =
+                by_instructions ? way_of_code(file, function, ways) : FunctionWay{{}, {}, "return probe", true};
+            if (of_address.watchable) ++ways.watched;
+            last = function.address;
         }
-        ways.by_name.insert_or_assign(printable(name), printable(of_address));
+        FunctionWay way = of_address;
+        way.name = printable(binaries::demangle(function.name));
+        way.way = printable(way.way);
+        way.written = names.name_of(function).value_or("");
+        ways.functions.push_back(std::move(way));
     }
+    sort_by_name(ways.functions);
     return ways;
 }
 
 std::string FunctionWays::summary() const {
-    const std::size_t of = functions - nothing_to_watch;
+    const std::size_t of = count - nothing_to_watch;
     const double share = of == 0 ? 100.0 : 100.0 * static_cast<double>(watched) / static_cast<double>(of);
     return fmt::format(
         "{} functions: {} can be watched, {} never return or do nothing, {} cannot be watched ({:.2f} % "
         "of the rest can)",
-        with_commas(functions), with_commas(watched), with_commas(nothing_to_watch), with_commas(of - watched), share);
+        with_commas(count), with_commas(watched), with_commas(nothing_to_watch), with_commas(of - watched), share);
 }
 
 }  // namespace lagtrap::cli

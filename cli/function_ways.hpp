@@ -2,17 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "binaries/program_file.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {
 
+struct FunctionWay {
+    std::string name;     // demangled, printable
+    std::string written;  // as the settings name this function and no other; empty: no name is its alone
+    std::string way;      // in a few words, how it can be watched, or why not
+    bool watchable = false;
+};
+
 struct FunctionWays {
-    std::map<std::string, std::string> by_name;  // demangled: in a few words, how, or why not
-    std::size_t functions = 0;                   // by address, parts of others not counted
+    std::vector<FunctionWay> functions;  // by name, none twice
+    std::size_t count = 0;               // by address, parts of others not counted
     std::size_t watched = 0;
     std::size_t nothing_to_watch = 0;  // they never return, or no time passes in them
 

@@ -3,8 +3,12 @@
 
 #include <boost/json.hpp>
 
+#include "binaries/library_paths.hpp"
 #include "cli/commands.hpp"
 #include "cli/marker_list.hpp"
+#include "cli/tracepoint_list.hpp"
+#include "core/text.hpp"
+#include "settings/diagnostics.hpp"
 
 namespace lagtrap::cli {
 
@@ -21,16 +25,37 @@ std::optional<std::uint32_t> process_id(const std::string& target) {
 }
 
 Result<std::vector<FileMarkers>> find_markers(const MarkerOptions& options) {
-    if (const auto pid = process_id(options.target)) return markers_of_process(*pid, options.functions);
+    const ListFunctions functions = options.functions ? ListFunctions::Ways : ListFunctions::No;
+    // Of everything that a process has mapped, how it can be watched is looked at only for those who read it.
+    const bool names_alone = options.functions && options.json;
+    if (const auto pid = process_id(options.target))
+        return markers_of_process(*pid, names_alone ? ListFunctions::Names : functions);
     const auto whole = std::filesystem::absolute(options.target).lexically_normal();
-    TRY_ASSIGN(auto markers,
-               markers_of_file(whole, whole.string(), options.functions ? ListFunctions::Ways : ListFunctions::No));
+    TRY_ASSIGN(auto markers, markers_of_file(whole, whole.string(), functions));
+    for (const auto& library : binaries::libraries_of(whole)) markers.libraries.push_back(printable(library.string()));
     return std::vector<FileMarkers>{std::move(markers)};
+}
+
+int list_tracepoints(const MarkerOptions& options, Console& console) {
+    const auto tracefs = settings::TraceFs::open();
+    if (!tracefs) {
+        const bool denied = settings::root_may_know(tracefs.error());
+        return console.fail(tracefs.error().message + (denied ? "; run as root" : ""));
+    }
+    const std::vector<Tracepoint> found = tracepoints_like(*tracefs, options.target);
+    if (found.empty()) return console.fail("the kernel has no tracepoint like " + printable(options.target));
+    console.out << (options.json ? boost::json::serialize(tracepoints_json(found)) + "\n" : tracepoints_text(found));
+    return exit_done;
 }
 
 }  // namespace
 
 int list_markers(const MarkerOptions& options, Console& console) {
+    if (options.tracepoints) return list_tracepoints(options, console);
+    if (options.target.empty()) {
+        console.err << "lagtrap: list-markers wants a program, a library or a process id; or --tracepoints\n";
+        return exit_usage;
+    }
     const auto files = find_markers(options);
     if (!files) return console.fail(files.error().message);
     if (options.json) {

@@ -8,8 +8,9 @@
 
 #include "binaries/program_file.hpp"
 #include "cli/text_layout.hpp"
-#include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
+#include "settings/marker_text.hpp"
 
 namespace lagtrap::cli {
 
@@ -17,40 +18,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
-
-// Paths of a process's executable mappings, its program first, each once.
-Result<std::vector<std::string>> mapped_files(std::uint32_t pid, const fs::path& proc) {
-    const fs::path folder = proc / std::to_string(pid);
-    std::error_code failure;
-    const std::string program = fs::read_symlink(folder / "exe", failure).string();
-    if (failure == std::errc::no_such_file_or_directory) {
-        return make_error(ErrorKind::NotFound,
-                          "there is no process " + std::to_string(pid) + ", or it is one of the kernel's");
-    }
-    if (failure) return system_error("looking at process " + std::to_string(pid), failure.value());
-    TRY_ASSIGN(const std::string maps, read_file(folder / "maps", maps_limit_bytes));
-    std::vector<std::string> files{program};
-    std::set<std::string> seen{program};
-    for (std::size_t begin = 0; begin < maps.size();) {
-        const std::size_t end = std::min(maps.find('\n', begin), maps.size());
-        const std::string_view line = std::string_view(maps).substr(begin, end - begin);
-        begin = end + 1;
-        const std::size_t rights = line.find(' ');
-        const std::size_t path = line.find('/');
-        if (rights == std::string_view::npos || path == std::string_view::npos) continue;
-        if (line.size() < rights + 4 || line[rights + 3] != 'x') continue;
-        if (seen.emplace(line.substr(path)).second) files.emplace_back(line.substr(path));
-    }
-    return files;
-}
-
 std::string arguments_note(const ProbeMarker& probe) {
     std::string note = probe.argument_count == 0   ? "no arguments"
                        : probe.argument_count == 1 ? "arg0"
                                                    : "arg0 to arg" + std::to_string(probe.argument_count - 1);
     if (probe.sites > 1) note += ", " + std::to_string(probe.sites) + " places";
     return note;
+}
+
+std::string probe_line(const ProbeMarker& probe, const std::string& path) {
+    const auto element = settings::usdt_element(probe.provider, probe.name, path);
+    if (element && probe.in_code) return *element + "  " + settings::xml_comment(arguments_note(probe));
+    return settings::xml_comment(probe.provider + ":" + probe.name + ": not: the settings can not name it");
+}
+
+std::string function_line(const FunctionWay& function, const std::string& path) {
+    if (!function.watchable) return settings::xml_comment(function.name + ": " + function.way);
+    const auto element = settings::function_element(function.written, path);
+    if (!element)
+        return settings::xml_comment(function.name + ": not: no name that the settings can hold is its alone");
+    const bool other_name = function.written != function.name;
+    return *element + "  " + settings::xml_comment((other_name ? function.name + ": " : "") + function.way);
 }
 
 }  // namespace
@@ -66,6 +54,7 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
         ProbeMarker& probe = place->second;
         probe.argument_count = added ? site.argument_count : std::min(probe.argument_count, site.argument_count);
         ++probe.sites;
+        probe.in_code = probe.in_code && file.file_offset_of(site.address);
     }
     for (auto& [name, probe] : probes) {
         probe.provider = printable(name.first);
@@ -74,7 +63,9 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
     }
     if (functions == ListFunctions::Ways) {
         TRY_ASSIGN(markers.ways, ways_to_watch(file));
-        for (const auto& [name, way] : markers.ways->by_name) markers.functions.push_back(name);
+        for (const FunctionWay& function : markers.ways->functions) markers.functions.push_back(function.name);
+        auto& names = markers.functions;  // which are sorted
+        names.erase(std::unique(names.begin(), names.end()), names.end());
     } else if (functions == ListFunctions::Names) {
         TRY_ASSIGN(const auto found, file.functions());
         std::set<std::string> names;
@@ -84,13 +75,13 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
     return markers;
 }
 
-Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, bool functions, const fs::path& proc) {
-    TRY_ASSIGN(const auto paths, mapped_files(pid, proc));
+Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunctions functions, const fs::path& proc) {
+    TRY_ASSIGN(const auto paths, mapped_files(proc / std::to_string(pid)));
     std::vector<FileMarkers> files;
     for (const std::string& path : paths) {
         // The process may have another root folder; what it sees is below its own.
         const fs::path seen = proc / std::to_string(pid) / "root" / fs::path(path).relative_path();
-        auto markers = markers_of_file(seen, printable(path), functions ? ListFunctions::Names : ListFunctions::No);
+        auto markers = markers_of_file(seen, printable(path), functions);
         if (!markers && markers.error().kind == ErrorKind::Denied) return markers.error();
         if (!markers || (markers->probes.empty() && markers->functions.empty())) continue;
         files.push_back(std::move(markers).value());
@@ -101,23 +92,16 @@ Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, bool func
 std::string markers_text(const std::vector<FileMarkers>& files, bool functions) {
     std::string text;
     for (const FileMarkers& file : files) {
-        text += (text.empty() ? "" : "\n") + file.path + "\n";
-        std::size_t widest = 0;
-        const auto spelled = [](const ProbeMarker& probe) {
-            return "usdt=\"" + probe.provider + ":" + probe.name + "\"";
-        };
-        for (const ProbeMarker& probe : file.probes) widest = std::max(widest, width_of(spelled(probe)));
-        for (const ProbeMarker& probe : file.probes) {
-            text += "  " + pad_right(spelled(probe), widest) + "  " + arguments_note(probe) + "\n";
-        }
+        if (!text.empty()) text += "\n";
+        text += file.path + "\n";
+        for (const ProbeMarker& probe : file.probes) text += "  " + probe_line(probe, file.path) + "\n";
         if (file.probes.empty()) text += "  no USDT probes\n";
-        for (const std::string& function : file.functions) {
-            text += "  function=\"" + function + "\"";
-            if (file.ways) text += "  " + file.ways->by_name.at(function);
-            text += "\n";
-        }
+        if (file.ways)
+            for (const FunctionWay& function : file.ways->functions)
+                text += "  " + function_line(function, file.path) + "\n";
         if (file.ways && !file.functions.empty()) text += "  " + file.ways->summary() + "\n";
         if (functions && file.functions.empty()) text += "  no function has a name\n";
+        for (const std::string& library : file.libraries) text += "  needs " + library + "\n";
     }
     if (text.empty()) text = "no file of the process has USDT probes; --functions lists functions\n";
     return text;
@@ -140,13 +124,16 @@ boost::json::array markers_json(const std::vector<FileMarkers>& files, bool func
             entry["functions"] = std::move(names);
             if (file.ways) {
                 boost::json::object ways;
-                for (const auto& [name, way] : file.ways->by_name) ways[name] = way;
+                for (const FunctionWay& function : file.ways->functions) ways[function.name] = function.way;
                 entry["ways"] = std::move(ways);
-                entry["function_count"] = file.ways->functions;
+                entry["function_count"] = file.ways->count;
                 entry["watchable_count"] = file.ways->watched;
                 entry["nothing_to_watch_count"] = file.ways->nothing_to_watch;
             }
         }
+        boost::json::array libraries;
+        for (const std::string& library : file.libraries) libraries.push_back(boost::json::string(library));
+        entry["libraries"] = std::move(libraries);
         list.push_back(std::move(entry));
     }
     return list;

@@ -185,8 +185,7 @@ std::string functions_part(const DelayReport& report, const ReportLook& look) {
     if (whole_ns == 0 && report.receiver.tid != 0) return receiver_functions(report.receiver, look);
     if (whole_ns == 0) return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
     const bool whole = report.split.not_recorded_ns == 0;
-    const std::string recorded = format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(whole_ns, INT64_MAX))));
+    const std::string recorded = duration(whole_ns);
     std::string text =
         section_title(look.paint, "Functions",
                       "with what they call; shares of the " + (whole ? std::string("delay") : recorded + " recorded"));

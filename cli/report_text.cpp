@@ -24,11 +24,6 @@ using analysis::WakerReport;
 
 constexpr std::size_t bar_width = 34;
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
 double ratio(std::uint64_t part, std::uint64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }

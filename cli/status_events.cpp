@@ -18,24 +18,17 @@ namespace {
 
 using boost::json::object;
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
-std::string again_in(const object& event) {
-    return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(event, "again_in_seconds"), 1e9)) * 1e9));
-}
-
 // What went wrong with an event, for the lines below the table.
 std::vector<std::string> problems_of(const object& event) {
     std::vector<std::string> problems;
     if (!text(event, "problem").empty()) {
         const bool shed = truth(event, "shed");
-        problems.push_back(text(event, "problem") + (shed ? "; tried again in " + again_in(event) : ""));
+        problems.push_back(text(event, "problem") +
+                           (shed ? "; tried again in " + seconds_text(event, "again_in_seconds") : ""));
     }
     if (truth(event, "stacks_shed"))
-        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " + again_in(event));
+        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " +
+                           seconds_text(event, "again_in_seconds"));
     const auto add = [&](const char* key, const char* what) {
         if (const std::uint64_t count = number(event, key); count > 0)
             problems.push_back(with_commas(count) + " " + what);

@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "cli/text_layout.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
@@ -46,6 +47,12 @@ namespace lagtrap::cli {
     static const boost::json::array nothing;
     const auto* value = from.if_contains(key);
     return value != nullptr && value->is_array() ? value->as_array() : nothing;
+}
+
+// "12.0 s" of a number of seconds.
+[[nodiscard]] inline std::string seconds_text(const boost::json::object& from, const char* key) {
+    constexpr double longest_s = 1e9;
+    return duration(static_cast<std::uint64_t>(std::clamp(real(from, key), 0.0, longest_s) * 1e9));
 }
 
 }  // namespace lagtrap::cli

@@ -18,15 +18,6 @@ namespace {
 
 using boost::json::object;
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
-std::string seconds_left(const object& from) {
-    return duration(static_cast<std::uint64_t>(std::max(0.0, std::min(real(from, "seconds_left"), 1e9)) * 1e9));
-}
-
 std::string state_line(const object& answer, const Paint& paint) {
     std::string state = text(answer, "state");
     if (const object& arming = part(answer, "arming"); !arming.empty())
@@ -35,12 +26,12 @@ std::string state_line(const object& answer, const Paint& paint) {
     const object& pending = part(answer, "pending");
     if (!pending.empty()) {
         return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +
-               ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_left(pending) + " left";
+               ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_text(pending, "seconds_left") + " left";
     }
     const object& capture = part(answer, "capture");
     if (!capture.empty()) {
-        return paint(Colour::Yellow, state) + " " + text(capture, "event") + ", " + seconds_left(capture) +
-               " left (session " + text(capture, "session").substr(0, 8) + ")";
+        return paint(Colour::Yellow, state) + " " + text(capture, "event") + ", " +
+               seconds_text(capture, "seconds_left") + " left (session " + text(capture, "session").substr(0, 8) + ")";
     }
     return state;
 }

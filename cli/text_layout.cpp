@@ -1,7 +1,11 @@
 #include "cli/text_layout.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
+
+#include "core/duration.hpp"
 
 namespace lagtrap::cli {
 
@@ -73,6 +77,11 @@ std::string with_commas(std::uint64_t number) {
     std::string text = std::to_string(number);
     for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
     return text;
+}
+
+std::string duration(std::uint64_t length_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
 }
 
 std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {

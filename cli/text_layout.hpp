@@ -31,6 +31,9 @@ inline constexpr std::size_t screen_width = 80;  // where nothing is known of th
 // "12,345".
 [[nodiscard]] std::string with_commas(std::uint64_t number);
 
+// "1.50 ms" of a length in nanoseconds.
+[[nodiscard]] std::string duration(std::uint64_t length_ns);
+
 // "1 run", "2 runs".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);
 

@@ -15,6 +15,7 @@
 #include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/run_words.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -74,10 +75,10 @@ void Collector::ask(const Breach& breach) {
     asked_about_ = breach;
     current_event_ = settings_.events[breach.run.event].name;
     state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
-    options_.inform(fmt::format(
-        "event {} was over its threshold in {} ({}): recording begins in {} unless declined "
-        "(lagtrap approve, lagtrap decline)",
-        current_event_, comm_of(breach.run), breach.run.begin_tid, format_duration(settings_.confirm->wait)));
+    options_.inform(
+        fmt::format("event {} was over its threshold in {}: recording begins in {} unless declined "
+                    "(lagtrap approve, lagtrap decline)",
+                    current_event_, words_of_beginner(breach.run), format_duration(settings_.confirm->wait)));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (!failure && state_ == CollectorState::Confirming) (void)approve();
@@ -177,7 +178,7 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     options_.on_session(session_.id);
     options_.inform(fmt::format(
         "recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
-        current_event_, breach ? comm_of(breach->run) : "a request by hand",
+        current_event_, breach ? words_of_beginner(breach->run) : "a request by hand",
         format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {

@@ -231,8 +231,8 @@ Status ListenerPrograms::point_at_field(const settings::Marker& marker, const se
         offset = static_cast<std::uint16_t>(reference.index);
         return success();
     }
-    TRY_ASSIGN(TraceFs* const names, tracefs());
-    TRY_ASSIGN(const TracepointField field, names->field(marker.provider, marker.name, reference.field));
+    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
+    TRY_ASSIGN(const settings::TracepointField field, names->field(marker.provider, marker.name, reference.field));
     offset = field.offset;
     bytes = field.bytes;
     return success();
@@ -242,6 +242,7 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
                                                                           const settings::Marker& marker,
                                                                           lagtrap_marker_role role,
                                                                           std::uint16_t stage) {
+    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
     if (next_marker_ >= LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     lagtrap_marker_config config{};
     config.event = index;
@@ -407,10 +408,10 @@ Status ListenerPrograms::attach_function(std::uint32_t event, const settings::Ma
     return attached.error().within("attach to function " + marker.name + " of " + marker.binary);
 }
 
-Result<TraceFs*> ListenerPrograms::tracefs() {
+Result<settings::TraceFs*> ListenerPrograms::tracefs() {
     if (!tracefs_) {
-        TRY_ASSIGN(TraceFs opened, TraceFs::open());
-        tracefs_ = std::make_unique<TraceFs>(std::move(opened));
+        TRY_ASSIGN(settings::TraceFs opened, settings::TraceFs::open());
+        tracefs_ = std::make_unique<settings::TraceFs>(std::move(opened));
     }
     return tracefs_.get();
 }
@@ -418,7 +419,7 @@ Result<TraceFs*> ListenerPrograms::tracefs() {
 Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
                                            std::vector<Link>& links) {
     const std::string doing = "attach to tracepoint " + marker.provider + ":" + marker.name;
-    TRY_ASSIGN(TraceFs* const names, tracefs());
+    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
     perf_event_attr attributes{};
     attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_TRACEPOINT;

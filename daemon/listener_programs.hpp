@@ -15,8 +15,8 @@
 #include "daemon/marker_sites.hpp"
 #include "daemon/overhead_probes.hpp"
 #include "daemon/probe_places.hpp"
-#include "daemon/tracefs.hpp"
 #include "settings/settings.hpp"
+#include "settings/tracefs.hpp"
 
 struct bpf_program;
 struct listener_bpf;
@@ -121,7 +121,7 @@ class ListenerPrograms {
                                            std::vector<Link>& links);
     [[nodiscard]] Status point_at_field(const settings::Marker& marker, const settings::ArgumentRef& field,
                                         std::uint16_t& offset, std::uint16_t& bytes);
-    [[nodiscard]] Result<TraceFs*> tracefs();
+    [[nodiscard]] Result<settings::TraceFs*> tracefs();
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;
@@ -139,7 +139,7 @@ class ListenerPrograms {
     mutable std::mutex attached_mutex_;
     std::map<std::uint32_t, Attached> attached_;  // by event
     std::vector<ProbeKind> kinds_;                // of the event that is being attached
-    std::unique_ptr<TraceFs> tracefs_;
+    std::unique_ptr<settings::TraceFs> tracefs_;
 };
 
 }  // namespace lagtrap::daemon

@@ -32,8 +32,9 @@ std::string find_merge_program() {
 }
 
 int check_settings(const std::string& path, const lagtrap::settings::ParseOutcome& outcome) {
+    std::cerr << lagtrap::settings::format_notes(path, outcome.notes);
     if (outcome.ok()) {
-        std::cout << path << ": " << outcome.settings.events.size() << " events, no errors\n";
+        std::cout << lagtrap::settings::success_line(path, outcome);
         return 0;
     }
     std::cerr << lagtrap::settings::format_diagnostics(path, outcome.settings.source_text, outcome.diagnostics);

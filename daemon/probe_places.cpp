@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "binaries/usdt_sites.hpp"
+
 namespace lagtrap::daemon {
 namespace {
 
@@ -94,23 +96,17 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
 
 Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, WantedArguments wanted) {
     TRY_ASSIGN(binaries::ProgramFile* const program, file(marker.binary));
-    TRY_ASSIGN(const auto probes, program->usdt_probes());
+    TRY_ASSIGN(const auto found, binaries::usdt_sites(*program, marker.provider, marker.name));
     std::map<unsigned long, Site> sites;  // the kernel refuses a place given twice
     bool any_argument = false;
-    for (const auto& probe : probes) {
-        if (probe.provider != marker.provider || probe.name != marker.name) continue;
-        const auto offset = program->file_offset_of(probe.address);
-        if (!offset) return make_error(ErrorKind::Invalid, "a site lies in no segment of the file");
-        const auto semaphore = probe.semaphore == 0 ? 0 : program->file_offset_of(probe.semaphore);
-        if (!semaphore) return make_error(ErrorKind::Invalid, "a semaphore lies in no segment of the file");
-        Site site{*semaphore, {}};
+    for (const auto& [offset, semaphore, probe] : found) {
+        Site site{semaphore, {}};
         TRY_ASSIGN(site.arguments.key, wanted_argument(probe, wanted.key));
         TRY_ASSIGN(site.arguments.begin_time, wanted_argument(probe, wanted.begin_time));
         any_argument = any_argument || site.arguments.key.place != LAGTRAP_ARGUMENT_NONE ||
                        site.arguments.begin_time.place != LAGTRAP_ARGUMENT_NONE;
-        sites[*offset] = site;
+        sites[offset] = site;
     }
-    if (sites.empty()) return make_error(ErrorKind::NotFound, "no such probe");
     ProbePlaces places;
     for (const auto& [offset, site] : sites) {
         places.offsets.push_back(offset);

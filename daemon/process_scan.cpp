@@ -20,6 +20,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "daemon/mapped_file.hpp"
+#include "daemon/started_path.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -90,7 +91,7 @@ std::optional<std::string> read_program(const std::filesystem::path& process) {
     return std::string(target.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
 }
 
-// First `text_limit_bytes` of the command line, arguments parted by spaces.
+// First `text_limit_bytes` of the command line, as the kernel has it.
 std::string read_command_line(const std::filesystem::path& process) {
     const auto fd = open_file(process / "cmdline", O_RDONLY);
     if (!fd) return {};
@@ -98,8 +99,12 @@ std::string read_command_line(const std::filesystem::path& process) {
     const ssize_t bytes = ::read(fd->get(), text.data(), text.size());
     std::string line(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
     while (!line.empty() && line.back() == '\0') line.pop_back();
-    std::replace(line.begin(), line.end(), '\0', ' ');
     return line;
+}
+
+std::string parted_by_spaces(std::string arguments) {
+    std::replace(arguments.begin(), arguments.end(), '\0', ' ');
+    return arguments;
 }
 
 // The control group that says what the process belongs to: of version 2, else systemd's own, else the first below a root.
@@ -137,7 +142,10 @@ void add_process(RecordBuffer& records, const std::filesystem::path& process, st
     if (!program) return;
     const auto status = read_file(process / "status", 64 * 1024);
     if (!status) return;
-    const std::string text = *program + '\0' + read_command_line(process) + '\0' + read_control_group(process);
+    const std::string arguments = read_command_line(process);
+    const std::string command = arguments.substr(0, arguments.find('\0'));
+    std::string text = *program + '\0' + parted_by_spaces(arguments) + '\0' + read_control_group(process);
+    if (const std::string started = started_path(process, *program, command); !started.empty()) text += '\0' + started;
     lagtrap_process record{};
     record.header = {0, LAGTRAP_RECORD_PROCESS, 0, monotonic_ns()};
     record.pid = pid;

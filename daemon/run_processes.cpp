@@ -11,6 +11,7 @@
 #include "binaries/program_file.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/started_path.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -37,9 +38,7 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid) {
     RunProcess process;
     // First what goes with the process; a connection's first may live for milliseconds.
     const auto folder = proc_root_ / std::to_string(pid);
-    std::array<char, 4096> target{};
-    const ssize_t bytes = ::readlink((folder / "exe").c_str(), target.data(), target.size());
-    if (bytes > 0) process.executable = printable({target.data(), static_cast<std::size_t>(bytes)});
+    process.executable = printable(program_of(folder));
     const auto file = open_file(folder / "exe", O_RDONLY | O_NONBLOCK);
     process.user = name_of_user(uid);
     struct stat facts {};

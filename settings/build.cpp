@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -69,6 +71,13 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     return upload;
 }
 
+// nullopt: the default, which the packages make.
+std::optional<FileSource> given_path(const Element& element, std::string_view name) {
+    const Attribute* path = element.attribute(name);
+    if (!path || !path->given || !path->valid) return std::nullopt;
+    return FileSource{path->text, path->place};
+}
+
 Callers callers_of(std::string_view text) {
     if (text == "anyone") return Callers::Anyone;
     return text == "root" ? Callers::Root : Callers::Group;
@@ -77,12 +86,14 @@ Callers callers_of(std::string_view text) {
 Control build_control(const Element& element, MachineSources& sources) {
     const Attribute* group = element.attribute("group");
     if (group && group->valid) sources.groups.push_back({group->text, group->place});
+    sources.socket = given_path(element, "socket");
     return Control{std::string(element.text_of("socket")), std::string(element.text_of("group")),
                    callers_of(element.text_of("read")), callers_of(element.text_of("change"))};
 }
 
 void build_events(const Element& root, Built& built, Diagnostics& diagnostics) {
     std::map<std::string_view, Place> names;
+    std::size_t markers = 0;
     for (const Element* element : root.children_of("event")) {
         const Attribute* name = element->attribute("name");
         if (name && name->valid) {
@@ -93,6 +104,11 @@ void build_events(const Element& root, Built& built, Diagnostics& diagnostics) {
                                 fmt::format("the first is at line {}", first->second.line));
         }
         built.settings.events.push_back(build_event(*element, built.sources, diagnostics));
+        const std::size_t before = std::exchange(markers, markers + 2 + built.settings.events.back().stages.size());
+        if (before <= markers_limit && markers > markers_limit)
+            diagnostics.add(element->place, fmt::format("with this event there are {} markers", markers),
+                            fmt::format("expected at most {} of all events together", markers_limit),
+                            "each event has a begin and an end, and one for each stage");
     }
 }
 
@@ -106,7 +122,10 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
     if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
-    if (const Element* element = root.child("spool")) settings.spool = build_spool(*element);
+    if (const Element* element = root.child("spool")) {
+        settings.spool = build_spool(*element);
+        built.sources.spool = given_path(*element, "path");
+    }
     if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);
     if (const Element* element = root.child("control")) settings.control = build_control(*element, built.sources);
     build_events(root, built, diagnostics);

@@ -19,6 +19,7 @@ struct MarkerSource {
     Place binary_place;
     Place key_place;
     Place begin_time_place;
+    bool each_call = false;  // of <function>: both ends of its calls are watched
 };
 
 // A name of a user or group that is to exist.
@@ -27,11 +28,20 @@ struct AccountSource {
     Place place;
 };
 
+// A file, and the place that names it.
+struct FileSource {
+    std::string path;
+    Place place;
+};
+
 // What the settings name that only the machine can confirm.
 struct MachineSources {
     std::vector<MarkerSource> markers;
     std::vector<AccountSource> unknown_users;  // names that no user of this machine has
     std::vector<AccountSource> groups;
+    std::vector<FileSource> scopes;  // programs of <scope>, which are to exist
+    std::optional<FileSource> spool;
+    std::optional<FileSource> socket;
 };
 
 struct Built {

@@ -1,5 +1,7 @@
 #include "settings/diagnostics.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -75,6 +77,22 @@ void Diagnostics::add(Place place, std::string found, std::string allowed, std::
     kept_.push_back({place.line, place.column, std::move(found), std::move(allowed), std::move(hint)});
 }
 
+void Diagnostics::note(Place place, const std::string& what, const Error& why) {
+    if (notes_.size() >= diagnostics_limit) return;
+    std::string reason = printable(why.message);
+    const std::string prefix = printable(what) + ": ";
+    if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
+    notes_.push_back(
+        {place.line, place.column, fmt::format("{} could not be checked: {}; run as root", shortened(what), reason)});
+}
+
+std::vector<Note> Diagnostics::take_notes() {
+    std::stable_sort(notes_.begin(), notes_.end(), [](const Note& a, const Note& b) {
+        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    });
+    return std::exchange(notes_, {});
+}
+
 std::vector<Diagnostic> Diagnostics::take() {
     std::stable_sort(kept_.begin(), kept_.end(), [](const Diagnostic& a, const Diagnostic& b) {
         return std::tie(a.line, a.column) < std::tie(b.line, b.column);
@@ -84,6 +102,8 @@ std::vector<Diagnostic> Diagnostics::take() {
                          fmt::format("only {} are listed", diagnostics_limit), ""});
     return std::exchange(kept_, {});
 }
+
+bool root_may_know(const Error& error) { return error.kind == ErrorKind::Denied && ::geteuid() != 0; }
 
 std::string shortened(std::string_view text) {
     if (text.size() <= quoted_bytes) return printable(text);
@@ -96,6 +116,14 @@ std::string in_quotes(std::string_view text) { return '"' + shortened(text) + '"
 
 std::string did_you_mean(std::string_view name) {
     return name.empty() ? std::string() : fmt::format("did you mean {}?", shortened(name));
+}
+
+std::string format_notes(const std::filesystem::path& path, const std::vector<Note>& notes) {
+    const std::string file = printable(path.string());
+    std::string output;
+    for (const Note& note : notes)
+        output += fmt::format("{}:{}:{}: note: {}\n", file, note.line, note.column, printable(note.text));
+    return output;
 }
 
 std::string format_diagnostics(const std::filesystem::path& path, std::string_view text,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
 #include "settings/parser.hpp"
 #include "settings/place.hpp"
 
@@ -19,14 +20,21 @@ class Diagnostics {
     void add(Place place, std::string found, std::string allowed, std::string hint = {});
     // Whether another error would only be counted; it then is, and nobody needs to find words for it.
     [[nodiscard]] bool counted_alone();
+    // Something that could not be checked: the settings pass nonetheless.
+    void note(Place place, const std::string& what, const Error& why);
     [[nodiscard]] bool empty() const { return kept_.empty(); }
     // In order of their places; errors of one place in the order in which they were added.
     [[nodiscard]] std::vector<Diagnostic> take();
+    [[nodiscard]] std::vector<Note> take_notes();
 
   private:
     std::vector<Diagnostic> kept_;
+    std::vector<Note> notes_;
     std::size_t dropped_ = 0;
 };
+
+// Whether the error is that this user may not look; root may.
+[[nodiscard]] bool root_may_know(const Error& error);
 
 // Text of the file for a message: in double quotes, printable, shortened to about 80 characters.
 [[nodiscard]] std::string in_quotes(std::string_view text);

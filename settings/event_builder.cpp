@@ -66,6 +66,8 @@ class EventBuilder {
     void build_scope(const Element& scope) {
         if (scope.attribute("pid")) event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
         event_.scope.binary = scope.text_of("binary");
+        if (const Attribute* binary = scope.attribute("binary"); binary && binary->valid)
+            sources_.scopes.push_back({binary->text, binary->place});
         const Attribute* user = scope.attribute("user");
         if (!user || !user->valid) return;
         const auto uid = find_uid(user->text);
@@ -153,6 +155,7 @@ class EventBuilder {
         const bool found = find_binary(function, source);
         set_place(marker, function.place);
         source.name_place = place_of(function, "name");
+        source.each_call = true;
         event_.begin = marker;
         event_.end = marker;
         event_.end.side = FunctionSide::Return;
@@ -191,6 +194,10 @@ class EventBuilder {
         if (const Element* key = element_.child("key")) {
             marker.key = ArgumentRef{0, {}};
             source.key_place = key->place;
+        }
+        if (first) {
+            source.begin_time = event_.begin_time;
+            source.begin_time_place = place.place;
         }
         if (found && is_valid(element_, "name") && is_valid(place)) sources_.markers.push_back(source);
         return marker;

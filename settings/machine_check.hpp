@@ -1,19 +1,15 @@
-// Looks whether the machine has what the settings name: binaries with their markers, tracepoints, users.
+// Looks whether the machine has what the settings name: binaries with their markers, tracepoints, users. It asks what the
+// daemon asks when it arms the events, and by the same functions, so that what passes here is armed there.
 #pragma once
-
-#include <filesystem>
-#include <vector>
 
 #include "settings/build.hpp"
 #include "settings/diagnostics.hpp"
+#include "settings/tracefs.hpp"
 
 namespace lagtrap::settings {
 
-// The places where tracefs may be mounted. Where none has an events folder that can be read, tracepoints are
-// not checked here; attaching them will tell.
-[[nodiscard]] std::vector<std::filesystem::path> tracefs_roots();
-
+// What this user may not look at, but root, becomes a note instead of an error.
 void check_machine(const MachineSources& sources, Diagnostics& diagnostics,
-                   const std::vector<std::filesystem::path>& tracefs = tracefs_roots());
+                   const OpenTraceFs& open_tracefs = TraceFs::open);
 
 }  // namespace lagtrap::settings

@@ -40,6 +40,7 @@ ParseOutcome parse_settings(std::string_view text, BinaryCheck check) {
     }
     outcome.settings.source_text = text;
     outcome.diagnostics = diagnostics.take();
+    outcome.notes = diagnostics.take_notes();
     return outcome;
 }
 
@@ -58,6 +59,13 @@ ParseOutcome load_settings(const std::filesystem::path& path, BinaryCheck check)
     if (!text)
         return refused(fmt::format("the file can not be read ({})", text.error().message), "expected a settings file");
     return parse_settings(*text, check);
+}
+
+std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome) {
+    std::string line =
+        fmt::format("{}: {} events, no errors", printable(path.string()), outcome.settings.events.size());
+    if (!outcome.notes.empty()) line += fmt::format("; {} markers or files could not be checked", outcome.notes.size());
+    return line + "\n";
 }
 
 }  // namespace lagtrap::settings

@@ -21,8 +21,15 @@ struct Diagnostic {
     std::string hint;  // may be empty
 };
 
+// Something of the machine that this user may not look at, so that nobody knows whether the settings are right there.
+struct Note {
+    std::uint32_t line = 0;  // from 1
+    std::uint32_t column = 0;
+    std::string text;
+};
+
 enum class BinaryCheck {
-    Look,  // binaries must exist and hold the probes, functions and arguments named
+    Look,  // binaries and the kernel must have what is named, in such a form that the daemon can watch it
     Skip,  // the file alone
 };
 
@@ -30,6 +37,7 @@ enum class BinaryCheck {
 struct ParseOutcome {
     Settings settings;
     std::vector<Diagnostic> diagnostics;
+    std::vector<Note> notes;  // in order of their place, beside either
     [[nodiscard]] bool ok() const { return diagnostics.empty(); }
 };
 
@@ -39,5 +47,9 @@ struct ParseOutcome {
 // "FILE:LINE:COLUMN: found; allowed", the line with a caret below, and "hint: ...". Printable characters only.
 [[nodiscard]] std::string format_diagnostics(const std::filesystem::path& path, std::string_view text,
                                              const std::vector<Diagnostic>& diagnostics);
+// "FILE:LINE:COLUMN: note: ..." for each. Printable characters only.
+[[nodiscard]] std::string format_notes(const std::filesystem::path& path, const std::vector<Note>& notes);
+// "FILE: 3 events, no errors", and how much could not be checked. Of an outcome without errors.
+[[nodiscard]] std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome);
 
 }  // namespace lagtrap::settings

@@ -76,6 +76,9 @@ struct Scope {
     std::string binary;  // processes whose program is this file; empty: any
 };
 
+// Of all events together: as many as the programs in the kernel know.
+inline constexpr std::size_t markers_limit = 4096;
+
 struct Event {
     std::string name;
     std::chrono::nanoseconds threshold{};

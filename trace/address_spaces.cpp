@@ -98,7 +98,10 @@ void AddressSpaces::take_process(const lagtrap_process& process) {
     if (end == text.size()) return;
     const std::size_t second = std::min(text.find('\0', end + 1), text.size());
     image.command_line = text.substr(end + 1, second - end - 1);
-    if (second < text.size()) image.control_group = text.substr(second + 1);
+    if (second == text.size()) return;
+    const std::size_t third = std::min(text.find('\0', second + 1), text.size());
+    image.control_group = text.substr(second + 1, third - second - 1);
+    if (third < text.size()) image.started_path = text.substr(third + 1);
 }
 
 void AddressSpaces::take_mapping(const lagtrap_mapping& mapping) {
@@ -134,7 +137,10 @@ void AddressSpaces::take_fork(const lagtrap_task_change& change) {
     if (inherited.get() == &image || image.inherited != nullptr) return;
     image.inherited = inherited;
     image.uid = inherited->uid;
-    if (image.program.empty()) image.program = inherited->program;
+    if (image.program.empty()) {
+        image.program = inherited->program;
+        image.started_path = inherited->started_path;
+    }
     if (image.command_line.empty()) image.command_line = inherited->command_line;
     if (image.control_group.empty()) image.control_group = inherited->control_group;
 }

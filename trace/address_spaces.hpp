@@ -33,8 +33,9 @@ struct ProcessImage {
     std::uint32_t parent_pid = 0;
     std::uint32_t uid = 0;
     bool by_exec = false;
-    bool forked = false;  // seen to be forked in the recording
-    std::string program;  // path; of an exec the first file that was mapped
+    bool forked = false;       // seen to be forked in the recording
+    std::string program;       // path; of an exec the first file that was mapped
+    std::string started_path;  // by which the same file was started; empty: by `program`, or not known
     std::string command_line;
     std::string control_group;                      // path below the root of control groups; empty: not known
     std::shared_ptr<const ProcessImage> inherited;  // whose mappings of before from_ns are in this one too

@@ -173,7 +173,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     delay.thread = run.comm[0] == 0 && thread != nullptr ? thread->name : comm_text(run.comm);
     if (const ProcessImage* image =
             spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
-        delay.program = image->program;
+        delay.program = image->started_path.empty() ? image->program : image->started_path;
         delay.control_group = image->control_group;
         delay.program_build_id = to_hexadecimal(spaces_.program_build_id(*image));
     }

@@ -101,6 +101,10 @@ def function_of_a_stripped_binary():
             found = report(daemon.wait_for_bundles(1)[0])
             delay = found["delays"][0]
             check(delay["event"] == "call" and delay["process"] == "redis-server", f"{delay}")
+            # A link to redis-check-rdb: named is what was started.
+            check(delay["program"] == REDIS, f"the program is said to be {delay['program']}")
+            beginner = f"event call of redis-server ({server.pid}, {REDIS}): "
+            check(beginner in daemon.log(), f"{beginner} is not in {daemon.log()}")
             check(delay["split"]["blocked_ns"] < 0.1 * delay["duration_ns"], f"{delay['split']}")
             event = daemon.event("call")
             check(event["runs"] - before >= 101, f"{event['runs'] - before} calls of 101")

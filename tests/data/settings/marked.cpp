@@ -14,6 +14,37 @@ int put(int key) { return key - 1; }
 
 }  // namespace store
 
+// Names that no XML file holds as they are, and names that are not theirs alone.
+namespace app {
+
+template <typename Goods>
+struct Shop {
+    Goods goods;
+    int sold(Goods wanted) const { return wanted == goods ? 1 : 0; }
+    bool operator<(const Shop& other) const { return goods < other.goods; }
+    bool operator&&(const Shop& other) const { return goods != other.goods; }
+    Shop& operator--() {
+        --goods;
+        return *this;
+    }
+    explicit operator bool() const { return goods != 0; }
+};
+template struct Shop<long>;
+
+long operator""_cents(unsigned long long cents) { return static_cast<long>(cents); }
+
+namespace {
+__attribute__((noinline, used)) int hidden(int (*work)(int), int value) { return work(value) + 1; }
+}  // namespace
+
+struct Counted {
+    Counted(int* count);
+    int* count_;
+};
+Counted::Counted(int* count) : count_(count) { ++*count_; }
+
+}  // namespace app
+
 extern "C" void serve(int request) {
     LAGTRAP_BEGIN_KEY("request", request);
     LAGTRAP_STAGE_KEY("request", "parsed", request);
@@ -30,3 +61,16 @@ extern "C" void draw_late(unsigned long long since_ns) {
     LAGTRAP_BEGIN_AT("late", since_ns);
     LAGTRAP_END("late");
 }
+
+// A library that exceptions may pass, so that the ends of its functions are looked for in their code.
+extern "C" void hold(void (*work)(), int* held) {
+    struct Release {
+        int* held;
+        ~Release() { --*held; }
+    } release{held};
+    work();
+}
+
+// Functions whose end can not be watched.
+extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }
+extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n jmp serve_for_ever + 2"); }

@@ -38,8 +38,11 @@ TEST(ListMarkers, shows_probes_as_the_settings_want_them) {
     const auto outcome = test::run_lagtrap({"list-markers", postgres});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::StartsWith(std::string(postgres) + "\n"));
-    EXPECT_THAT(outcome.out, testing::HasSubstr("  usdt=\"postgresql:query__start\"  "));
-    EXPECT_THAT(outcome.out, testing::ContainsRegex("usdt=\"postgresql:query__done\" +arg0"));
+    const std::string binary = " binary=\"" + std::string(postgres) + "\"/>";
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("  <begin usdt=\"postgresql:query__start\"" + binary + "  <!-- arg0 -->\n"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("  <end usdt=\"postgresql:query__done\"" + binary + "  <!-- arg0 -->\n"));
     const auto json = boost::json::parse(test::run_lagtrap({"list-markers", "--json", postgres}).out);
     EXPECT_EQ(json.at(0).at("path").as_string(), postgres);
     EXPECT_GT(json.at(0).at("usdt").as_array().size(), 50);
@@ -50,7 +53,10 @@ TEST(ListMarkers, shows_functions_of_a_stripped_program) {
     const auto outcome = test::run_lagtrap({"list-markers", "--functions", "/usr/bin/redis-server"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::StartsWith("/usr/bin/redis-server\n"));
-    EXPECT_THAT(outcome.out, testing::HasSubstr("  function=\"call\"  return probe\n"));
+    EXPECT_THAT(
+        outcome.out,
+        testing::HasSubstr("  <function name=\"call\" binary=\"/usr/bin/redis-server\"/>  <!-- return probe -->\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  needs /usr/lib/x86_64-linux-gnu/libc.so.6\n"));
 }
 
 TEST(ListMarkers, looks_into_a_process) {

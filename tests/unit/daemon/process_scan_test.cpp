@@ -90,5 +90,27 @@ TEST(ProcessScan, ReadsOddTextsAndPassesOverWhatIsNoProcess) {
     EXPECT_EQ(paths, (std::vector<std::string>{"/opt/some program (deleted)", "[vdso]"}));
 }
 
+TEST(ProcessScan, TellsByWhichNameAProgramWasStarted) {
+    const std::filesystem::path proc =
+        std::filesystem::path(::testing::TempDir()) / fmt::format("names-{}", ::getpid());
+    std::filesystem::create_directories(proc / "77");
+    std::filesystem::create_directories(proc / "root/usr/bin");
+    std::ofstream(proc / "root/usr/bin/check") << "a program";
+    std::filesystem::create_symlink("check", proc / "root/usr/bin/server");
+    std::filesystem::create_symlink(proc / "root", proc / "77/root");
+    std::filesystem::create_symlink(proc / "root/usr/bin/check", proc / "77/exe");
+    std::ofstream(proc / "77/status") << "Name:\tx\nPPid:\t5\nUid:\t1000\t0\t0\t0\n";
+    std::ofstream(proc / "77/cmdline") << std::string("/usr/bin/server *:77\0", 21);
+    ProcessScan scan(proc);
+    scan.add(77);
+    std::string text;
+    scan.records().for_each(
+        [&](const lagtrap_record* record) { text = text_of(reinterpret_cast<const lagtrap_process*>(record)); });
+    // What /proc says comes first: code is found by it.
+    EXPECT_TRUE(text.starts_with((proc / "root/usr/bin/check").string() + '\0')) << text;
+    EXPECT_TRUE(text.ends_with(std::string("\0/usr/bin/server", 16))) << text;
+    std::filesystem::remove_all(proc);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon

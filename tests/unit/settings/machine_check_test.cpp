@@ -1,6 +1,8 @@
 // What is found on the machine: real programs of the distribution, a library of our own, a tracefs made of files.
 #include "settings/machine_check.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -45,6 +47,16 @@ TEST(Functions, ThatAreMissingHaveANearestName) {
                 HasSubstr("hint: did you mean serve?"));
 }
 
+TEST(Functions, OfNamelessNamespacesAreToldAsTheyAreWritten) {
+    for (const std::string name : {"app::hidden", "hidden", "app::hidden(int (*)(int), int)"})
+        EXPECT_THAT(check(event("<function name='" + name + "'/>", marked), BinaryCheck::Look),
+                    HasSubstr("hint: did you mean app::(anonymous namespace)::hidden?"))
+            << name;
+    EXPECT_EQ(check(event("<function name='app::(anonymous namespace)::hidden'/>", marked), BinaryCheck::Look), "");
+    EXPECT_THAT(check(event("<function name='shop::put'/>", marked), BinaryCheck::Look),
+                HasSubstr("hint: did you mean store::put?"));
+}
+
 TEST(LibraryMarkers, AreFound) {
     EXPECT_EQ(check("<lagtrap version='1'><event name='frame' threshold='1s' trace-length='1s'><library " + marked +
                         "><stage name='decode'/></library></event>"
@@ -82,13 +94,14 @@ class Tracepoints : public testing::Test {
     Tracepoints() : root_((std::filesystem::temp_directory_path() / "lagtrap-tracefs-XXXXXX").string()) {
         if (!mkdtemp(root_.data())) throw std::runtime_error("no temporary folder");
         add("syscalls", "sys_enter_fsync",
-            "\tfield:int __syscall_nr;\toffset:8;\n\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n");
+            "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\n\tfield:unsigned int "
+            "fd;\toffset:16;\tsize:8;\tsigned:0;\n");
         add("syscalls", "sys_exit_fsync",
-            "\tfield:int __syscall_nr;\toffset:8;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
+            "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\n\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
         add("block", "block_rq_issue",
-            "\tfield:dev_t dev;\toffset:8;\n\tfield:sector_t sector;\toffset:16;\n\tfield:char "
-            "rwbs[10];\toffset:34;\n\tfield:__data_loc char[] cmd;\toffset:44;\n\tfield:struct page * "
-            "page;\toffset:48;\n");
+            "\tfield:dev_t dev;\toffset:8;\tsize:4;\n\tfield:sector_t sector;\toffset:16;\tsize:8;\n"
+            "\tfield:char rwbs[10];\toffset:34;\tsize:10;\n\tfield:__data_loc char[] cmd;\toffset:44;\tsize:4;\n"
+            "\tfield:struct page * page;\toffset:48;\tsize:8;\n");
     }
     ~Tracepoints() override { std::filesystem::remove_all(root_); }
 
@@ -98,23 +111,25 @@ class Tracepoints : public testing::Test {
         std::ofstream(folder / "format")
             << "name: " << name << "\nID: 1\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\n\n"
             << fields;
+        std::ofstream(folder / "id") << "1\n";
     }
 
-    // The errors of an event between two markers, with these folders as the places of tracefs.
-    std::string check_markers(const std::string& begin, const std::string& end,
-                              const std::vector<std::filesystem::path>& roots, const std::string& key = "") {
+    // The errors of an event between two markers, and then its notes.
+    std::string check_markers(const std::string& begin, const std::string& end, const std::string& key,
+                              const OpenTraceFs& open) {
         const std::string text = event(key + "<begin " + begin + "/>\n<end " + end + "/>");
         const LineIndex index(text);
         Diagnostics diagnostics;
         const auto root = read_document(index, diagnostics);
         const Built built = build_settings(root.value(), diagnostics);
         EXPECT_TRUE(diagnostics.empty());
-        check_machine(built.sources, diagnostics, roots);
-        return format_diagnostics("settings.xml", text, diagnostics.take());
+        check_machine(built.sources, diagnostics, open);
+        const std::string notes = format_notes("settings.xml", diagnostics.take_notes());
+        return format_diagnostics("settings.xml", text, diagnostics.take()) + notes;
     }
 
     std::string check_markers(const std::string& begin, const std::string& end, const std::string& key = "") {
-        return check_markers(begin, end, {"/nonexistent", root_}, key);
+        return check_markers(begin, end, key, [this] { return TraceFs::below(root_); });
     }
 
     std::string root_;
@@ -133,11 +148,11 @@ TEST_F(Tracepoints, ThatAreUnknownHaveANearestName) {
         "settings.xml:3:8: the kernel has no tracepoint syscalls:sys_enter_fsyn; expected one of its tracepoints\n"
         "  <begin tracepoint='syscalls:sys_enter_fsyn'/>\n"
         "         ^\n"
-        "  hint: did you mean syscalls:sys_enter_fsync?\n"
+        "  hint: did you mean syscalls:sys_enter_fsync? (lagtrap list-markers --tracepoints lists all)\n"
         "settings.xml:4:6: the kernel has no tracepoint blok:block_rq_issue; expected one of its tracepoints\n"
         "  <end tracepoint='blok:block_rq_issue'/>\n"
         "       ^\n"
-        "  hint: did you mean block:block_rq_issue?\n");
+        "  hint: did you mean block:block_rq_issue? (lagtrap list-markers --tracepoints lists all)\n");
 }
 
 TEST_F(Tracepoints, FieldsMustExist) {
@@ -158,10 +173,98 @@ TEST_F(Tracepoints, ArraysAndStringsAreNoKeys) {
         HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue; expected one of dev, sector, page\n"));
 }
 
-TEST_F(Tracepoints, AreNotJudgedWhereTracefsCanNotBeRead) {
-    EXPECT_EQ(check_markers("tracepoint='a:b'", "tracepoint='c:d'",
-                            std::vector<std::filesystem::path>{"/nonexistent", "/etc/passwd"}),
+TEST_F(Tracepoints, StringsInTheRecordAreNoKeys) {
+    EXPECT_THAT(check_markers("tracepoint='block:block_rq_issue' key='cmd'",
+                              "tracepoint='syscalls:sys_enter_fsync' key='fd'", "<key/>"),
+                HasSubstr("key is \"cmd\", which is no number in block:block_rq_issue"));
+}
+
+TEST_F(Tracepoints, FoldersWithoutANumberAreNone) {
+    std::filesystem::create_directories(std::filesystem::path(root_) / "events" / "ftrace" / "print");
+    EXPECT_THAT(check_markers("tracepoint='ftrace:print'", "tracepoint='syscalls:sys_exit_fsync'"),
+                HasSubstr("the kernel has no tracepoint ftrace:print"));
+}
+
+TEST_F(Tracepoints, OfAKernelWithoutTracefsAreErrors) {
+    EXPECT_THAT(check_markers("tracepoint='a:b'", "tracepoint='a:c'", "",
+                              [] { return Result<TraceFs>(system_error("fsopen tracefs", ENODEV)); }),
+                HasSubstr("settings.xml:3:8: tracepoint a:b: fsopen tracefs: No such device"));
+}
+
+// The daemon is root: what forbids it to look is an error, and to others something that they can not know.
+TEST_F(Tracepoints, ThatMayNotBeLookedAtAreNotedUnlessThisIsRoot) {
+    const std::string said = check_markers("tracepoint='a:b'", "tracepoint='a:c'", "",
+                                           [] { return Result<TraceFs>(system_error("fsopen tracefs", EPERM)); });
+    if (::geteuid() == 0) {
+        EXPECT_THAT(said, HasSubstr("settings.xml:3:8: tracepoint a:b: fsopen tracefs: Operation not permitted; "));
+    } else {
+        EXPECT_EQ(
+            said,
+            "settings.xml:3:8: note: tracepoint a:b could not be checked: fsopen tracefs: Operation not permitted; "
+            "run as root\n"
+            "settings.xml:4:6: note: tracepoint a:c could not be checked: fsopen tracefs: Operation not permitted; "
+            "run as root\n");
+    }
+}
+
+TEST(Scopes, NameAProgramThatIsThere) {
+    EXPECT_EQ(check(event("<function name='call' binary='/usr/bin/redis-server'/><scope binary='/usr/bin/env'/>"),
+                    BinaryCheck::Look),
               "");
+    EXPECT_THAT(
+        check(event("<function name='call' binary='/usr/bin/redis-server'/>\n<scope binary='/usr/bin/nothing'/>"),
+              BinaryCheck::Look),
+        HasSubstr("settings.xml:4:8: there is no file \"/usr/bin/nothing\"; expected the program"));
+}
+
+TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
+    const std::string library = LAGTRAP_BINARY_DIR "/settings/libsettings_test_marked.so";
+    EXPECT_THAT(
+        check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
+        AllOf(
+            HasSubstr("settings.xml:3:11: function \"idle\" of "),
+            HasSubstr(" can not be watched: does nothing but return, so no time passes in it; expected one that takes "
+                      "time and whose end can be found\n"),
+            HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
+                      " says which can be "
+                      "watched)\n")));
+    EXPECT_THAT(check(event("<begin function='store::put'/><end function='serve_for_ever' side='return'/>", marked),
+                      BinaryCheck::Look),
+                AllOf(HasSubstr("settings.xml:3:36: function \"serve_for_ever\" of "), HasSubstr("never returns")));
+}
+
+TEST(Paths, OfSpoolAndSocketAreNotOtherThings) {
+    const std::string call =
+        "<event name='a' threshold='1s' trace-length='1s'><function name='call' "
+        "binary='/usr/bin/redis-server'/></event>";
+    const auto said = [&](const std::string& more) {
+        return check("<lagtrap version='1'>\n" + more + "\n" + call + "</lagtrap>", BinaryCheck::Look);
+    };
+    EXPECT_EQ(said("<spool path='/tmp'/><control socket='/tmp/nothing-of-this-name'/>"), "");
+    EXPECT_EQ(said("<spool path='/tmp/not/yet/there'/>"), "");
+    EXPECT_THAT(said("<spool path='/etc/passwd/spool'/>"),
+                HasSubstr("settings.xml:2:8: \"/etc/passwd\" is there and no folder; expected a folder"));
+    EXPECT_THAT(said("<control socket='/etc/passwd'/>"),
+                HasSubstr("settings.xml:2:10: \"/etc/passwd\" is there and no socket; expected a path"));
+}
+
+TEST(Markers, AreNoMoreThanTheKernelsProgramsKnow) {
+    std::string stages, events;
+    for (int number = 0; number < 15; ++number)
+        stages += "<stage name='s" + std::to_string(number) + "' usdt='a:s" + std::to_string(number) + "'/>";
+    // 17 markers each: 240 events have 4080, the next ones more than 4096.
+    for (int number = 0; number < 242; ++number)
+        events += "<event name='e" + std::to_string(number) +
+                  "' threshold='1s' trace-length='1s' binary='/bin/a'><begin usdt='a:b'/>" + stages +
+                  "<end usdt='a:c'/></event>\n";
+    const std::string problems = check("<lagtrap version='1'>\n" + events + "</lagtrap>", BinaryCheck::Skip);
+    EXPECT_THAT(problems,
+                HasSubstr("settings.xml:242:1: with this event there are 4097 markers; expected at most 4096"));
+    EXPECT_THAT(problems, Not(HasSubstr("settings.xml:243:")));
+}
+
+TEST(Functions, WithoutAnEndMayBeginAnEvent) {
+    EXPECT_EQ(check(event("<begin function='idle'/><end function='serve_for_ever'/>", marked), BinaryCheck::Look), "");
 }
 
 }  // namespace

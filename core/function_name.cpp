@@ -1,0 +1,125 @@
+#include "core/function_name.hpp"
+
+#include <array>
+#include <cctype>
+#include <optional>
+
+namespace lagtrap {
+namespace {
+
+constexpr std::string_view operator_word = "operator";
+// Those that hold what would count as a bracket; longer ones first.
+constexpr std::array<std::string_view, 14> operator_signs = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
+                                                             ">>",  "<=",  ">=",  "->",  "<",  ">",  "\"\""};
+constexpr std::array<std::string_view, 5> qualifiers = {" const", " volatile", " noexcept", " &&", " &"};
+
+bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+
+class NameScan {
+  public:
+    explicit NameScan(std::string_view text) : text_(text) {}
+
+    std::string run() {
+        while (at_ < text_.size()) {
+            if (at_operator()) {
+                take_operator();
+            } else if (text_[at_] == '(' && depth_ == 0) {
+                const std::size_t close = matching();
+                if (close == std::string_view::npos) return std::string(text_);
+                if (!is_list())
+                    take(close + 1 - at_);
+                else if (const auto next = inner_list_end(close))
+                    at_ = *next;
+                else
+                    break;
+            } else {
+                count_bracket();
+                take(1);
+            }
+        }
+        return std::move(kept_);
+    }
+
+  private:
+    void take(std::size_t bytes) {
+        kept_ += text_.substr(at_, bytes);
+        at_ += bytes;
+        after_sign_ = false;
+    }
+
+    [[nodiscard]] bool at_operator() const {
+        const std::string_view rest = text_.substr(at_);
+        if (!rest.starts_with(operator_word) || (at_ > 0 && in_identifier(text_[at_ - 1]))) return false;
+        return rest.size() > operator_word.size() && !in_identifier(rest[operator_word.size()]);
+    }
+
+    void take_operator() {
+        take(operator_word.size());
+        for (const std::string_view sign : operator_signs) {
+            if (!text_.substr(at_).starts_with(sign)) continue;
+            take(sign.size());
+            break;
+        }
+        // Signs that are no brackets: "operator+=".
+        while (at_ < text_.size() && std::string_view("+-*/%^&|~!=,").find(text_[at_]) != std::string_view::npos)
+            take(1);
+        after_sign_ = true;
+    }
+
+    void count_bracket() {
+        const char c = text_[at_];
+        const bool arrow = c == '>' && at_ > 0 && text_[at_ - 1] == '-';  // "fn(i32) -> T"
+        if (c == '<' || c == '{' || c == '[') ++depth_;
+        if ((c == '>' || c == '}' || c == ']') && !arrow && depth_ > 0) --depth_;
+    }
+
+    // Where the parenthesis at at_ is closed.
+    [[nodiscard]] std::size_t matching() const {
+        std::size_t open = 0;
+        for (std::size_t at = at_; at < text_.size(); ++at) {
+            if (text_[at] == '(') ++open;
+            if (text_[at] == ')' && --open == 0) return at;
+        }
+        return std::string_view::npos;
+    }
+
+    // Parameters follow a name; what follows a dot, colons or a space is a part of one.
+    [[nodiscard]] bool is_list() const {
+        if (at_ == 0) return false;
+        const char before = text_[at_ - 1];
+        return after_sign_ || in_identifier(before) ||
+               std::string_view(">]})\"").find(before) != std::string_view::npos;
+    }
+
+    // Behind the parameters of a function around this one, where the list that ends at `close` is such a one.
+    [[nodiscard]] std::optional<std::size_t> inner_list_end(std::size_t close) const {
+        std::size_t next = close + 1;
+        for (std::size_t number = 0; number < qualifiers.size();) {
+            const bool found = text_.substr(next).starts_with(qualifiers[number]);
+            next += found ? qualifiers[number].size() : 0;
+            number = found ? 0 : number + 1;
+        }
+        const std::string_view rest = text_.substr(next);
+        if (rest.starts_with("::") || rest.starts_with('.')) return next;
+        return std::nullopt;
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    int depth_ = 0;            // within template arguments, a lambda's braces, type parameters
+    bool after_sign_ = false;  // of an operator
+    std::string kept_;
+};
+
+}  // namespace
+
+std::string without_parameters(std::string_view name) { return NameScan(name).run(); }
+
+std::string without_anonymous_namespaces(std::string name) {
+    constexpr std::string_view anonymous = "(anonymous namespace)::";
+    for (std::size_t at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous, at))
+        name.erase(at, anonymous.size());
+    return name;
+}
+
+}  // namespace lagtrap

@@ -1,0 +1,116 @@
+#include "settings/function_check.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "binaries/return_sites.hpp"
+#include "core/text.hpp"
+#include "settings/missing_function.hpp"
+
+namespace lagtrap::settings {
+namespace {
+
+using binaries::Function;
+using binaries::ProgramFile;
+
+constexpr std::size_t candidates_shown = 5;
+// Libraries take long to read; whoever has many mistakes has one to mend first.
+constexpr std::size_t libraries_searched_for = 8;
+
+bool ends_at_return(const MarkerSource& source) {
+    return source.each_call || source.marker.side == FunctionSide::Return;
+}
+
+std::string list_command(const Marker& marker) {
+    return fmt::format("lagtrap list-markers --functions {}", printable(marker.binary));
+}
+
+}  // namespace
+
+void FunctionCheck::ask_for(const std::string& binary, const std::string& name, bool at_return) {
+    Asked& asked = asked_[binary];
+    if (asked.numbers.emplace(Query(name, at_return), asked.queries.size()).second)
+        asked.queries.push_back({name, at_return});
+}
+
+void FunctionCheck::expect(const MarkerSource& source) {
+    ask_for(source.marker.binary, source.marker.name, false);
+    if (ends_at_return(source)) ask_for(source.marker.binary, source.marker.name, true);
+}
+
+void FunctionCheck::check(const MarkerSource& source) {
+    const ProgramFile* const file = files_.open(source);
+    if (!file) return;
+    Asked& asked = asked_.at(source.marker.binary);
+    if (!asked.answers) asked.answers = binaries::function_places(*file, asked.queries);
+    if (!*asked.answers) return files_.refuse(source, asked.answers->error());
+    const auto answer = [&](bool at_return) -> const Places& {
+        return asked.answers->value()[asked.numbers.at(Query(source.marker.name, at_return))];
+    };
+    const Places& entry = answer(false);
+    if (!entry && entry.error().kind == ErrorKind::NotFound) return report_missing(source, *file);
+    if (!entry) return report_unwatched(source, *file, entry.error());
+    if (entry->places.size() > 1) {
+        const auto functions = file->find_functions(source.marker.name);
+        return functions ? report_ambiguous(source, *functions) : files_.refuse(source, functions.error());
+    }
+    if (!ends_at_return(source)) return;
+    if (const Places& end = answer(true); !end) report_unwatched(source, *file, end.error());
+}
+
+void FunctionCheck::report_missing(const MarkerSource& source, const ProgramFile& file) {
+    const std::string library =
+        ++missing_ <= libraries_searched_for ? library_hint(source.marker.binary, source.marker.name) : std::string();
+    const std::string near = library.empty() ? near_function(file, source.marker.name) : std::string();
+    const auto functions = file.functions();
+    const bool nameless = functions && functions->empty();
+    const std::string list =
+        nameless ? "it has no symbols of functions: it is stripped" : list_command(source.marker) + " lists all";
+    const std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
+    diagnostics_.add(
+        source.name_place,
+        fmt::format("{} has no function {}", shortened(source.marker.binary), in_quotes(source.marker.name)),
+        "expected one of its functions", library.empty() ? hint : library);
+}
+
+void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFile& file, const Error& error) {
+    const auto functions = file.find_functions(source.marker.name);
+    std::string reason =
+        printable(functions && !functions->empty() ? exit_problem(error, functions->front()) : error.message);
+    const std::size_t advice = reason.find("; watch ");
+    std::string hint = list_command(source.marker) + " says which can be watched";
+    if (advice != std::string::npos) {
+        hint = fmt::format("{} ({})", reason.substr(advice + 2), hint);
+        reason.resize(advice);
+    }
+    diagnostics_.add(source.name_place,
+                     fmt::format("function {} of {} can not be watched: {}", in_quotes(source.marker.name),
+                                 shortened(source.marker.binary), reason),
+                     "expected one that takes time and whose end can be found", std::move(hint));
+}
+
+void FunctionCheck::report_ambiguous(const MarkerSource& source, const std::vector<Function>& functions) {
+    std::string list;
+    std::set<std::string_view> symbols;
+    std::size_t shown = 0;
+    for (const Function& function : functions) {
+        symbols.insert(function.name);
+        if (++shown > candidates_shown) continue;
+        const std::string people_name = binaries::demangle(function.name);
+        list += list.empty() ? "" : ", ";
+        list += people_name == function.name ? fmt::format("{} at 0x{:x}", shortened(people_name), function.address)
+                                             : fmt::format("{} ({})", shortened(people_name), shortened(function.name));
+    }
+    if (shown > candidates_shown) list += fmt::format(" and {} more", shown - candidates_shown);
+    diagnostics_.add(source.name_place,
+                     fmt::format("{} functions of {} are called {}", functions.size(), shortened(source.marker.binary),
+                                 in_quotes(source.marker.name)),
+                     symbols.size() > 1 ? "expected a name that only one has, such as its symbol"
+                                        : "expected a name that only one has",
+                     "these are: " + list);
+}
+
+}  // namespace lagtrap::settings

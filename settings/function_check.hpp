@@ -1,0 +1,43 @@
+// Looks for functions and for the places where the daemon will probe them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binaries/function_places.hpp"
+#include "settings/checked_files.hpp"
+
+namespace lagtrap::settings {
+
+// All functions of a file are looked for at once: first each is expected, then each is checked.
+class FunctionCheck {
+  public:
+    FunctionCheck(CheckedFiles& files, Diagnostics& diagnostics) : files_(files), diagnostics_(diagnostics) {}
+
+    void expect(const MarkerSource& source);
+    // One that was expected.
+    void check(const MarkerSource& source);
+
+  private:
+    using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
+    using Places = Result<binaries::FunctionPlaces>;
+    struct Asked {
+        std::map<Query, std::size_t> numbers;  // in `queries`
+        std::vector<binaries::FunctionQuery> queries;
+        std::optional<Result<std::vector<Places>>> answers;
+    };
+    void ask_for(const std::string& binary, const std::string& name, bool at_return);
+    void report_missing(const MarkerSource& source, const binaries::ProgramFile& file);
+    void report_ambiguous(const MarkerSource& source, const std::vector<binaries::Function>& functions);
+    void report_unwatched(const MarkerSource& source, const binaries::ProgramFile& file, const Error& error);
+
+    CheckedFiles& files_;
+    Diagnostics& diagnostics_;
+    std::map<std::string, Asked> asked_;  // by file
+    std::size_t missing_ = 0;             // functions that their file does not have
+};
+
+}  // namespace lagtrap::settings

@@ -1,0 +1,76 @@
+// Names of functions of several languages, and where their parameters begin.
+#include "core/function_name.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace lagtrap {
+namespace {
+
+using Case = std::pair<std::string, std::string>;
+class FunctionName : public testing::TestWithParam<Case> {};
+
+TEST_P(FunctionName, LosesItsParametersAlone) { EXPECT_EQ(without_parameters(GetParam().first), GetParam().second); }
+
+INSTANTIATE_TEST_SUITE_P(C, FunctionName,
+                         testing::Values(Case("main", "main"), Case("", ""),
+                                         Case("futex_wait [mod]", "futex_wait [mod]"), Case("(deleted)", "(deleted)"),
+                                         Case("copy@@GLIBC_2.14", "copy@@GLIBC_2.14"),
+                                         Case("operators_run", "operators_run")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Cpp, FunctionName,
+    testing::Values(Case("Store::get(int, char const*) const", "Store::get"), Case("f()", "f"),
+                    Case("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+                    Case("app::(anonymous namespace)::Shop::f((anonymous namespace)::Plan const&)",
+                         "app::(anonymous namespace)::Shop::f"),
+                    Case("operator()(int) const", "operator()"),
+                    Case("std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator()"),
+                    Case("foo(void (*)(int))", "foo"), Case("foo<void (*)(int)>(void (*)(int))", "foo<void (*)(int)>"),
+                    Case("main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"),
+                    Case("f(int)::{lambda(int)#1}::operator()(int) const", "f::{lambda(int)#1}::operator()"),
+                    Case("A::f(int) const::Local::g(char)", "A::f::Local::g"), Case("f(int) [clone .cold]", "f"),
+                    Case("bool operator< <int>(A<int> const&)", "bool operator< <int>"),
+                    Case("A::operator<<(int)", "A::operator<<"),
+                    Case("A::operator<=>(A const&) const", "A::operator<=>"), Case("A::operator->()", "A::operator->"),
+                    Case("A::operator[](int)", "A::operator[]"), Case("A::operator+=(int)", "A::operator+="),
+                    Case("A::operator bool() const", "A::operator bool"),
+                    Case("operator new(unsigned long)", "operator new"),
+                    Case("operator\"\" _ms(unsigned long long)", "operator\"\" _ms"),
+                    Case("void (*get<int>(int))(char)", "void (*get<int>(int))"),
+                    Case("name[abi:cxx11](int)", "name[abi:cxx11]"), Case("A::~A()", "A::~A")));
+
+INSTANTIATE_TEST_SUITE_P(
+    Go, FunctionName,
+    testing::Values(Case("main.main", "main.main"), Case("main.(*Server).handle", "main.(*Server).handle"),
+                    Case("net/http.(*conn).serve", "net/http.(*conn).serve"),
+                    Case("main.main.func1", "main.main.func1"),
+                    Case("main.(*Server).handle.func1", "main.(*Server).handle.func1"),
+                    Case("main.F[...]", "main.F[...]"), Case("main.(*List[...]).Push", "main.(*List[...]).Push"),
+                    Case("main.Map[go.shape.func(int) string]", "main.Map[go.shape.func(int) string]"),
+                    Case("main.(*Server).handle-fm", "main.(*Server).handle-fm")));
+
+INSTANTIATE_TEST_SUITE_P(Rust, FunctionName,
+                         testing::Values(Case("<T as Trait>::f", "<T as Trait>::f"),
+                                         Case("app::work::{closure#0}", "app::work::{closure#0}"),
+                                         Case("<(A, B) as app::Trait>::f", "<(A, B) as app::Trait>::f"),
+                                         Case("<dyn core::ops::Fn(i32) -> i32>::call",
+                                              "<dyn core::ops::Fn(i32) -> i32>::call"),
+                                         Case("<fn(i32) -> T as Trait>::f", "<fn(i32) -> T as Trait>::f"),
+                                         Case("<alloc::vec::Vec<T>>::push", "<alloc::vec::Vec<T>>::push")));
+
+INSTANTIATE_TEST_SUITE_P(Others, FunctionName,
+                         testing::Values(Case("com.shop.Bar.<init>(int)", "com.shop.Bar.<init>"),
+                                         Case("void com.shop.Bar::buy(java.lang.String)", "void com.shop.Bar::buy"),
+                                         Case("JS:~(anonymous) /srv/a.js:3:1", "JS:~(anonymous) /srv/a.js:3:1"),
+                                         Case("app.S.f(int).nested(int)", "app.S.f.nested")));
+
+INSTANTIATE_TEST_SUITE_P(Damaged, FunctionName,
+                         testing::Values(Case("f(int", "f(int"), Case("f)(", "f)("), Case(">>>(", ">>>("),
+                                         Case("operator", "operator"), Case("operator(", "operator("),
+                                         Case("((((", "((((")));
+
+}  // namespace
+}  // namespace lagtrap
