@@ -75,7 +75,7 @@ class Merger {
     std::optional<CallstackInterner> samples_;
     std::optional<CallstackInterner> off_cpu_;
     std::unordered_map<std::uint64_t, std::string> waited_files_;  // path by number
-    std::unordered_map<std::uint16_t, std::uint32_t> running_;  // thread that was switched in last, by CPU
+    std::unordered_map<std::uint16_t, std::uint32_t> running_;     // thread that was switched in last, by CPU
     std::uint64_t switch_gaps_ = 0;
     std::uint64_t last_ns_ = 0;  // when the packet written last was
     std::uint64_t next_run_ = 1;
