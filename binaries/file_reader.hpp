@@ -58,6 +58,7 @@ struct ProgramFacts {
         std::uint64_t offset = 0, address = 0, file_bytes = 0;
     };
     std::vector<Segment> segments;  // loadable ones
+    std::string go_refusal;         // as ProgramFile::go_refusal() has it
 };
 
 // Free to be used from any thread; a call may wait for another's to end. Processes are started when they are needed.

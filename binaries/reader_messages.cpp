@@ -77,6 +77,7 @@ std::string encode_program(const ProgramFacts& facts) {
     writer.text(facts.build_id);
     writer.number(static_cast<std::uint8_t>(facts.exceptions_may_pass));
     writer.items(facts.segments);
+    writer.text(facts.go_refusal);
     return writer.take();
 }
 
@@ -86,6 +87,7 @@ Result<ProgramFacts> decode_program(std::string_view body) {
     facts.build_id = reader.text(max_build_id_bytes);
     facts.exceptions_may_pass = reader.number<std::uint8_t>() != 0;
     facts.segments = reader.items<ProgramFacts::Segment>(max_segments);
+    facts.go_refusal = printable(reader.text(max_message_bytes));
     if (!reader.complete() || !is_hexadecimal(facts.build_id)) return nonsense();
     return facts;
 }
@@ -264,6 +266,8 @@ std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
         encode_exits(writer, answer->places);
         writer.number(static_cast<std::uint8_t>(answer->return_probe));
         writer.text(answer->first_code);
+        writer.number(answer->goid_offset);
+        writer.number(static_cast<std::uint8_t>(answer->arguments_on_stack));
     }
     return writer.take();
 }
@@ -285,7 +289,9 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         found.places = decode_exits(reader, max_places_of_name, sound);
         found.return_probe = reader.number<std::uint8_t>() != 0;
         found.first_code = reader.text(kCodeBytes);
-        sound = sound && !found.places.empty();
+        found.goid_offset = reader.number<std::uint32_t>();
+        found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
+        sound = sound && !found.places.empty() && found.goid_offset <= kMaxGoidOffset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return nonsense();

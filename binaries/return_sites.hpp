@@ -70,6 +70,9 @@ struct FunctionExits {
 // from tail calls by unwind information: at a tail call the stack pointer is what it was at the function's first
 // instruction. Where it is so at the jump to a part too, a part is what nothing else in the file refers to.
 //
+// A function of Go is left by the same instructions. Its jump to the first instruction, after the stack was moved, does not leave
+// it. What is reached when a panic was recovered, by no jump, counts.
+//
 // At each exit, before it is executed, the stack pointer is what it was at the function's first instruction. None
 // is reached when an exception, longjmp or the end of the thread leaves the function, and a tail call ends
 // the function before the called one has done its work.
@@ -80,5 +83,10 @@ struct FunctionExits {
 // code; bytes that cannot be decoded; jumps that cannot be told; instructions that the kernel takes no probe on.
 // TooLarge: more than 4 MiB of code, more than 4096 exits. Errors of ProgramFile::functions().
 [[nodiscard]] Result<FunctionExits> function_exits(const ProgramFile& file, const Function& function);
+
+// Where in the file the instruction lies that each call of `function` passes once: the first one; in functions of Go the one
+// behind the check of the stack, before anything has changed. Only of a file that is read here.
+// ErrorKind::Unsupported: a function of Go without such a place, or in a program that is refused (ProgramFile::go_refusal()).
+[[nodiscard]] Result<std::uint64_t> function_entry(const ProgramFile& file, const Function& function);
 
 }  // namespace lagtrap::binaries
