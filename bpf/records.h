@@ -60,6 +60,7 @@ enum lagtrap_run_flags {
     LAGTRAP_RUN_REPORTED = 4,      /* its breach was reported at the deadline */
     LAGTRAP_RUN_EARLIER_BEGIN = 8, /* begin_ns came with the marker and is earlier than begin_hit_ns */
     LAGTRAP_RUN_ABANDONED = 16,    /* its thread or process is gone, or a new begin took its place */
+    LAGTRAP_RUN_OF_GOROUTINE = 32, /* begun and ended by a goroutine: between the two its threads are not known */
 };
 
 /* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. A record
@@ -69,7 +70,7 @@ struct lagtrap_run {
     __u64 begin_ns;
     __u64 begin_hit_ns;
     __u64 end_ns;
-    __u64 key;   /* 0 where the thread is the key */
+    __u64 key;   /* 0 where the thread is the key; the goroutine's number where that is */
     __u32 event; /* index among the armed events, as in session.json */
     __u32 begin_pid;
     __u32 begin_tid;

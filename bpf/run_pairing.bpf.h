@@ -37,6 +37,8 @@ struct hit {
     __u64 stack_pointer;
     __u64 site;
     __u64 stack; /* id of the call stack; 0: not taken */
+    __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
+    __u32 goid_offset;
     __u32 pid;
     __u32 tid;
     bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
@@ -51,10 +53,13 @@ static __always_inline __u64 mix(__u64 value) {
     return value;
 }
 
+/* Else the key is a thread, which no two processes share. */
+#define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
+
 static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
                                     __u32 depth) {
     __u64 who = 0;
-    if ((config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
+    if ((config->flags & KEYS_OF_PROCESS) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
     return mix(hit->key ^ mix(who << 32 | event << 8 | depth)) | 1;
 }
 
@@ -92,7 +97,7 @@ static __always_inline struct found find_own_run(const struct lagtrap_event_conf
     if (!run.slot) return run;
     __u64 begun_ns = run.slot->run.begin_hit_ns;
     if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return run;
-    if (!began_before(begun_ns, hit->pid, config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) return run;
+    if (!began_before(begun_ns, hit->pid, config->flags & KEYS_OF_PROCESS)) return run;
     __sync_fetch_and_add(&counters->abandoned, 1);
     give_up(&run);
     run.slot = NULL;
@@ -109,6 +114,13 @@ static __always_inline void ask_for_look(__u64 deadline_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
+static __always_inline void note_goroutine(struct lagtrap_slot* slot, const struct hit* hit) {
+    slot->run.flags |= LAGTRAP_RUN_OF_GOROUTINE;
+    if (hit->key & LAGTRAP_KEY_NO_GOROUTINE) slot->run.key = 0;
+    slot->goroutine = hit->goroutine;
+    slot->goid_offset = hit->goid_offset;
+}
+
 static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit, __u32 depth) {
     struct lagtrap_run* run = &slot->run;
@@ -117,7 +129,7 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
     run->end_ns = 0;
-    run->key = config->flags & LAGTRAP_EVENT_KEY_ARGUMENT ? hit->key : 0;
+    run->key = config->flags & KEYS_OF_PROCESS ? hit->key : 0;
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
@@ -132,6 +144,7 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     slot->stage_next = 0;
     slot->reported = 0;
     slot->doubtful = 0;
+    if (config->flags & LAGTRAP_EVENT_KEY_GOROUTINE) note_goroutine(slot, hit);
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
     __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
     *(volatile __u64*)&slot->deadline_ns = deadline_ns;

@@ -106,6 +106,10 @@ class ListenerPrograms {
     };
     [[nodiscard]] Result<MarkerNumber> configure_marker(std::uint32_t event, const settings::Marker& marker,
                                                         lagtrap_marker_role role, std::uint16_t stage);
+    // Whether goroutines are its keys: its markers are functions of Go, and no value is.
+    [[nodiscard]] Result<bool> is_keyed_by_goroutine(const settings::Event& event);
+    // With the function's name in errors.
+    [[nodiscard]] Result<ProbePlaces> places_of_function(const settings::Marker& marker);
     [[nodiscard]] Status attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
                                        std::vector<Link>& links);
     [[nodiscard]] Status attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
