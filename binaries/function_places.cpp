@@ -16,6 +16,7 @@ Status note_go(const ProgramFile& file, const Function& function, FunctionPlaces
     if (!found.places.empty() && found.goid_offset != goid_offset)
         return make_error(ErrorKind::Unsupported, "has the name of a function of Go and of another one");
     found.goid_offset = goid_offset;
+    found.frame_offset = go != nullptr ? file.go().frame_offset : 0;
     found.arguments_on_stack = found.arguments_on_stack || (go != nullptr && go->in_assembly);
     return success();
 }

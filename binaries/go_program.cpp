@@ -75,6 +75,8 @@ std::optional<unsigned> minor_of(std::string_view version) {
 // The fields before the number (Go's src/runtime/runtime2.go, type g): 1.23 added syscallbp, 1.25 took a word out of gobuf.
 std::uint32_t goid_offset_of(unsigned minor) { return minor == 23 || minor == 24 ? 160 : 152; }
 
+std::uint32_t frame_offset_of(unsigned minor) { return minor < 25 ? 104 : 96; }
+
 std::string refusal_of(const ElfImage& image, const std::string& version, std::optional<unsigned> minor) {
     const std::string which = version.empty() ? "a version of Go that it does not tell" : version;
     if (image.machine() != EM_X86_64) return "is a program of Go for another machine; those for x86-64 can be watched";
@@ -99,7 +101,9 @@ GoProgram read_go_program(const ElfImage& image) {
     if (const ElfSection* const info = image.find_section(".go.buildinfo")) program.version = version_of(image, *info);
     const auto minor = minor_of(program.version);
     program.refusal = refusal_of(image, program.version, minor);
-    if (program.refusal.empty()) program.goid_offset = goid_offset_of(*minor);
+    if (!program.refusal.empty()) return program;
+    program.goid_offset = goid_offset_of(*minor);
+    program.frame_offset = frame_offset_of(*minor);
     return program;
 }
 

@@ -267,6 +267,7 @@ std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
         writer.number(static_cast<std::uint8_t>(answer->return_probe));
         writer.text(answer->first_code);
         writer.number(answer->goid_offset);
+        writer.number(answer->frame_offset);
         writer.number(static_cast<std::uint8_t>(answer->arguments_on_stack));
     }
     return writer.take();
@@ -290,8 +291,10 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         found.return_probe = reader.number<std::uint8_t>() != 0;
         found.first_code = reader.text(kCodeBytes);
         found.goid_offset = reader.number<std::uint32_t>();
+        found.frame_offset = reader.number<std::uint32_t>();
         found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
-        sound = sound && !found.places.empty() && found.goid_offset <= kMaxGoidOffset;
+        sound = sound && !found.places.empty() && found.goid_offset <= kMaxGoOffset &&
+                found.frame_offset <= kMaxGoOffset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return nonsense();

@@ -214,6 +214,7 @@ int on_go(struct pt_regs* ctx) {
     if (find_goroutine(ctx, marker->goid_offset, &goroutine)) {
         hit.goroutine = goroutine.address;
         hit.goid_offset = marker->goid_offset;
+        hit.go_frame_offset = marker->go_frame_offset;
         hit.stack_pointer = goroutine.stack_place;
     }
     hit.key = marker->key_argument == LAGTRAP_NO_ARGUMENT ? goroutine.key : go_parameter(ctx, marker->key_argument);

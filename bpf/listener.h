@@ -69,7 +69,7 @@ struct lagtrap_marker_config {
     __u16 begin_time_argument; /* as key_argument */
     __u16 begin_time_bytes;
     __u16 goid_offset; /* functions of Go: of a goroutine's number in runtime.g */
-    __u16 padding;
+    __u16 go_frame_offset; /* the same, of the frame pointer of a goroutine that waits */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 20, "layout of marker configuration");
 
@@ -195,7 +195,7 @@ struct lagtrap_slot {
     __u32 doubtful;         /* another begin of its key came, perhaps in its place: that it is open proves nothing */
     __u64 goroutine;        /* LAGTRAP_EVENT_KEY_GOROUTINE: address of its runtime.g */
     __u32 goid_offset;      /* the same: as in its begin marker */
-    __u32 padding;
+    __u32 go_frame_offset;  /* the same */
     struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
 };
 

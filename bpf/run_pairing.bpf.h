@@ -39,6 +39,7 @@ struct hit {
     __u64 stack; /* id of the call stack; 0: not taken */
     __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
     __u32 goid_offset;
+    __u32 go_frame_offset;
     __u32 pid;
     __u32 tid;
     bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
@@ -115,10 +116,12 @@ static __always_inline void ask_for_look(__u64 deadline_ns) {
 }
 
 static __always_inline void note_goroutine(struct lagtrap_slot* slot, const struct hit* hit) {
-    slot->run.flags |= LAGTRAP_RUN_OF_GOROUTINE;
-    if (hit->key & LAGTRAP_KEY_NO_GOROUTINE) slot->run.key = 0;
+    bool of_thread = hit->key & LAGTRAP_KEY_NO_GOROUTINE;
+    if (of_thread) slot->run.key = 0;
+    if (!of_thread) slot->run.flags |= LAGTRAP_RUN_OF_GOROUTINE;
     slot->goroutine = hit->goroutine;
     slot->goid_offset = hit->goid_offset;
+    slot->go_frame_offset = hit->go_frame_offset;
 }
 
 static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,

@@ -261,6 +261,7 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
     if (marker.kind == settings::MarkerKind::Function) {
         TRY_ASSIGN(const ProbePlaces places, places_of_function(marker));
         config.goid_offset = static_cast<std::uint16_t>(places.goid_offset);
+        config.go_frame_offset = static_cast<std::uint16_t>(places.frame_offset);
     }
     const std::uint32_t marker_id = next_marker_++;
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,

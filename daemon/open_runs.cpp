@@ -83,7 +83,8 @@ bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
 bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
 
 FrameState state_of(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call) {
-    const GoroutineFrame frame{run.begin_pid, slot.goroutine, run.key, slot.goid_offset, slot.stack_pointer};
+    const GoroutineFrame frame{run.begin_pid,    slot.goroutine,       run.key,
+                               slot.goid_offset, slot.go_frame_offset, slot.stack_pointer};
     return is_call ? state_of_frame(frame) : state_of_goroutine(frame);
 }
 
