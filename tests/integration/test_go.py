@@ -58,7 +58,7 @@ def the_planted_one_is_reported():
     check(delay["goroutine"] > 0, f"no goroutine: {delay}")
     split = delay["split"]
     check(split["on_cpu_ns"] == split["blocked_ns"] == split["runnable_ns"] == 0, f"a thread's time: {split}")
-    check(any("goroutine" in sentence for sentence in delay["sentences"]), f"{delay['sentences']}")
+    check(any("goroutine" in sentence for sentence in delay["cause"]["sentences"]), f"{delay['sentences']}")
 
 
 def stacks_are_moved():
