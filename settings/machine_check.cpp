@@ -169,6 +169,13 @@ class MachineCheck {
                 fmt::format("{} has no function {}", shortened(source.marker.binary), in_quotes(name)),
                 "expected one of its functions", missing_function_hint(source.marker, file));
         if (by_address.size() > 1) report_ambiguous(source, by_address);
+        if (const std::string refusal = file.go_refusal(); !refusal.empty()) report_refused(source, refusal);
+    }
+
+    void report_refused(const MarkerSource& source, const std::string& refusal) {
+        diagnostics_.add(source.name_place, fmt::format("{} {}", shortened(source.marker.binary), printable(refusal)),
+                         "expected a program of Go that can be watched, or one that is not of Go",
+                         "build it with a version of Go that is named here");
     }
 
     static std::string missing_function_hint(const Marker& marker, const ProgramFile& file) {

@@ -1,7 +1,9 @@
 """Functions of a Go program as events: goroutines change threads and stacks are moved, and yet each call is a run."""
 
 import json
+import pathlib
 import subprocess
+import tempfile
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, report, run, wait_for
 
@@ -51,14 +53,16 @@ def requests_on_many_threads(program=PROGRAM):
 
 
 def the_planted_one_is_reported():
-    """With its own time, and with no thread's time as its own: which threads it was on is not known."""
-    delays = requests_on_many_threads()["delays"]
+    """While it is open; with its own time, and with no thread's time as its own: which threads it was on is not known."""
+    found = requests_on_many_threads()
+    check(found["trigger_reason"] == "deadline", f"noticed at the {found['trigger_reason']}")
+    delays = found["delays"]
     check(len(delays) == 1 and delays[0]["duration_ns"] >= PLANTED_NS, f"{delays}")
     delay = delays[0]
     check(delay["goroutine"] > 0, f"no goroutine: {delay}")
     split = delay["split"]
     check(split["on_cpu_ns"] == split["blocked_ns"] == split["runnable_ns"] == 0, f"a thread's time: {split}")
-    check(any("goroutine" in sentence for sentence in delay["cause"]["sentences"]), f"{delay['sentences']}")
+    check(any("goroutine" in sentence for sentence in delay["cause"]["sentences"]), f"{delay['cause']}")
 
 
 def stacks_are_moved():
@@ -142,7 +146,26 @@ def what_cannot_be_told_is_refused():
         check("in assembly" in problem and "expected" in problem, problem)
 
 
+def other_versions_are_refused():
+    """By the settings' check, with the place; a daemon that starts all the same does not arm the event."""
+    with tempfile.TemporaryDirectory() as folder:
+        for version, expected in ((b"go1.16.8", "Go 1.17 to 1."), (b"go1.99.8", "Go 1.17 to 1.")):
+            old = pathlib.Path(folder, "old")
+            content = PROGRAM.read_bytes()
+            own = subprocess.run(["go", "version", PROGRAM], capture_output=True, text=True, check=True).stdout.split()[1].encode()
+            old.write_bytes(content.replace(own, version.ljust(len(own), b" ")))
+            old.chmod(0o755)
+            daemon = Daemon(call_event("old", "main.grow", program=old))
+            daemon.expect_armed = False
+            with daemon:
+                problem = daemon.event("old")["problem"]
+                check(expected in problem and version.decode() in problem, problem)
+                checked = subprocess.run([LAGTRAP, "check", daemon.settings_path], capture_output=True, text=True)
+                told = checked.stdout + checked.stderr
+                check(checked.returncode != 0 and expected in told and f"{daemon.settings_path}:" in told, told)
+
+
 if __name__ == "__main__":
     run(the_planted_one_is_reported, stacks_are_moved, panics_are_no_delays, goroutines_that_end_are_no_delays,
         goroutines_are_used_again, values_are_in_registers_of_go, a_stripped_program_is_watched,
-        nearly_all_functions_can_be_watched, what_cannot_be_told_is_refused)
+        nearly_all_functions_can_be_watched, what_cannot_be_told_is_refused, other_versions_are_refused)
