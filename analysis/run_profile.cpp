@@ -148,8 +148,8 @@ std::string_view words_of(TimeKind kind) {
 
 bool is_missing_record(std::string_view unknown_because) {
     // The second stands in profiles of older bundles.
-    return unknown_because != "between its markers" && unknown_because != "in a goroutine" && unknown_because != "between threads" &&
-           unknown_because != "thread had ended";
+    return unknown_because != "between its markers" && unknown_because != "in a goroutine" &&
+           unknown_because != "between threads" && unknown_because != "thread had ended";
 }
 
 std::vector<std::uint32_t> RunProfile::stack_of(std::uint32_t node) const {

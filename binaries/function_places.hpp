@@ -24,7 +24,7 @@ struct FunctionPlaces {
     std::string first_code;            // the first bytes of the first place, kCodeBytes at most
     // Of a function of Go: where a goroutine's number is in its structure, in bytes. 0: another function.
     std::uint32_t goid_offset = 0;
-    std::uint32_t frame_offset = 0;  // the same, of the frame pointer of a goroutine that waits
+    std::uint32_t frame_offset = 0;   // the same, of the frame pointer of a goroutine that waits
     bool arguments_on_stack = false;  // of a function of Go that is written in assembly; else they are in registers
 };
 

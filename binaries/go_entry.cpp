@@ -39,8 +39,9 @@ Result<std::uint64_t> go_entry(const ProgramCode& code, const CodePart& part) {
     for (auto at = branches.begin(); at != branches.end(); ++at) {
         if (!is_direct_jump(*at) || at->target != part.begin) continue;
         if (!begins_anew(code, part, at))
-            return make_error(ErrorKind::Unsupported, "begins with a loop, so its calls cannot be told from its rounds; "
-                                                      "watch its caller");
+            return make_error(ErrorKind::Unsupported,
+                              "begins with a loop, so its calls cannot be told from its rounds; "
+                              "watch its caller");
         has_check = true;
     }
     if (!has_check) return part.begin;

@@ -17,9 +17,9 @@ constexpr std::uint8_t kFlagAssembly = 4;
 
 // Where the parts of the table are, by version.
 struct Layout {
-    std::size_t header_words;   // of 8 bytes, behind the first 8 bytes
-    std::size_t entry_bytes;    // of numbers in the list of functions
-    std::size_t name_at;        // in a function's record
+    std::size_t header_words;  // of 8 bytes, behind the first 8 bytes
+    std::size_t entry_bytes;   // of numbers in the list of functions
+    std::size_t name_at;       // in a function's record
     std::size_t deferreturn_at;
     std::size_t flag_at;
     bool relative;  // addresses count from the begin of the text

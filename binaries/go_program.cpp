@@ -58,7 +58,7 @@ std::string version_of(const ElfImage& image, const ElfSection& section) {
         if ((byte & 0x80) == 0) break;
     }
     return length <= std::min<std::size_t>(kMaxVersionBytes, info->size() - at) ? info->substr(at, length)
-                                                                               : std::string();
+                                                                                : std::string();
 }
 
 // 19 of "go1.19.8" and of "devel go1.19-4f2a1d".
@@ -81,8 +81,8 @@ std::string refusal_of(const ElfImage& image, const std::string& version, std::o
     const std::string which = version.empty() ? "a version of Go that it does not tell" : version;
     if (image.machine() != EM_X86_64) return "is a program of Go for another machine; those for x86-64 can be watched";
     if (!minor || *minor < kFirstMinor || *minor > kLastMinor)
-        return fmt::format("was made by {}; functions of programs by Go 1.{} to 1.{} can be watched", which, kFirstMinor,
-                           kLastMinor);
+        return fmt::format("was made by {}; functions of programs by Go 1.{} to 1.{} can be watched", which,
+                           kFirstMinor, kLastMinor);
     if (version.find("X:noregabi") != std::string::npos || version.find(",noregabi") != std::string::npos)
         return fmt::format("was made by {}: without arguments in registers its goroutines cannot be told", which);
     return {};
@@ -94,8 +94,8 @@ GoProgram read_go_program(const ElfImage& image) {
     GoProgram program;
     const auto& sections = image.sections();
     program.is_go = std::any_of(sections.begin(), sections.end(), [](const ElfSection& section) {
-        return section.name == ".go.buildinfo" || section.name == ".note.go.buildid" ||
-               section.name == ".gopclntab" || section.name == ".data.rel.ro.gopclntab";
+        return section.name == ".go.buildinfo" || section.name == ".note.go.buildid" || section.name == ".gopclntab" ||
+               section.name == ".data.rel.ro.gopclntab";
     });
     if (!program.is_go) return program;
     if (const ElfSection* const info = image.find_section(".go.buildinfo")) program.version = version_of(image, *info);

@@ -41,8 +41,7 @@ Status add_go_functions(const ElfImage& image, std::vector<FunctionSymbol>& symb
 bool agree(const std::vector<GoFunction>& table, const std::vector<Function>& functions) {
     const auto known = std::find_if(table.begin(), table.end(),
                                     [](const GoFunction& function) { return function.name == "runtime.main"; });
-    return known == table.end() ||
-           std::any_of(functions.begin(), functions.end(), [&](const Function& function) {
+    return known == table.end() || std::any_of(functions.begin(), functions.end(), [&](const Function& function) {
                return function.address == known->address && function.name == known->name;
            });
 }
@@ -232,8 +231,9 @@ Result<const GoFunction*> ProgramFile::go_function(std::uint64_t address) const 
         state_->go_functions = std::move(table);
     }
     const auto& all = *state_->go_functions;
-    const auto found = std::lower_bound(all.begin(), all.end(), address,
-                                        [](const GoFunction& function, std::uint64_t at) { return function.address < at; });
+    const auto found =
+        std::lower_bound(all.begin(), all.end(), address,
+                         [](const GoFunction& function, std::uint64_t at) { return function.address < at; });
     return found != all.end() && found->address == address ? &*found : nullptr;
 }
 

@@ -293,8 +293,8 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         found.goid_offset = reader.number<std::uint32_t>();
         found.frame_offset = reader.number<std::uint32_t>();
         found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
-        sound = sound && !found.places.empty() && found.goid_offset <= kMaxGoOffset &&
-                found.frame_offset <= kMaxGoOffset;
+        sound =
+            sound && !found.places.empty() && found.goid_offset <= kMaxGoOffset && found.frame_offset <= kMaxGoOffset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return nonsense();

@@ -61,7 +61,8 @@ static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, 
 
 /* The words of integer and pointer parameters, in the order of Go's registers. */
 static __always_inline __u64 go_parameter(struct pt_regs* ctx, __u16 index) {
-    const __u64 registers = 0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits each, the first lowest */
+    const __u64 registers =
+        0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits each, the first lowest */
     if (index >= GO_ARGUMENT_REGISTERS) return 0;
     return register_value(ctx, registers >> (4 * index) & 0xf);
 }

@@ -93,6 +93,23 @@ static __always_inline void note_cost(struct lagtrap_event_counters* counters, _
     __sync_fetch_and_add(&counters->costs[bucket], 1);
 }
 
+/* False where the key should be a goroutine, and none can be told. The verifier looks at it once: not static, so that what it
+ * decides does not double the ways through the rest. `flags`: of the event. */
+__noinline bool choose_key(struct hit* hit, __u32 flags) {
+    if (!hit) return false;
+    if (!(flags & KEYS_OF_PROCESS)) {
+        hit->key = hit->tid;
+        return true;
+    }
+    hit->told_key = hit->key;
+    if (!(flags & LAGTRAP_EVENT_KEY_GOROUTINE)) return true;
+    if (hit->key & LAGTRAP_KEY_NO_GOROUTINE)
+        hit->told_key = 0;
+    else
+        hit->run_flags = LAGTRAP_RUN_OF_GOROUTINE;
+    return hit->goroutine != 0;
+}
+
 static __always_inline int on_hit(const struct lagtrap_marker_config* marker, struct hit* hit) {
     __u32 event = marker->event;
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
@@ -110,8 +127,7 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
         counters->out_of_scope++;
         return 0;
     }
-    if (!(config->flags & KEYS_OF_PROCESS)) hit->key = hit->tid;
-    if ((config->flags & LAGTRAP_EVENT_KEY_GOROUTINE) && !hit->goroutine) {
+    if (!choose_key(hit, config->flags)) {
         __sync_fetch_and_add(&counters->markers[place].unmatched, 1);
         return 0;
     }

@@ -68,7 +68,7 @@ struct lagtrap_marker_config {
     __u16 key_bytes;           /* tracepoints: size of the field */
     __u16 begin_time_argument; /* as key_argument */
     __u16 begin_time_bytes;
-    __u16 goid_offset; /* functions of Go: of a goroutine's number in runtime.g */
+    __u16 goid_offset;     /* functions of Go: of a goroutine's number in runtime.g */
     __u16 go_frame_offset; /* the same, of the frame pointer of a goroutine that waits */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 20, "layout of marker configuration");

@@ -33,13 +33,15 @@ volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 struct hit {
     __u64 now_ns;
     __u64 key;
+    __u64 told_key; /* as a run has it */
     __u64 begin_ns;
     __u64 stack_pointer;
     __u64 site;
-    __u64 stack; /* id of the call stack; 0: not taken */
+    __u64 stack;     /* id of the call stack; 0: not taken */
     __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
     __u32 goid_offset;
     __u32 go_frame_offset;
+    __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
     __u32 pid;
     __u32 tid;
     bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
@@ -115,15 +117,6 @@ static __always_inline void ask_for_look(__u64 deadline_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void note_goroutine(struct lagtrap_slot* slot, const struct hit* hit) {
-    bool of_thread = hit->key & LAGTRAP_KEY_NO_GOROUTINE;
-    if (of_thread) slot->run.key = 0;
-    if (!of_thread) slot->run.flags |= LAGTRAP_RUN_OF_GOROUTINE;
-    slot->goroutine = hit->goroutine;
-    slot->goid_offset = hit->goid_offset;
-    slot->go_frame_offset = hit->go_frame_offset;
-}
-
 static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit, __u32 depth) {
     struct lagtrap_run* run = &slot->run;
@@ -132,12 +125,12 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
     run->end_ns = 0;
-    run->key = config->flags & KEYS_OF_PROCESS ? hit->key : 0;
+    run->key = hit->told_key;
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
     run->begin_cpu = bpf_get_smp_processor_id();
-    run->flags = hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0;
+    run->flags = hit->run_flags | (hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0);
     run->depth = depth;
     run->stage_count = 0;
     run->stages_lost = 0;
@@ -147,7 +140,9 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     slot->stage_next = 0;
     slot->reported = 0;
     slot->doubtful = 0;
-    if (config->flags & LAGTRAP_EVENT_KEY_GOROUTINE) note_goroutine(slot, hit);
+    slot->goroutine = hit->goroutine;
+    slot->goid_offset = hit->goid_offset;
+    slot->go_frame_offset = hit->go_frame_offset;
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
     __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
     *(volatile __u64*)&slot->deadline_ns = deadline_ns;

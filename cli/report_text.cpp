@@ -141,7 +141,8 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
         }
     }
     if (others_ns > 0) text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
-    const std::uint64_t lost_ns = split.not_recorded_ns - split.outside_ns - split.between_threads_ns - split.in_goroutine_ns;
+    const std::uint64_t lost_ns =
+        split.not_recorded_ns - split.outside_ns - split.between_threads_ns - split.in_goroutine_ns;
     if (split.outside_ns > 0) {
         text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
     }

@@ -55,10 +55,10 @@ std::optional<Goroutine> read_goroutine(const GoroutineFrame& frame) {
         return std::nullopt;
     const auto bytes = read_memory(frame.pid, frame.goroutine, size);
     if (!bytes) return std::nullopt;
-    return Goroutine{number_at<std::uint64_t>(*bytes, frame.number_offset), number_at<std::uint64_t>(*bytes, stack_high_at),
-                     number_at<std::uint64_t>(*bytes, stack_pointer_at),
-                     number_at<std::uint64_t>(*bytes, frame.frame_offset),
-                     number_at<std::uint32_t>(*bytes, frame.number_offset - sizeof(std::uint64_t)) & ~scanned};
+    return Goroutine{
+        number_at<std::uint64_t>(*bytes, frame.number_offset), number_at<std::uint64_t>(*bytes, stack_high_at),
+        number_at<std::uint64_t>(*bytes, stack_pointer_at), number_at<std::uint64_t>(*bytes, frame.frame_offset),
+        number_at<std::uint32_t>(*bytes, frame.number_offset - sizeof(std::uint64_t)) & ~scanned};
 }
 
 // Whether what it noted when it stopped holds.

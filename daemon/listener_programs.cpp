@@ -306,9 +306,10 @@ Status ListenerPrograms::attach(std::uint32_t index) {
 Result<ProbePlaces> ListenerPrograms::places_of_function(const settings::Marker& marker) {
     auto places = planner_.function_places(marker);
     if (places && places->arguments_on_stack && marker.key)
-        places = make_error(ErrorKind::Unsupported,
-                            "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
-                            "function that is written in Go");
+        places =
+            make_error(ErrorKind::Unsupported,
+                       "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
+                       "function that is written in Go");
     if (!places) return places.error().within(attaching_to(marker));
     return places;
 }
@@ -328,10 +329,11 @@ Result<bool> ListenerPrograms::is_keyed_by_goroutine(const settings::Event& even
         (is_go ? of_go : other) = marker;
     }
     if (of_go == nullptr || other == nullptr) return of_go != nullptr;
-    return make_error(ErrorKind::Unsupported,
-                      fmt::format("{} is a function of Go, which changes threads, and {} is none: nothing tells which belong "
-                                  "together; expected functions of Go alone, or a key on all markers",
-                                  of_go->name, other->name));
+    return make_error(
+        ErrorKind::Unsupported,
+        fmt::format("{} is a function of Go, which changes threads, and {} is none: nothing tells which belong "
+                    "together; expected functions of Go alone, or a key on all markers",
+                    of_go->name, other->name));
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
@@ -524,9 +526,9 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
-    return {bpf_program__fd(programs_->progs.on_site),   bpf_program__fd(programs_->progs.on_usdt),
-            bpf_program__fd(programs_->progs.on_entry),  bpf_program__fd(programs_->progs.on_exit),
-            bpf_program__fd(programs_->progs.on_return), bpf_program__fd(programs_->progs.on_go),
+    return {bpf_program__fd(programs_->progs.on_site),      bpf_program__fd(programs_->progs.on_usdt),
+            bpf_program__fd(programs_->progs.on_entry),     bpf_program__fd(programs_->progs.on_exit),
+            bpf_program__fd(programs_->progs.on_return),    bpf_program__fd(programs_->progs.on_go),
             bpf_program__fd(programs_->progs.on_tracepoint)};
 }
 
