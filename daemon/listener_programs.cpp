@@ -357,6 +357,12 @@ Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bo
     return success();
 }
 
+bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
+    lagtrap_event_config config{};
+    const bool read = bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
+    return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
+}
+
 Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
 }

@@ -79,6 +79,8 @@ class ListenerPrograms {
     // Whether hits of the event's markers do anything but count: all its markers at the same moment, while their probes come
     // and go one by one.
     [[nodiscard]] Status let_hits_count(std::uint32_t event, bool wanted);
+    // Whether the event's keys are goroutines, as attached. May be called from any thread.
+    [[nodiscard]] bool pairs_by_goroutine(std::uint32_t event) const;
     void detach_all();
 
     // Shared with the running programs; fields are to be read and written with __atomic operations.

@@ -44,7 +44,7 @@ def requests_on_many_threads(program=PROGRAM):
     with Daemon(call_event("request", "main.(*Server).handle", program=program), RECORDING) as daemon:
         with Goroutines("requests", program) as watched:
             check(watched.told["calls"] == 1200 and watched.told["moved"] > 100, f"{watched.told}")
-            check_event(daemon.event("request"), {"runs": 1200, "delays": 1, "open": 0, "abandoned": 0, "lost": 0,
+            check_event(daemon.event("request"), {"key": "goroutine", "runs": 1200, "delays": 1, "open": 0, "abandoned": 0, "lost": 0,
                                                   "unmatched_begins": 0, "unmatched_ends": 0})
             longest_ns, seen_ns = watched.told["longest_ns"], daemon.event("request")["max_ns"]
             check(PLANTED_NS <= longest_ns <= seen_ns, f"the longest took {longest_ns} ns, {seen_ns} ns were seen")
