@@ -299,7 +299,7 @@ class Sentence {
         }
         if (doing.reason == "in a goroutine") {
             return begin + ": it passed in " + causes_.who.thread +
-                   ", which may change threads at any time; what it did there is not told from what others did.";
+                   ", which may change threads at any time: what was done there is not told from what others did.";
         }
         if (doing.reason == "thread had ended") return begin + ": the thread had ended.";
         return begin + ": what the thread did was not recorded, or was lost.";

@@ -75,7 +75,7 @@ struct DelayCauses {
     [[nodiscard]] std::size_t told() const;
 };
 
-// "goroutine 34", of a run of one.
+// "goroutine 34", or "goroutines" where a run may be of several.
 [[nodiscard]] std::string goroutine_words(const trace::Delay& delay);
 
 [[nodiscard]] DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay);

@@ -123,6 +123,7 @@ trace::Delay as_delay(const Run& run) {
     delay.threshold_ns = run.threshold_ns;
     delay.begin_ns = run.begin_ns;
     delay.duration_ns = run.end_ns - run.begin_ns;
+    delay.in_go = run.in_go;
     delay.goroutine = run.goroutine;
     delay.begin_pid = run.begin_pid;
     delay.begin_tid = run.begin_tid;

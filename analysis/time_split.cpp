@@ -144,7 +144,7 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
             intervals.push_back(interval);
         }
     };
-    if (delay.goroutine != 0) {
+    if (delay.in_go) {
         append_threadless(recording, gap_of(0, 0, 0, Interval::Gap::InGoroutine), {delay.begin_ns, end_of(delay)},
                           intervals);
         return intervals;

@@ -25,7 +25,7 @@ struct Interval {
         Outside,         // before the recording began or after it ended
         Lost,            // scheduling was not recorded, or records were lost
         BetweenThreads,  // a run passed from one thread to another somewhere in it
-        InGoroutine,     // of a run that a goroutine made, on threads that are not known
+        InGoroutine,     // of a run that goroutines made, on threads that are not known
     };
 
     std::uint64_t begin_ns = 0;

@@ -97,16 +97,17 @@ static __always_inline void note_cost(struct lagtrap_event_counters* counters, _
  * decides does not double the ways through the rest. `flags`: of the event. */
 __noinline bool choose_key(struct hit* hit, __u32 flags) {
     if (!hit) return false;
+    bool in_go = hit->goroutine && !(hit->goroutine_key & LAGTRAP_KEY_NO_GOROUTINE);
+    hit->run_flags = in_go ? LAGTRAP_RUN_IN_GO : 0;
     if (!(flags & KEYS_OF_PROCESS)) {
         hit->key = hit->tid;
         return true;
     }
     hit->told_key = hit->key;
     if (!(flags & LAGTRAP_EVENT_KEY_GOROUTINE)) return true;
-    if (hit->key & LAGTRAP_KEY_NO_GOROUTINE)
-        hit->told_key = 0;
-    else
-        hit->run_flags = LAGTRAP_RUN_OF_GOROUTINE;
+    hit->key = hit->goroutine_key;
+    hit->told_key = in_go ? hit->key : 0;
+    if (in_go) hit->run_flags |= LAGTRAP_RUN_OF_GOROUTINE;
     return hit->goroutine != 0;
 }
 
@@ -231,9 +232,10 @@ int on_go(struct pt_regs* ctx) {
         hit.goroutine = goroutine.address;
         hit.goid_offset = marker->goid_offset;
         hit.go_frame_offset = marker->go_frame_offset;
+        hit.goroutine_key = goroutine.key;
         hit.stack_pointer = goroutine.stack_place;
     }
-    hit.key = marker->key_argument == LAGTRAP_NO_ARGUMENT ? goroutine.key : go_parameter(ctx, marker->key_argument);
+    hit.key = go_parameter(ctx, marker->key_argument);
     hit.begin_ns = go_parameter(ctx, marker->begin_time_argument);
     return on_hit(marker, &hit);
 }

@@ -33,7 +33,8 @@ volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 struct hit {
     __u64 now_ns;
     __u64 key;
-    __u64 told_key; /* as a run has it */
+    __u64 told_key;      /* as a run has it */
+    __u64 goroutine_key; /* as struct goroutine has it */
     __u64 begin_ns;
     __u64 stack_pointer;
     __u64 site;
@@ -182,6 +183,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     run->end_pid = hit->pid;
     run->end_tid = hit->tid;
     run->end_cpu = run->header.cpu;
+    run->flags |= hit->run_flags;
     /* Where another thread ended the run, user space knows the first one's name better. */
     run->comm[0] = 0;
     if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));

@@ -152,6 +152,7 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"first", delay.first},
             {"queued_ns", delay.queued_ns},
             {"key", delay.key},
+            {"in_go", delay.in_go},
             {"goroutine", delay.goroutine},
             {"begin_pid", delay.begin_pid},
             {"begin_tid", delay.begin_tid},

@@ -58,9 +58,8 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
     // Unsigned differences wrap around and back: a delay may begin before the recording.
     const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
     std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
-    const bool of_goroutine = delay.goroutine != 0;
-    if (of_goroutine) text += "   " + analysis::goroutine_words(delay) + ", begun by";
-    text += (of_goroutine ? " thread " : "   thread ") + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
+    if (delay.in_go) text += "   " + analysis::goroutine_words(delay) + ", begun by";
+    text += (delay.in_go ? " thread " : "   thread ") + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
     if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open) {
         text += ", ended by thread " + std::to_string(delay.end_tid);
     }

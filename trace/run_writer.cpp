@@ -36,11 +36,12 @@ enum Annotation : std::uint64_t {
     stage_tid,
     earlier_begin,
     goroutine,
+    is_in_go,
 };
 constexpr std::array annotation_names{"run",     "event",     "threshold_ns",  "duration_ns", "queued_ns",
                                       "key",     "depth",     "begin_pid",     "begin_tid",   "end_pid",
                                       "end_tid", "delay",     "open",          "abandoned",   "reported_at_deadline",
-                                      "first",   "stage_tid", "earlier_begin", "goroutine"};
+                                      "first",   "stage_tid", "earlier_begin", "goroutine",   "in_go"};
 
 void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
     pbf_writer entry(interned, field);
@@ -179,7 +180,7 @@ std::uint64_t RunWriter::own_track(const lagtrap_run& run, std::uint64_t end_ns)
 std::uint64_t RunWriter::track_for(const lagtrap_run& run, std::uint64_t end_ns, std::uint64_t id) {
     const bool ended_elsewhere =
         (run.flags & LAGTRAP_RUN_OPEN) == 0 && run.end_tid != 0 && run.end_tid != run.begin_tid;
-    if (ended_elsewhere || is_of_goroutine(run)) return own_track(run, end_ns);
+    if (ended_elsewhere || (run.flags & LAGTRAP_RUN_IN_GO) != 0) return own_track(run, end_ns);
     ThreadTrack& track = thread_track(run);
     if (!track.open.empty() && open_.at(track.open.back()).next_boundary_ns() < end_ns) return own_track(run, end_ns);
     track.open.push_back(id);
@@ -211,6 +212,7 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         annotate_flag(slice, is_abandoned, (run.flags & LAGTRAP_RUN_ABANDONED) != 0);
         annotate_flag(slice, reported_at_deadline, (run.flags & LAGTRAP_RUN_REPORTED) != 0);
         annotate_flag(slice, is_first, facts.first);
+        if ((run.flags & LAGTRAP_RUN_IN_GO) != 0) annotate_flag(slice, is_in_go, true);
         annotate_flag(slice, earlier_begin, (run.flags & LAGTRAP_RUN_EARLIER_BEGIN) != 0);
     });
 }

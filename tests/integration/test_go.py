@@ -9,8 +9,8 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, report, run
 
 PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
 STRIPPED = PROGRAM.with_name("goroutines_stripped")
-THRESHOLD_NS = 200_000_000
-PLANTED_NS = 400_000_000
+THRESHOLD_NS = 1_500_000_000
+PLANTED_NS = 3_000_000_000
 RECORDING = 'cool-down="1h" captures-per-hour="1000"'
 
 
@@ -23,8 +23,8 @@ class Goroutines(Watched):
         self.told = json.loads(self.process.stdout.readline())
 
 
-def call_event(name, function, threshold="200ms", program=PROGRAM, more=""):
-    return (f'<event name="{name}" threshold="{threshold}" trace-length="200ms" {more}>'
+def call_event(name, function, threshold="1500ms", program=PROGRAM, more=""):
+    return (f'<event name="{name}" threshold="{threshold}" trace-length="200ms..20s" {more}>'
             f'<function name="{function}" binary="{program}"/></event>')
 
 
@@ -37,6 +37,12 @@ def idle_past(daemon, event, threshold_ns=THRESHOLD_NS):
 def check_event(event, wanted):
     found = {name: event[name] for name in wanted}
     check(found == wanted, f"{found} instead of {wanted}: {event}")
+
+
+def check_no_thread(delay):
+    split = delay["split"]
+    check(split["on_cpu_ns"] == split["blocked_ns"] == split["runnable_ns"] == 0, f"a thread's time: {split}")
+    check(any("goroutine" in sentence for sentence in delay["cause"]["sentences"]), f"{delay['cause']}")
 
 
 def requests_on_many_threads(program=PROGRAM):
@@ -60,9 +66,7 @@ def the_planted_one_is_reported():
     check(len(delays) == 1 and delays[0]["duration_ns"] >= PLANTED_NS, f"{delays}")
     delay = delays[0]
     check(delay["goroutine"] > 0, f"no goroutine: {delay}")
-    split = delay["split"]
-    check(split["on_cpu_ns"] == split["blocked_ns"] == split["runnable_ns"] == 0, f"a thread's time: {split}")
-    check(any("goroutine" in sentence for sentence in delay["cause"]["sentences"]), f"{delay['cause']}")
+    check_no_thread(delay)
 
 
 def stacks_are_moved():
@@ -108,13 +112,14 @@ def goroutines_are_used_again():
 
 def values_are_in_registers_of_go():
     """One goroutine begins, another ends: by the value of an integer parameter."""
-    event = ('<event name="pair" threshold="200ms" trace-length="200ms" binary="{}"><key/>'
+    event = ('<event name="pair" threshold="1500ms" trace-length="200ms..20s" binary="{}"><key/>'
              '<begin function="main.submit" key="arg2"/><end function="main.finish" key="arg1"/></event>').format(PROGRAM)
     with Daemon(event, RECORDING) as daemon, Goroutines("pairs") as watched:
         check_event(daemon.event("pair"), {"runs": watched.told["pairs"], "delays": 1, "open": 0, "unmatched_begins": 0,
                                            "unmatched_ends": 0})
         delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
         check(delay["key"] == 777 % 500 and delay["duration_ns"] >= PLANTED_NS, f"{delay}")
+        check_no_thread(delay)
 
 
 def a_stripped_program_is_watched():

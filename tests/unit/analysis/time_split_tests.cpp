@@ -182,6 +182,7 @@ TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "server").switched(1 * ms, 0, 0, 0, 10);
     auto delay = TraceBuilder::delay(1, "request", -static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.in_go = true;
     delay.goroutine = 34;
     builder.run(delay);
     const auto recording = builder.decode();

@@ -21,7 +21,7 @@ const (
 	workers       = 40
 	requestsEach  = 30
 	plantedID     = 777
-	plantedLength = 400 * time.Millisecond
+	plantedLength = 3 * time.Second
 )
 
 type Server struct {
