@@ -334,6 +334,10 @@ class Sentence {
             return begin + " for certain: the run passed from one thread to another, at a moment that no marker tells" +
                    receiver(cause) + ".";
         }
+        if (doing.reason == "in a goroutine") {
+            return begin + ": it passed in " + causes_.who.thread +
+                   ", which may change threads at any time: what was done there is not told from what others did.";
+        }
         if (doing.reason == "thread had ended") return begin + ": the thread had ended.";
         return begin + ": what the thread did was not recorded, or was lost.";
     }

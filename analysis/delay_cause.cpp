@@ -270,10 +270,15 @@ std::size_t DelayCauses::told() const {
     return count;
 }
 
+std::string goroutine_words(const trace::Delay& delay) {
+    return delay.goroutine == 0 ? "goroutines" : "goroutine " + std::to_string(delay.goroutine);
+}
+
 DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay) {
     DelayCauses result;
     CauseSearch search(recording);
-    result.who = search.name_of(delay.begin_tid);
+    if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
+    if (delay.in_go) result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay)};
     if (result.who.pid == 0) result.who.pid = delay.begin_pid;
     const std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();

@@ -69,13 +69,16 @@ struct DelayCause {
 };
 
 struct DelayCauses {
-    ThreadName who;  // of the delay: the thread that began it
+    ThreadName who;  // of the delay: the thread that began it, or "goroutine 34" with no thread's number
     std::uint64_t wall_ns = 0;
     std::vector<DelayCause> causes;  // longest first; they add up to wall_ns
 
     // Of the causes, those that are worth a sentence: the longest, and others of 5 % or more; at most 3.
     [[nodiscard]] std::size_t told() const;
 };
+
+// "goroutine 34", or "goroutines" where a run may be of several.
+[[nodiscard]] std::string goroutine_words(const trace::Delay& delay);
 
 [[nodiscard]] DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay);
 

@@ -138,6 +138,8 @@ struct Run {
     std::uint64_t threshold_ns = 0;
     std::uint64_t queued_ns = 0;
     std::uint64_t key = 0;
+    bool in_go = false;  // as trace::Delay has them
+    std::uint64_t goroutine = 0;
     std::uint32_t depth = 0;
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
     bool delay = false, open = false, abandoned = false, reported_at_deadline = false, first = false;

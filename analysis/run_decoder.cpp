@@ -113,6 +113,8 @@ void RunDecoder::begin_slice(const Event& event, std::uint64_t at_ns, std::vecto
         run.threshold_ns = event.number("threshold_ns");
         run.queued_ns = event.number("queued_ns");
         run.key = event.number("key");
+        run.in_go = event.flag("in_go");
+        run.goroutine = event.number("goroutine");
         run.depth = to_u32(event.number("depth"));
         run.begin_pid = to_u32(event.number("begin_pid"));
         run.begin_tid = to_u32(event.number("begin_tid"));

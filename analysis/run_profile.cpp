@@ -123,6 +123,8 @@ trace::Delay as_delay(const Run& run) {
     delay.threshold_ns = run.threshold_ns;
     delay.begin_ns = run.begin_ns;
     delay.duration_ns = run.end_ns - run.begin_ns;
+    delay.in_go = run.in_go;
+    delay.goroutine = run.goroutine;
     delay.begin_pid = run.begin_pid;
     delay.begin_tid = run.begin_tid;
     delay.end_pid = run.end_pid;
@@ -147,8 +149,8 @@ std::string_view words_of(TimeKind kind) {
 
 bool is_missing_record(std::string_view unknown_because) {
     // The second stands in profiles of older bundles.
-    return unknown_because != "between its markers" && unknown_because != "between threads" &&
-           unknown_because != "thread had ended";
+    return unknown_because != "between its markers" && unknown_because != "in a goroutine" &&
+           unknown_because != "between threads" && unknown_because != "thread had ended";
 }
 
 std::vector<std::uint32_t> RunProfile::stack_of(std::uint32_t node) const {

@@ -99,17 +99,20 @@ std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) 
     return hits;
 }
 
-// What of a stretch in a queue lies in the recording, and what beside it.
-void append_queued(const Recording& recording, std::string_view queue, Window window,
-                   std::vector<Interval>& intervals) {
-    const std::uint64_t begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
-    const std::uint64_t end_ns = std::clamp(recording.end_ns, begin_ns, window.end_ns);
-    append(intervals, gap_of(0, window.begin_ns, begin_ns, Interval::Gap::Outside));
-    Interval interval = gap_of(0, begin_ns, end_ns, Interval::Gap::None);
+// What of a stretch on no thread lies in the recording, as `within` has it, and what beside it.
+void append_threadless(const Recording& recording, Interval within, Window window, std::vector<Interval>& intervals) {
+    within.begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
+    within.end_ns = std::clamp(recording.end_ns, within.begin_ns, window.end_ns);
+    append(intervals, gap_of(0, window.begin_ns, within.begin_ns, Interval::Gap::Outside));
+    append(intervals, within);
+    append(intervals, gap_of(0, within.end_ns, window.end_ns, Interval::Gap::Outside));
+}
+
+Interval in_queue(std::string_view queue) {
+    Interval interval;
     interval.state = ThreadState::Blocked;
     interval.queue = queue;
-    append(intervals, interval);
-    append(intervals, gap_of(0, end_ns, window.end_ns, Interval::Gap::Outside));
+    return interval;
 }
 
 }  // namespace
@@ -140,12 +143,17 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
             intervals.push_back(interval);
         }
     };
+    if (delay.in_go) {
+        append_threadless(recording, gap_of(0, 0, 0, Interval::Gap::InGoroutine), {delay.begin_ns, end_of(delay)},
+                          intervals);
+        return intervals;
+    }
     const std::vector<Hit> hits = hits_of(recording, delay);
     for (std::size_t i = 1; i < hits.size(); ++i) {
         const Hit& from = hits[i - 1];
         const Hit& to = hits[i];
         if (const std::string_view queue = queue_between(from.marker, to.marker); !queue.empty()) {
-            append_queued(recording, queue, {from.at_ns, to.at_ns}, intervals);
+            append_threadless(recording, in_queue(queue), {from.at_ns, to.at_ns}, intervals);
             continue;
         }
         if (from.tid == to.tid) {
@@ -209,6 +217,7 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
                 split.not_recorded_ns += length_ns - estimate_ns;
                 if (interval.gap == Interval::Gap::Outside) split.outside_ns += length_ns;
                 if (interval.gap == Interval::Gap::BetweenThreads) split.between_threads_ns += length_ns;
+                if (interval.gap == Interval::Gap::InGoroutine) split.in_goroutine_ns += length_ns;
             }
         }
     }

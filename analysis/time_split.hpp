@@ -25,6 +25,7 @@ struct Interval {
         Outside,         // before the recording began or after it ended
         Lost,            // scheduling was not recorded, or records were lost
         BetweenThreads,  // a run passed from one thread to another somewhere in it
+        InGoroutine,     // of a run that goroutines made, on threads that are not known
     };
 
     std::uint64_t begin_ns = 0;
@@ -56,7 +57,8 @@ struct Interval {
 // of one thread, that thread's states count. Between hits of two threads, the run was handed over at a moment
 // that no marker tells: if the first thread woke the second in between, at the last such waking; otherwise the
 // whole stretch is Gap::BetweenThreads. Between two markers of a request to a disk the run is in a queue, whichever
-// threads the markers met.
+// threads the markers met. A run of a goroutine is Gap::InGoroutine as far as it was recorded: goroutines change threads at any
+// time, and a thread runs others meanwhile.
 [[nodiscard]] std::vector<Interval> intervals_of_delay(const Recording& recording, const trace::Delay& delay);
 
 struct BlockedTime {
@@ -72,9 +74,10 @@ struct TimeSplit {
     std::uint64_t throttled_ns = 0;  // what of runnable_ns the CPU quota of a control group took
     std::uint64_t blocked_ns = 0;
     std::uint64_t not_recorded_ns = 0;
-    // What of not_recorded_ns lay outside the recording, and what between threads.
+    // What of not_recorded_ns lay outside the recording, what between threads, and what in a goroutine.
     std::uint64_t outside_ns = 0;
     std::uint64_t between_threads_ns = 0;
+    std::uint64_t in_goroutine_ns = 0;
     // Scheduling was not recorded: on_cpu_ns is samples times their interval, all else is not recorded.
     bool from_samples = false;
     std::vector<BlockedTime> blocked;  // adds up to blocked_ns; longest first

@@ -33,6 +33,7 @@ std::string_view words_of(const Interval& interval) {
     switch (interval.gap) {
         case Interval::Gap::Outside: return "outside the recording";
         case Interval::Gap::BetweenThreads: return "between its markers";
+        case Interval::Gap::InGoroutine: return "in a goroutine";
         default: return "not recorded";
     }
 }

@@ -59,6 +59,7 @@ struct ProgramFacts {
     };
     std::vector<Segment> segments;  // loadable ones
     NeededLibraries needed;
+    std::string go_refusal;  // as ProgramFile::go_refusal() has it
 };
 
 // Free to be used from any thread; a call may wait for another's to end. Processes are started when they are needed.

@@ -3,9 +3,23 @@
 #include <algorithm>
 
 #include "binaries/file_reader.hpp"
+#include "binaries/go_functions.hpp"
+#include "binaries/go_program.hpp"
 
 namespace lagtrap::binaries {
 namespace {
+
+// Functions of one name may be of Go and of C.
+Status note_go(const ProgramFile& file, const Function& function, FunctionPlaces& found) {
+    TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
+    const std::uint32_t goid_offset = go != nullptr ? file.go().goid_offset : 0;
+    if (!found.places.empty() && found.goid_offset != goid_offset)
+        return make_error(ErrorKind::Unsupported, "has the name of a function of Go and of another one");
+    found.goid_offset = goid_offset;
+    found.frame_offset = go != nullptr ? file.go().frame_offset : 0;
+    found.arguments_on_stack = found.arguments_on_stack || (go != nullptr && go->in_assembly);
+    return success();
+}
 
 Result<FunctionPlaces> places_of(const ProgramFile& file, const FunctionQuery& query,
                                  const std::vector<Function>& functions, bool probe_exits) {
@@ -13,8 +27,10 @@ Result<FunctionPlaces> places_of(const ProgramFile& file, const FunctionQuery& q
     FunctionPlaces found;
     found.return_probe = query.at_return && !probe_exits;
     for (const Function& function : functions) {
+        TRY(note_go(file, function, found));
         if (!query.at_return || found.return_probe) {
-            found.places.push_back({.file_offset = function.file_offset});
+            TRY_ASSIGN(const std::uint64_t entry, function_entry(file, function));
+            found.places.push_back({.file_offset = entry});
             continue;
         }
         TRY_ASSIGN(const FunctionExits exits, function_exits(file, function));

@@ -10,6 +10,8 @@
 #include "binaries/file_reader.hpp"
 #include "binaries/function_places.hpp"
 #include "binaries/function_symbols.hpp"
+#include "binaries/go_functions.hpp"
+#include "binaries/go_program.hpp"
 #include "binaries/name_finder.hpp"
 #include "binaries/needed_libraries.hpp"
 #include "binaries/program_code.hpp"
@@ -26,6 +28,24 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
     return bytes;
 }
 
+// What a stripped program of Go has instead of symbols.
+Status add_go_functions(const ElfImage& image, std::vector<FunctionSymbol>& symbols) {
+    TRY_ASSIGN(const auto functions, read_go_functions(image));
+    for (const GoFunction& function : functions)
+        if (!function.name.empty())
+            symbols.push_back({function.name, function.address, function.size, SymbolBinding::Local, false, false});
+    return success();
+}
+
+// Whether the table tells the addresses that the symbols tell.
+bool agree(const std::vector<GoFunction>& table, const std::vector<Function>& functions) {
+    const auto known = std::find_if(table.begin(), table.end(),
+                                    [](const GoFunction& function) { return function.name == "runtime.main"; });
+    return known == table.end() || std::any_of(functions.begin(), functions.end(), [&](const Function& function) {
+               return function.address == known->address && function.name == known->name;
+           });
+}
+
 }  // namespace
 
 struct ProgramFile::State {
@@ -38,6 +58,8 @@ struct ProgramFile::State {
     std::optional<std::vector<Function>> functions;
     std::optional<std::vector<UsdtProbe>> probes;
     std::unique_ptr<ProgramCode> code;
+    GoProgram go;
+    std::optional<std::vector<GoFunction>> go_functions;
 };
 
 ProgramFile::ProgramFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -70,10 +92,14 @@ Result<ProgramFile> ProgramFile::from_file(UniqueFd file, const std::string& nam
         if (segment.type == PT_LOAD)
             state->facts.segments.push_back({segment.offset, segment.address, segment.file_bytes});
     state->facts.build_id = state->image->build_id();
+    state->go = read_go_program(*state->image);
+    state->facts.go_refusal = state->go.refusal;
     return ProgramFile(std::move(state));
 }
 
 std::string ProgramFile::build_id() const { return state_->facts.build_id; }
+
+std::string ProgramFile::go_refusal() const { return state_->facts.go_refusal; }
 
 ProgramFacts ProgramFile::facts() const {
     ProgramFacts facts = state_->facts;
@@ -114,6 +140,8 @@ Result<std::vector<Function>> ProgramFile::functions() const {
         return *state_->functions;
     }
     TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(*state_->image));
+    if (state_->go.is_go && state_->image->find_section(".symtab") == nullptr)
+        TRY(add_go_functions(*state_->image, symbols));
     std::vector<Function> functions;
     functions.reserve(symbols.size());
     for (auto& symbol : symbols) {
@@ -177,9 +205,9 @@ Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
 bool ProgramFile::exceptions_may_pass() const {
     if (state_->reader) return state_->facts.exceptions_may_pass;
     const auto& sections = state_->image->sections();
-    if (sections.empty()) return true;
+    if (sections.empty() || state_->go.is_go) return true;
     for (const auto& section : sections)
-        if (section.name == ".gcc_except_table" || section.name == ".gopclntab") return true;
+        if (section.name == ".gcc_except_table") return true;
     const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
     return std::any_of(libraries->names.begin(), libraries->names.end(), [](std::string_view library) {
@@ -196,6 +224,24 @@ Result<const ProgramCode*> ProgramFile::code() const {
         state_->code = std::make_unique<ProgramCode>(*state_->image, std::move(all));
     }
     return state_->code.get();
+}
+
+const GoProgram& ProgramFile::go() const { return state_->go; }
+
+Result<const GoFunction*> ProgramFile::go_function(std::uint64_t address) const {
+    if (!state_->go.is_go) return nullptr;
+    if (!state_->go_functions) {
+        TRY_ASSIGN(auto table, read_go_functions(*state_->image));
+        TRY_ASSIGN(const auto symbols, functions());
+        if (!agree(table, symbols))
+            return make_error(ErrorKind::Unsupported, "its table of Go's functions and its symbols do not agree");
+        state_->go_functions = std::move(table);
+    }
+    const auto& all = *state_->go_functions;
+    const auto found =
+        std::lower_bound(all.begin(), all.end(), address,
+                         [](const GoFunction& function, std::uint64_t at) { return function.address < at; });
+    return found != all.end() && found->address == address ? &*found : nullptr;
 }
 
 std::string read_build_id(int fd) {

@@ -18,6 +18,8 @@ namespace lagtrap::binaries {
 
 class ElfImage;
 class ProgramCode;
+struct GoFunction;
+struct GoProgram;
 struct FunctionExits;
 struct FunctionPlaces;
 struct FunctionQuery;
@@ -65,7 +67,8 @@ class ProgramFile {
     // Lower-case hexadecimal; empty where there is none.
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] Result<std::vector<UsdtProbe>> usdt_probes() const;
-    // Functions of .symtab, .dynsym and .gnu_debugdata, sorted by address, no duplicates of one address and name.
+    // Functions of .symtab, .dynsym and .gnu_debugdata, sorted by address, no duplicates of one address and name; of a program
+    // of Go that has no .symtab those of its own table.
     // Indirect functions (strlen of libc) are left out: their symbol is the resolver, which runs once.
     [[nodiscard]] Result<std::vector<Function>> functions() const;
     // By symbol name, or by demangled name with or without its parameters ("ns::Store::get" finds
@@ -88,7 +91,10 @@ class ProgramFile {
     [[nodiscard]] bool exceptions_may_pass() const;
     // Empty for a static program, and for one whose dynamic segment is damaged.
     [[nodiscard]] NeededLibraries needed() const;
-    // Build id, segments, exceptions, libraries: at once.
+    // Why functions of this program of Go cannot be watched ("was made by go1.16.5; ..."); empty: they can, or it is no such
+    // program.
+    [[nodiscard]] std::string go_refusal() const;
+    // Build id, segments, exceptions, libraries, Go: at once.
     [[nodiscard]] ProgramFacts facts() const;
     // As function_exits() (return_sites.hpp) has it, if another process reads this file; nullopt: read it here.
     [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(const Function& function) const;
@@ -98,6 +104,10 @@ class ProgramFile {
     // The file's bones and its code, for the other files of this folder. Only of a file that is read here.
     [[nodiscard]] const ElfImage& image() const;
     [[nodiscard]] Result<const ProgramCode*> code() const;
+    [[nodiscard]] const GoProgram& go() const;
+    // The function of Go that begins at this address, as linked; nullptr: there is none. Errors of read_go_functions(), of
+    // programs of Go alone.
+    [[nodiscard]] Result<const GoFunction*> go_function(std::uint64_t address) const;
 
   private:
     struct State;

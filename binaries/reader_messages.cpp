@@ -95,6 +95,7 @@ std::string encode_program(const ProgramFacts& facts) {
     writer.items(facts.segments);
     encode_texts(writer, facts.needed.names);
     encode_texts(writer, facts.needed.folders);
+    writer.text(facts.go_refusal);
     return writer.take();
 }
 
@@ -106,6 +107,7 @@ Result<ProgramFacts> decode_program(std::string_view body) {
     facts.segments = reader.items<ProgramFacts::Segment>(max_segments);
     facts.needed.names = decode_texts(reader, max_libraries);
     facts.needed.folders = decode_texts(reader, max_libraries);
+    facts.go_refusal = printable(reader.text(max_message_bytes));
     if (!reader.complete() || !is_hexadecimal(facts.build_id)) return nonsense();
     return facts;
 }
@@ -284,6 +286,9 @@ std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
         encode_exits(writer, answer->places);
         writer.number(static_cast<std::uint8_t>(answer->return_probe));
         writer.text(answer->first_code);
+        writer.number(answer->goid_offset);
+        writer.number(answer->frame_offset);
+        writer.number(static_cast<std::uint8_t>(answer->arguments_on_stack));
     }
     return writer.take();
 }
@@ -305,7 +310,11 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         found.places = decode_exits(reader, max_places_of_name, sound);
         found.return_probe = reader.number<std::uint8_t>() != 0;
         found.first_code = reader.text(kCodeBytes);
-        sound = sound && !found.places.empty();
+        found.goid_offset = reader.number<std::uint32_t>();
+        found.frame_offset = reader.number<std::uint32_t>();
+        found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
+        sound =
+            sound && !found.places.empty() && found.goid_offset <= kMaxGoOffset && found.frame_offset <= kMaxGoOffset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return nonsense();

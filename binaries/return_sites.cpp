@@ -10,6 +10,9 @@
 
 #include "binaries/code_reach.hpp"
 #include "binaries/elf_image.hpp"
+#include "binaries/go_entry.hpp"
+#include "binaries/go_functions.hpp"
+#include "binaries/go_program.hpp"
 #include "binaries/program_code.hpp"
 
 namespace lagtrap::binaries {
@@ -23,13 +26,16 @@ enum class Meaning { Stays, Leaves, Decides };
 
 class ExitSearch {
   public:
-    ExitSearch(const ProgramCode& code, const std::vector<CodePart>& parts) : code_(code), parts_(parts) {}
+    // `go`: nullptr where it is no function of Go.
+    ExitSearch(const ProgramCode& code, const std::vector<CodePart>& parts, const GoFunction* go)
+        : code_(code), parts_(parts), go_(go) {}
 
     Result<FunctionExits> run() {
+        const bool all = go_ != nullptr && go_->is_left_by_recovery;
         const auto reached = reached_branches(code_, parts_);
         for (std::size_t number = 0; number < parts_.size(); ++number)
             for (std::size_t at = 0; at < parts_[number].branches.size(); ++at)
-                if (reached[number][at]) TRY(take(parts_[number], parts_[number].branches[at]));
+                if (all || reached[number][at]) TRY(take(parts_[number], parts_[number].branches[at]));
         if (exits_.exits.empty())
             return nothing_to_watch(
                 "has no instruction that leaves it, so it never returns; watch what it calls, or an event with a begin "
@@ -58,12 +64,13 @@ class ExitSearch {
 
     const ProgramCode& code_;
     const std::vector<CodePart>& parts_;
+    const GoFunction* go_;
     FunctionExits exits_;
 };
 
 Result<Meaning> ExitSearch::meaning_of_direct(const Branch& branch) const {
     const bool to_entry = branch.target == parts_[0].begin;
-    if (part_with(branch.target) != nullptr && !to_entry) return Meaning::Stays;
+    if (part_with(branch.target) != nullptr && (!to_entry || go_ != nullptr)) return Meaning::Stays;
     const StackLevel level = code_.level_at(branch.address);
     if (level == StackLevel::Deeper) {
         const bool behind_end =
@@ -150,11 +157,27 @@ Status ExitSearch::take(const CodePart& part, const Branch& branch) {
     return success();
 }
 
+Result<std::uint64_t> entry_of_go(const ProgramFile& file, const ProgramCode& code, const CodePart& part) {
+    if (!file.go().refusal.empty()) return unsupported(file.go().refusal);
+    TRY_ASSIGN(const std::uint64_t entry, go_entry(code, part));
+    return part.file_offset + (entry - part.begin);
+}
+
+Result<std::uint64_t> entry_of(const ProgramFile& file, const Function& function) {
+    TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
+    if (go == nullptr) return function.file_offset;
+    TRY_ASSIGN(const ProgramCode* const code, file.code());
+    TRY_ASSIGN(const std::vector<CodePart> parts, code->parts_of(function));
+    return entry_of_go(file, *code, parts.front());
+}
+
 Result<FunctionExits> exits_of(const ProgramFile& file, const Function& function) {
     if (file.image().machine() != EM_X86_64) return unsupported("is not x86-64 code, the only kind searched");
     TRY_ASSIGN(const ProgramCode* const code, file.code());
     TRY_ASSIGN(const std::vector<CodePart> parts, code->parts_of(function));
-    return ExitSearch(*code, parts).run();
+    TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
+    if (go != nullptr) TRY(entry_of_go(file, *code, parts.front()));
+    return ExitSearch(*code, parts, go).run();
 }
 
 }  // namespace
@@ -176,6 +199,12 @@ std::string exit_problem(const Error& error, const Function& function) {
     const std::string prefix = "function " + demangle(function.name) + ": ";
     const auto at = error.message.find(prefix);
     return at == std::string::npos ? error.message : error.message.substr(at + prefix.size());
+}
+
+Result<std::uint64_t> function_entry(const ProgramFile& file, const Function& function) {
+    auto entry = entry_of(file, function);
+    if (!entry) return entry.error().within(file.image().name() + ": function " + demangle(function.name));
+    return entry;
 }
 
 }  // namespace lagtrap::binaries

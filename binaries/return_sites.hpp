@@ -71,6 +71,9 @@ struct FunctionExits {
 // from tail calls by unwind information: at a tail call the stack pointer is what it was at the function's first
 // instruction. Where it is so at the jump to a part too, a part is what nothing else in the file refers to.
 //
+// A function of Go is left by the same instructions. Its jump to the first instruction, after the stack was moved, does not leave
+// it. What is reached when a panic was recovered, by no jump, counts.
+//
 // At each exit, before it is executed, the stack pointer is what it was at the function's first instruction. None
 // is reached when an exception, longjmp or the end of the thread leaves the function, and a tail call ends
 // the function before the called one has done its work.
@@ -84,5 +87,10 @@ struct FunctionExits {
 
 // The reason alone of an error of function_exits(), without file and function: "never returns; watch ...".
 [[nodiscard]] std::string exit_problem(const Error& error, const Function& function);
+
+// Where in the file the instruction lies that each call of `function` passes once: the first one; in functions of Go the one
+// behind the check of the stack, before anything has changed. Only of a file that is read here.
+// ErrorKind::Unsupported: a function of Go without such a place, or in a program that is refused (ProgramFile::go_refusal()).
+[[nodiscard]] Result<std::uint64_t> function_entry(const ProgramFile& file, const Function& function);
 
 }  // namespace lagtrap::binaries

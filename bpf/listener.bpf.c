@@ -9,6 +9,7 @@
 #include "bpf/listener.h"
 
 #include "bpf/function_exit.bpf.h"
+#include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/run_pairing.bpf.h"
 #include "bpf/usdt_argument.bpf.h"
@@ -92,6 +93,24 @@ static __always_inline void note_cost(struct lagtrap_event_counters* counters, _
     __sync_fetch_and_add(&counters->costs[bucket], 1);
 }
 
+/* False where the key should be a goroutine, and none can be told. The verifier looks at it once: not static, so that what it
+ * decides does not double the ways through the rest. `flags`: of the event. */
+__noinline bool choose_key(struct hit* hit, __u32 flags) {
+    if (!hit) return false;
+    bool in_go = hit->goroutine && !(hit->goroutine_key & LAGTRAP_KEY_NO_GOROUTINE);
+    hit->run_flags = in_go ? LAGTRAP_RUN_IN_GO : 0;
+    if (!(flags & KEYS_OF_PROCESS)) {
+        hit->key = hit->tid;
+        return true;
+    }
+    hit->told_key = hit->key;
+    if (!(flags & LAGTRAP_EVENT_KEY_GOROUTINE)) return true;
+    hit->key = hit->goroutine_key;
+    hit->told_key = in_go ? hit->key : 0;
+    if (in_go) hit->run_flags |= LAGTRAP_RUN_OF_GOROUTINE;
+    return hit->goroutine != 0;
+}
+
 static __always_inline int on_hit(const struct lagtrap_marker_config* marker, struct hit* hit) {
     __u32 event = marker->event;
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
@@ -109,7 +128,10 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
         counters->out_of_scope++;
         return 0;
     }
-    if (!(config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) hit->key = hit->tid;
+    if (!choose_key(hit, config->flags)) {
+        __sync_fetch_and_add(&counters->markers[place].unmatched, 1);
+        return 0;
+    }
     __u64 walked_ns = 0;
     if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS)) walked_ns = walk_for(counters, event, hit);
     pair_hit(marker, config, counters, hit);
@@ -193,6 +215,30 @@ int on_exit(struct pt_regs* ctx) {
 
 SEC("uretprobe")
 int on_return(struct pt_regs* ctx) { return on_function(ctx, bpf_get_attach_cookie(ctx), false); }
+
+SEC("uprobe") /* entries and exits of functions of Go, where return probes would end the program */
+int on_go(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    struct hit hit = {.now_ns = bpf_ktime_get_ns(),
+                      .stack_pointer = PT_REGS_SP(ctx),
+                      .site = PT_REGS_IP(ctx),
+                      .of_others_too = cookie & LAGTRAP_COOKIE_EXIT_SHARED};
+    __u32 marker_id = cookie;
+    struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
+    if (!marker) return 0;
+    struct goroutine goroutine = {};
+    if (find_goroutine(ctx, marker->goid_offset, &goroutine)) {
+        hit.goroutine = goroutine.address;
+        hit.goid_offset = marker->goid_offset;
+        hit.go_frame_offset = marker->go_frame_offset;
+        hit.goroutine_key = goroutine.key;
+        hit.stack_pointer = goroutine.stack_place;
+    }
+    hit.key = go_parameter(ctx, marker->key_argument);
+    hit.begin_ns = go_parameter(ctx, marker->begin_time_argument);
+    return on_hit(marker, &hit);
+}
 
 static __always_inline __u64 field(const void* record, __u16 offset, __u16 bytes) {
     __u64 value = 0;

@@ -20,6 +20,10 @@
 #define LAGTRAP_MAX_DEPTH 64 /* nested runs of one event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
 #define LAGTRAP_NEVER_NS (~0ULL)
+/* Keys of stacks of threads that run Go without a goroutine have this bit and the address of runtime.g. */
+#define LAGTRAP_KEY_NO_GOROUTINE (1ULL << 63)
+/* Stack pointers of goroutines are counted as if each stack ended here. */
+#define LAGTRAP_GO_STACK_TOP (1ULL << 47)
 #define LAGTRAP_TAG_TAKEN 2ULL /* tags of runs are odd: this slot's run is being ended or given up by someone */
 /* A run that is open this much longer than its threshold, and at least so long, may give way where no slot is free. */
 #define LAGTRAP_STALE_THRESHOLDS 20
@@ -41,6 +45,7 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_STACKS = 256,       /* with the call stack of each of its markers */
     LAGTRAP_EVENT_STACK_ORDER = 512, /* markers of one thread in a program: stack pointers tell what lies inside what */
     LAGTRAP_EVENT_OFF = 1024,        /* hits do nothing but count; the probes are about to go */
+    LAGTRAP_EVENT_KEY_GOROUTINE = 2048, /* the goroutine is the key: functions of Go, which change threads in a run */
 };
 
 struct lagtrap_event_config {
@@ -63,8 +68,10 @@ struct lagtrap_marker_config {
     __u16 key_bytes;           /* tracepoints: size of the field */
     __u16 begin_time_argument; /* as key_argument */
     __u16 begin_time_bytes;
+    __u16 goid_offset;     /* functions of Go: of a goroutine's number in runtime.g */
+    __u16 go_frame_offset; /* the same, of the frame pointer of a goroutine that waits */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 16, "layout of marker configuration");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 20, "layout of marker configuration");
 
 /* Where a site of a USDT probe has an argument. Registers are numbered as machine code does: rax, rcx, rdx, rbx, rsp,
  * rbp, rsi, rdi, r8 to r15. */
@@ -186,6 +193,9 @@ struct lagtrap_slot {
     __u32 stage_next;
     __u32 reported;         /* set by user space when it has seen the deadline pass */
     __u32 doubtful;         /* another begin of its key came, perhaps in its place: that it is open proves nothing */
+    __u64 goroutine;        /* LAGTRAP_EVENT_KEY_GOROUTINE: address of its runtime.g */
+    __u32 goid_offset;      /* the same: as in its begin marker */
+    __u32 go_frame_offset;  /* the same */
     struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
 };
 

@@ -61,6 +61,8 @@ enum lagtrap_run_flags {
     LAGTRAP_RUN_REPORTED = 4,      /* its breach was reported at the deadline */
     LAGTRAP_RUN_EARLIER_BEGIN = 8, /* begin_ns came with the marker and is earlier than begin_hit_ns */
     LAGTRAP_RUN_ABANDONED = 16,    /* its thread or process is gone, or a new begin took its place */
+    LAGTRAP_RUN_OF_GOROUTINE = 32, /* a goroutine is its key */
+    LAGTRAP_RUN_IN_GO = 64,        /* of goroutines: what its threads did between its markers may be others' */
 };
 
 /* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. A record
@@ -70,7 +72,7 @@ struct lagtrap_run {
     __u64 begin_ns;
     __u64 begin_hit_ns;
     __u64 end_ns;
-    __u64 key;   /* 0 where the thread is the key */
+    __u64 key;   /* 0 where the thread is the key; the goroutine's number where that is */
     __u32 event; /* index among the armed events, as in session.json */
     __u32 begin_pid;
     __u32 begin_tid;

@@ -33,10 +33,16 @@ volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 struct hit {
     __u64 now_ns;
     __u64 key;
+    __u64 told_key;      /* as a run has it */
+    __u64 goroutine_key; /* as struct goroutine has it */
     __u64 begin_ns;
     __u64 stack_pointer;
     __u64 site;
-    __u64 stack; /* id of the call stack; 0: not taken */
+    __u64 stack;     /* id of the call stack; 0: not taken */
+    __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
+    __u32 goid_offset;
+    __u32 go_frame_offset;
+    __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
     __u32 pid;
     __u32 tid;
     bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
@@ -51,10 +57,13 @@ static __always_inline __u64 mix(__u64 value) {
     return value;
 }
 
+/* Else the key is a thread, which no two processes share. */
+#define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
+
 static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
                                     __u32 depth) {
     __u64 who = 0;
-    if ((config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
+    if ((config->flags & KEYS_OF_PROCESS) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
     return mix(hit->key ^ mix(who << 32 | event << 8 | depth)) | 1;
 }
 
@@ -92,7 +101,7 @@ static __always_inline struct found find_own_run(const struct lagtrap_event_conf
     if (!run.slot) return run;
     __u64 begun_ns = run.slot->run.begin_hit_ns;
     if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return run;
-    if (!began_before(begun_ns, hit->pid, config->flags & LAGTRAP_EVENT_KEY_ARGUMENT)) return run;
+    if (!began_before(begun_ns, hit->pid, config->flags & KEYS_OF_PROCESS)) return run;
     __sync_fetch_and_add(&counters->abandoned, 1);
     give_up(&run);
     run.slot = NULL;
@@ -117,12 +126,12 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->begin_ns = hit->begin_ns;
     run->begin_hit_ns = hit->now_ns;
     run->end_ns = 0;
-    run->key = config->flags & LAGTRAP_EVENT_KEY_ARGUMENT ? hit->key : 0;
+    run->key = hit->told_key;
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
     run->begin_cpu = bpf_get_smp_processor_id();
-    run->flags = hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0;
+    run->flags = hit->run_flags | (hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0);
     run->depth = depth;
     run->stage_count = 0;
     run->stages_lost = 0;
@@ -132,6 +141,9 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     slot->stage_next = 0;
     slot->reported = 0;
     slot->doubtful = 0;
+    slot->goroutine = hit->goroutine;
+    slot->goid_offset = hit->goid_offset;
+    slot->go_frame_offset = hit->go_frame_offset;
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
     __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
     *(volatile __u64*)&slot->deadline_ns = deadline_ns;
@@ -171,6 +183,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     run->end_pid = hit->pid;
     run->end_tid = hit->tid;
     run->end_cpu = run->header.cpu;
+    run->flags |= hit->run_flags;
     /* Where another thread ended the run, user space knows the first one's name better. */
     run->comm[0] = 0;
     if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));

@@ -79,11 +79,11 @@ class Explainer {
         };
         const object& begin = marker_of(event_, "begin");
         const object& end = marker_of(event_, "end");
-        result_.event = text(event_, "name") + ": from " + what(begin) + " to " +
-                        (text(begin, "binary") == text(end, "binary") ? text(end, "marker") : what(end)) +
-                        ", paired by " + (text(event_, "key") == "thread" ? "thread" : "a value that both carry") +
-                        ", nesting \"" + text(event_, "nesting") + "\"; a delay takes longer than " +
-                        duration(number(event_, "threshold_ns"));
+        result_.event =
+            text(event_, "name") + ": from " + what(begin) + " to " +
+            (text(begin, "binary") == text(end, "binary") ? text(end, "marker") : what(end)) + ", paired by " +
+            (text(event_, "key") == "argument" ? "a value that both carry" : text(event_, "key")) + ", nesting \"" +
+            text(event_, "nesting") + "\"; a delay takes longer than " + duration(number(event_, "threshold_ns"));
     }
 
     void look_at_problem() {

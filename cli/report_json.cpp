@@ -44,6 +44,7 @@ object split_json(const TimeSplit& split) {
             {"not_recorded_ns", split.not_recorded_ns},
             {"outside_recording_ns", split.outside_ns},
             {"between_threads_ns", split.between_threads_ns},
+            {"in_goroutine_ns", split.in_goroutine_ns},
             {"from_samples", split.from_samples},
             {"blocked", std::move(blocked)}};
 }
@@ -151,6 +152,8 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"first", delay.first},
             {"queued_ns", delay.queued_ns},
             {"key", delay.key},
+            {"in_go", delay.in_go},
+            {"goroutine", delay.goroutine},
             {"begin_pid", delay.begin_pid},
             {"begin_tid", delay.begin_tid},
             {"end_pid", delay.end_pid},

@@ -53,7 +53,8 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
     // Unsigned differences wrap around and back: a delay may begin before the recording.
     const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
     std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
-    text += "   thread " + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
+    if (delay.in_go) text += "   " + analysis::goroutine_words(delay) + ", begun by";
+    text += (delay.in_go ? " thread " : "   thread ") + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
     if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open) {
         text += ", ended by thread " + std::to_string(delay.end_tid);
     }
@@ -134,12 +135,16 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
         }
     }
     if (others_ns > 0) text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
-    const std::uint64_t lost_ns = split.not_recorded_ns - split.outside_ns - split.between_threads_ns;
+    const std::uint64_t lost_ns =
+        split.not_recorded_ns - split.outside_ns - split.between_threads_ns - split.in_goroutine_ns;
     if (split.outside_ns > 0) {
         text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
     }
     if (split.between_threads_ns > 0) {
         text += split_row("between markers, no thread", split.between_threads_ns, whole_ns, Colour::Dim, paint);
+    }
+    if (split.in_goroutine_ns > 0) {
+        text += split_row("in a goroutine, no thread", split.in_goroutine_ns, whole_ns, Colour::Dim, paint);
     }
     if (lost_ns > 0) text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
     return text;

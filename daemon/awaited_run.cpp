@@ -8,6 +8,7 @@ AwaitedRun::AwaitedRun(const trace::SessionTrigger& trigger, const settings::Eve
       tid_(trigger.tid),
       begin_ns_(trigger.begin_ns),
       breach_ns_(trigger.breach_ns) {
+    if (trigger.of_goroutine) ends_with_ = EndsWith::Process;
     if (event.key == settings::KeyKind::Thread) return;
     ends_with_ = event.key_scope == settings::KeyScope::Machine ? EndsWith::Neither : EndsWith::Process;
 }

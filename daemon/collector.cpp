@@ -158,6 +158,7 @@ trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason
         session.trigger.tid = breach->run.begin_tid;
         session.trigger.comm = comm_of(breach->run);
         session.trigger.begin_ns = breach->run.begin_ns;
+        session.trigger.of_goroutine = (breach->run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0;
     }
     return session;
 }

@@ -80,6 +80,11 @@ const char* nesting_name(settings::Nesting nesting) {
     return "";
 }
 
+const char* key_name(const settings::Event& event, const EventStatus& status) {
+    if (event.key != settings::KeyKind::Thread) return "argument";
+    return status.by_goroutine ? "goroutine" : "thread";
+}
+
 }  // namespace
 
 object event_report(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
@@ -99,7 +104,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"threshold_ns", static_cast<std::uint64_t>(event.threshold.count())},
             {"breach", event.breach == settings::BreachMode::Deadline ? "deadline" : "end"},
             {"nesting", nesting_name(event.nesting)},
-            {"key", event.key == settings::KeyKind::Thread ? "thread" : "argument"},
+            {"key", key_name(event, status)},
             {"scope_binary", printable(event.scope.binary)},
             {"armed", status.armed},
             {"arming", status.arming},

@@ -350,6 +350,7 @@ std::vector<EventStatus> Listener::status() const {
         // What was noticed while it was open counts from then on, and not again at its end.
         const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;
         status.counters.delays += status.open.told - std::min(status.open.told, counted_before);
+        status.by_goroutine = programs_->pairs_by_goroutine(index);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
         if (const auto before = options_.carried.find(status.name); before != options_.carried.end()) {

@@ -45,6 +45,7 @@ struct EventStatus {
     EventCounters counters;               // its delays are those too that were noticed while they were open
     std::vector<PairingFinding> pairing;  // since it was armed
     bool records_runs = false;
+    bool by_goroutine = false;  // goroutines are its keys, not threads
     RunCounters runs;
 };
 

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "daemon/open_runs.hpp"
 #include "daemon/unwind_store.hpp"
 #include "listener.skel.h"
@@ -31,6 +33,10 @@ lagtrap_nesting nesting_of(settings::Nesting nesting) {
         case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
+}
+
+std::string attaching_to(const settings::Marker& function) {
+    return "attach to function " + function.name + " of " + function.binary;
 }
 
 bool ends_at_function(const settings::Event& event) {
@@ -172,7 +178,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
         const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
         for (bpf_program* program :
              {self->programs_->progs.on_site, self->programs_->progs.on_usdt, self->programs_->progs.on_entry,
-              self->programs_->progs.on_exit, self->programs_->progs.on_return})
+              self->programs_->progs.on_exit, self->programs_->progs.on_return, self->programs_->progs.on_go})
             bpf_program__set_expected_attach_type(program, type);
     }
     TRY(self->size_maps(store));
@@ -253,6 +259,11 @@ Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::u
     if (marker.key) TRY(point_at_field(marker, *marker.key, config.key_argument, config.key_bytes));
     if (role == LAGTRAP_ROLE_BEGIN && events_[index].begin_time)
         TRY(point_at_field(marker, *events_[index].begin_time, config.begin_time_argument, config.begin_time_bytes));
+    if (marker.kind == settings::MarkerKind::Function) {
+        TRY_ASSIGN(const ProbePlaces places, places_of_function(marker));
+        config.goid_offset = static_cast<std::uint16_t>(places.goid_offset);
+        config.go_frame_offset = static_cast<std::uint16_t>(places.frame_offset);
+    }
     const std::uint32_t marker_id = next_marker_++;
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
                                             sizeof(config), BPF_ANY);
@@ -280,6 +291,8 @@ Status ListenerPrograms::attach(std::uint32_t index) {
         TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
         return attach_marker(index, marker, number, links);
     };
+    TRY_ASSIGN(const bool by_goroutine, is_keyed_by_goroutine(event));
+    TRY(change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, by_goroutine));
     TRY(let_hits_count(index, false));
     TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
     for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
@@ -289,6 +302,39 @@ Status ListenerPrograms::attach(std::uint32_t index) {
     const std::lock_guard lock(attached_mutex_);
     attached_[index] = {first_marker, kinds_, std::move(links)};
     return let_hits_count(index, true);
+}
+
+Result<ProbePlaces> ListenerPrograms::places_of_function(const settings::Marker& marker) {
+    auto places = planner_.function_places(marker);
+    if (places && places->arguments_on_stack && marker.key)
+        places =
+            make_error(ErrorKind::Unsupported,
+                       "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
+                       "function that is written in Go");
+    if (!places) return places.error().within(attaching_to(marker));
+    return places;
+}
+
+Result<bool> ListenerPrograms::is_keyed_by_goroutine(const settings::Event& event) {
+    if (event.key != settings::KeyKind::Thread) return false;
+    std::vector<const settings::Marker*> markers{&event.begin, &event.end};
+    for (const settings::Stage& stage : event.stages) markers.push_back(&stage.marker);
+    const settings::Marker* of_go = nullptr;
+    const settings::Marker* other = nullptr;
+    for (const settings::Marker* marker : markers) {
+        bool is_go = false;
+        if (marker->kind == settings::MarkerKind::Function) {
+            TRY_ASSIGN(const ProbePlaces places, places_of_function(*marker));
+            is_go = places.goid_offset != 0;
+        }
+        (is_go ? of_go : other) = marker;
+    }
+    if (of_go == nullptr || other == nullptr) return of_go != nullptr;
+    return make_error(
+        ErrorKind::Unsupported,
+        fmt::format("{} is a function of Go, which changes threads, and {} is none: nothing tells which belong "
+                    "together; expected functions of Go alone, or a key on all markers",
+                    of_go->name, other->name));
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
@@ -310,6 +356,12 @@ Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bo
     config.flags = wanted ? config.flags | flag : config.flags & ~flag;
     if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
     return success();
+}
+
+bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
+    lagtrap_event_config config{};
+    const bool read = bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
+    return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
 }
 
 Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
@@ -398,14 +450,15 @@ Status ListenerPrograms::attach_function(std::uint32_t event, const settings::Ma
     const auto attach_all = [&]() -> Status {
         TRY_ASSIGN(const ProbePlaces places, planner_.function_places(marker));
         TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
-        bpf_program* program = places.return_probe     ? programs_->progs.on_return
+        bpf_program* program = places.goid_offset != 0 ? programs_->progs.on_go
+                               : places.return_probe   ? programs_->progs.on_return
                                : !places.exits.empty() ? programs_->progs.on_exit
                                                        : programs_->progs.on_entry;
         return attach_places(program, marker.binary, places, cookies, links);
     };
     const Status attached = attach_all();
     if (attached) return success();
-    return attached.error().within("attach to function " + marker.name + " of " + marker.binary);
+    return attached.error().within(attaching_to(marker));
 }
 
 Result<settings::TraceFs*> ListenerPrograms::tracefs() {
@@ -480,9 +533,10 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
-    return {bpf_program__fd(programs_->progs.on_site),   bpf_program__fd(programs_->progs.on_usdt),
-            bpf_program__fd(programs_->progs.on_entry),  bpf_program__fd(programs_->progs.on_exit),
-            bpf_program__fd(programs_->progs.on_return), bpf_program__fd(programs_->progs.on_tracepoint)};
+    return {bpf_program__fd(programs_->progs.on_site),      bpf_program__fd(programs_->progs.on_usdt),
+            bpf_program__fd(programs_->progs.on_entry),     bpf_program__fd(programs_->progs.on_exit),
+            bpf_program__fd(programs_->progs.on_return),    bpf_program__fd(programs_->progs.on_go),
+            bpf_program__fd(programs_->progs.on_tracepoint)};
 }
 
 }  // namespace lagtrap::daemon

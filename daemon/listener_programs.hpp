@@ -79,6 +79,8 @@ class ListenerPrograms {
     // Whether hits of the event's markers do anything but count: all its markers at the same moment, while their probes come
     // and go one by one.
     [[nodiscard]] Status let_hits_count(std::uint32_t event, bool wanted);
+    // Whether the event's keys are goroutines, as attached. May be called from any thread.
+    [[nodiscard]] bool pairs_by_goroutine(std::uint32_t event) const;
     void detach_all();
 
     // Shared with the running programs; fields are to be read and written with __atomic operations.
@@ -106,6 +108,10 @@ class ListenerPrograms {
     };
     [[nodiscard]] Result<MarkerNumber> configure_marker(std::uint32_t event, const settings::Marker& marker,
                                                         lagtrap_marker_role role, std::uint16_t stage);
+    // Whether goroutines are its keys: its markers are functions of Go, and no value is.
+    [[nodiscard]] Result<bool> is_keyed_by_goroutine(const settings::Event& event);
+    // With the function's name in errors.
+    [[nodiscard]] Result<ProbePlaces> places_of_function(const settings::Marker& marker);
     [[nodiscard]] Status attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
                                        std::vector<Link>& links);
     [[nodiscard]] Status attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,

@@ -12,6 +12,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "daemon/goroutine_frame.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -79,6 +80,25 @@ bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
     return now_at == 0 || now_at <= stack_pointer;
 }
 
+bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
+
+FrameState state_of(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call) {
+    const GoroutineFrame frame{run.begin_pid,    slot.goroutine,       run.key,
+                               slot.goid_offset, slot.go_frame_offset, slot.stack_pointer};
+    return is_call ? state_of_frame(frame) : state_of_goroutine(frame);
+}
+
+// Where the run will not end any more; asked of few runs, for it takes a look into the program's memory.
+bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns) {
+    return is_of_goroutine(run) && load(slot.deadline_ns) < now_ns && state_of(run, slot, false) == FrameState::Gone;
+}
+
+FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const std::vector<settings::Event>& events) {
+    const bool is_call = pairs_calls(events[run.event]);
+    if (is_of_goroutine(run)) return state_of(run, slot, is_call);
+    return !is_call || frame_alive(run, slot.stack_pointer) ? FrameState::Alive : FrameState::Gone;
+}
+
 }  // namespace
 
 bool pairs_calls(const settings::Event& event) {
@@ -143,8 +163,8 @@ Result<OpenRuns> OpenRuns::map(int tags_fd, int slots_fd) {
     return runs;
 }
 
-// Whether a run can still end: its thread lives in the program that began it, or (where a value is the key) its process; a key of the whole
-// machine may outlive both.
+// Whether a run can still end: its thread lives in the program that began it, or (where a value or a goroutine is the key) its
+// process; a key of the whole machine may outlive both.
 bool OpenRuns::can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const {
     const bool of_machine =
         keyed_by_argument(events, run.event) && events[run.event].key_scope == settings::KeyScope::Machine;
@@ -153,7 +173,8 @@ bool OpenRuns::can_end(const lagtrap_run& run, const std::vector<settings::Event
     if (program_starts_fd_ >= 0 && bpf_map_lookup_elem(program_starts_fd_, &run.begin_pid, &program_ns) == 0 &&
         program_ns > run.begin_hit_ns)
         return false;
-    if (!keyed_by_argument(events, run.event)) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
+    const bool of_thread = !keyed_by_argument(events, run.event) && (run.flags & LAGTRAP_RUN_OF_GOROUTINE) == 0;
+    if (of_thread) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
     return thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
 }
 
@@ -217,8 +238,10 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         if (!tell || load(slot.doubtful) != 0 || !is_believed(event)) return;
         auto run = read_slot(index, tag);
         if (!run) return;
-        if (!can_end(*run, events) || (pairs_calls(events[event]) && !frame_alive(*run, slot.stack_pointer)))
-            return abandon(index, tag, *run, events);
+        if (!can_end(*run, events)) return abandon(index, tag, *run, events);
+        const FrameState frame = frame_of(*run, slot, events);
+        if (frame == FrameState::Gone) return abandon(index, tag, *run, events);
+        if (frame == FrameState::Unknown) return;
         // Its end sees that it is reported, or has come before and is a breach itself.
         (void)__atomic_exchange_n(&slot.reported, 1, __ATOMIC_SEQ_CST);
         if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) {
@@ -252,6 +275,7 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBeliev
         const bool reported = load(slots_[index].reported) != 0;
         const bool overdue = load(slots_[index].deadline_ns) < now_ns;
         if (overdue && (load(slots_[index].doubtful) != 0 || (!reported && !is_believed(run->event)))) return;
+        if (overdue && is_of_goroutine(*run) && state_of(*run, slots_[index], false) != FrameState::Alive) return;
         run->end_ns = now_ns;
         run->header.at_ns = now_ns;
         run->header.type = LAGTRAP_RECORD_RUN;
@@ -271,7 +295,8 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBeliev
 void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events) {
     for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto run = read_slot(index, tag);
-        if (run && !can_end(*run, events)) abandon(index, tag, *run, events);
+        if (run && (!can_end(*run, events) || goroutine_ended(*run, slots_[index], now_ns)))
+            abandon(index, tag, *run, events);
     });
     const auto counts = count(now_ns);
     for_each_open([&](std::size_t index, std::uint64_t tag) {

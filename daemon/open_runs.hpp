@@ -62,7 +62,8 @@ class OpenRuns {
     // Whether an overdue run of the event is a slow one, rather than one whose end was not seen.
     using IsBelieved = std::function<bool(std::uint32_t event)>;
     // One pass over the tags (64 KiB), reading slots only of runs that are open. An overdue run whose thread is
-    // gone, or whose call was left by an exception, is freed and counted as abandoned instead. Without `tell` overdue
+    // gone, or whose call was left by an exception or a panic, is freed and counted as abandoned instead; one of a goroutine
+    // that cannot be asked is not told while it is open. Without `tell` overdue
     // runs stay untold, for a later pass; so do doubtful ones, and those of events that are not believed.
     [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell,
                             const IsBelieved& is_believed);

@@ -85,6 +85,9 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
     TRY_ASSIGN(binaries::FunctionPlaces found, answer_to(marker));
     ProbePlaces places;
     places.return_probe = found.return_probe;
+    places.goid_offset = found.goid_offset;
+    places.frame_offset = found.frame_offset;
+    places.arguments_on_stack = found.arguments_on_stack;
     places.kind = found.return_probe ? ProbeKind::Return : probe_kind_of(found.first_code);
     for (const binaries::FunctionExit& place : found.places) places.offsets.push_back(place.file_offset);
     const bool any_told = std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {

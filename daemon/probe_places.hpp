@@ -23,6 +23,9 @@ struct ProbePlaces {
     std::vector<binaries::FunctionExit> exits;  // one for each offset; empty: each counts each time
     bool return_probe = false;                  // of the kernel's, at the entries; else plain probes
     ProbeKind kind = ProbeKind::Simple;         // of the first one
+    // Of a function of Go, as FunctionPlaces has them; 0: another function.
+    std::uint32_t goid_offset = 0, frame_offset = 0;
+    bool arguments_on_stack = false;
 };
 
 // Which arguments of a USDT probe are wanted, counted from 0; LAGTRAP_NO_ARGUMENT: none.

@@ -35,11 +35,13 @@ enum Annotation : std::uint64_t {
     is_first,
     stage_tid,
     earlier_begin,
+    goroutine,
+    is_in_go,
 };
-constexpr std::array annotation_names{"run",     "event",     "threshold_ns", "duration_ns", "queued_ns",
-                                      "key",     "depth",     "begin_pid",    "begin_tid",   "end_pid",
-                                      "end_tid", "delay",     "open",         "abandoned",   "reported_at_deadline",
-                                      "first",   "stage_tid", "earlier_begin"};
+constexpr std::array annotation_names{"run",     "event",     "threshold_ns",  "duration_ns", "queued_ns",
+                                      "key",     "depth",     "begin_pid",     "begin_tid",   "end_pid",
+                                      "end_tid", "delay",     "open",          "abandoned",   "reported_at_deadline",
+                                      "first",   "stage_tid", "earlier_begin", "goroutine",   "in_go"};
 
 void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
     pbf_writer entry(interned, field);
@@ -64,6 +66,8 @@ void annotate_text(pbf_writer& event, Annotation name, const std::string& value)
     annotation.add_uint64(perfetto::debug_annotation::name_iid, name);
     annotation.add_string(perfetto::debug_annotation::string_value, value);
 }
+
+bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
 
 // The hits in order of time, none outside the run.
 std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t end_ns, std::size_t known_stages) {
@@ -176,7 +180,7 @@ std::uint64_t RunWriter::own_track(const lagtrap_run& run, std::uint64_t end_ns)
 std::uint64_t RunWriter::track_for(const lagtrap_run& run, std::uint64_t end_ns, std::uint64_t id) {
     const bool ended_elsewhere =
         (run.flags & LAGTRAP_RUN_OPEN) == 0 && run.end_tid != 0 && run.end_tid != run.begin_tid;
-    if (ended_elsewhere) return own_track(run, end_ns);
+    if (ended_elsewhere || (run.flags & LAGTRAP_RUN_IN_GO) != 0) return own_track(run, end_ns);
     ThreadTrack& track = thread_track(run);
     if (!track.open.empty() && open_.at(track.open.back()).next_boundary_ns() < end_ns) return own_track(run, end_ns);
     track.open.push_back(id);
@@ -195,7 +199,9 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         annotate(slice, threshold_ns, known.threshold_ns);
         annotate(slice, duration_ns, facts.duration_ns);
         annotate(slice, queued_ns, facts.queued_ns);
-        annotate(slice, key, run.key);
+        const bool of_goroutine = is_of_goroutine(run);
+        annotate(slice, key, of_goroutine ? 0 : run.key);
+        if (of_goroutine) annotate(slice, goroutine, run.key);
         annotate(slice, depth, run.depth);
         annotate(slice, begin_pid, run.begin_pid);
         annotate(slice, begin_tid, run.begin_tid);
@@ -206,6 +212,7 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         annotate_flag(slice, is_abandoned, (run.flags & LAGTRAP_RUN_ABANDONED) != 0);
         annotate_flag(slice, reported_at_deadline, (run.flags & LAGTRAP_RUN_REPORTED) != 0);
         annotate_flag(slice, is_first, facts.first);
+        if ((run.flags & LAGTRAP_RUN_IN_GO) != 0) annotate_flag(slice, is_in_go, true);
         annotate_flag(slice, earlier_begin, (run.flags & LAGTRAP_RUN_EARLIER_BEGIN) != 0);
     });
 }

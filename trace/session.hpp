@@ -37,6 +37,7 @@ struct SessionTrigger {
     std::uint64_t begin_ns = 0;
     std::uint64_t breach_ns = 0;    // when the delay was noticed (for Manual: when it was asked for)
     std::uint64_t reported_ns = 0;  // when the listener told the collector
+    bool of_goroutine = false;      // the run may end on another thread; not kept in files
 };
 
 // Why a recording ended when it did.

@@ -131,6 +131,7 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     set_flag(node, "earlier-begin", delay.earlier_begin);
     set_number(node, "queued-ns", delay.queued_ns);
     set_number(node, "key", delay.key);
+    if (delay.in_go) set_number(node, "goroutine", delay.goroutine);
     set_number(node, "begin-pid", delay.begin_pid);
     set_number(node, "begin-tid", delay.begin_tid);
     set_number(node, "end-pid", delay.end_pid);

@@ -33,6 +33,8 @@ struct Delay {
     bool earlier_begin = false;     // the begin came with the marker (A2)
     std::uint64_t queued_ns = 0;    // from that begin to the begin marker
     std::uint64_t key = 0;
+    bool in_go = false;           // of goroutines: what its threads did between its markers may be others'
+    std::uint64_t goroutine = 0;  // of these, the one that began and ended it, by number; 0: several may have
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
     std::string process;  // name of the process
     std::string thread;   // name of the beginning thread

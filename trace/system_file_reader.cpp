@@ -201,6 +201,8 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     attributes.flag("earlier-begin", delay.earlier_begin);
     attributes.number("queued-ns", delay.queued_ns);
     attributes.number("key", delay.key);
+    delay.in_go = attributes.has("goroutine");
+    if (delay.in_go) attributes.number("goroutine", delay.goroutine);
     attributes.number("begin-pid", delay.begin_pid);
     attributes.number("begin-tid", delay.begin_tid);
     attributes.number("end-pid", delay.end_pid);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/delay_cause.hpp"
 #include "analysis/run_profile.hpp"
 #include "analysis/time_split.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
@@ -174,6 +175,25 @@ TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     const auto unseen = split_time(*recording, intervals_of_delay(*recording, delay));
     EXPECT_EQ(unseen.between_threads_ns, 40 * ms);
     EXPECT_EQ(unseen.not_recorded_ns, 40 * ms);
+}
+
+// A goroutine that begins and ends on one thread may have been on another, and that thread ran others: no time is its own.
+TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "server").switched(1 * ms, 0, 0, 0, 10);
+    auto delay = TraceBuilder::delay(1, "request", -static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    delay.in_go = true;
+    delay.goroutine = 34;
+    builder.run(delay);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto split = split_time(*recording, intervals_of_delay(*recording, delay));
+    EXPECT_EQ(split.in_goroutine_ns, 30 * ms);
+    EXPECT_EQ(split.outside_ns, 10 * ms);
+    EXPECT_EQ(split.not_recorded_ns, split.wall_ns);
+    const auto sentences = cause_sentences(causes_of_delay(*recording, delay));
+    ASSERT_FALSE(sentences.empty());
+    EXPECT_THAT(sentences.front(), testing::HasSubstr("it passed in goroutine 34"));
 }
 
 TEST(TimeSplit, stages_say_which_thread_had_the_run) {

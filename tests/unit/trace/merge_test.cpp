@@ -1,100 +1,14 @@
 #include "trace/merge.hpp"
 
-#include <sys/wait.h>
-
-#include <cstdio>
-
-#include <boost/json.hpp>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "core/files.hpp"
-#include "tests/unit/trace/synthetic_capture.hpp"
-#include "tests/unit/trace/temporary_directory.hpp"
+#include "tests/unit/trace/merge_fixture.hpp"
 #include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
-namespace json = boost::json;
 using testing::HasSubstr;
-
-struct Output {
-    std::string text;
-    int exit_code = -1;
-};
-
-Output output_of(const std::string& command) {
-    Output output;
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return output;
-    char buffer[65536];
-    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe)) output.text.append(buffer, got);
-    const int status = ::pclose(pipe);
-    output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return output;
-}
-
-// What an independent decoder finds in the trace; a failure if it finds a fault.
-json::object decoded(const std::filesystem::path& trace, const std::string& more = "100000") {
-    const Output output =
-        output_of("python3 " LAGTRAP_TEST_DATA "/trace/decode_trace.py '" + trace.string() + "' " + more + " 2>&1");
-    EXPECT_EQ(output.exit_code, 0) << output.text.substr(0, 4000);
-    if (output.exit_code != 0) return {};
-    return json::parse(output.text).as_object();
-}
-
-std::int64_t count(const json::object& trace, const char* what) {
-    const auto* value = trace.at("counts").as_object().if_contains(what);
-    return value == nullptr ? 0 : value->to_number<std::int64_t>();
-}
-
-std::string text(const json::value& value) { return std::string(value.as_string()); }
-
-class Merge : public testing::Test {
-  protected:
-    void SetUp() override {
-        // A /proc of its own: no process of this machine is taken for one of the capture.
-        std::filesystem::create_directory(proc_.path() / "1");
-        ASSERT_TRUE(write_file_durably(proc_.path() / "kallsyms",
-                                       "ffffffff81000000 T do_sleep\n"
-                                       "ffffffff81000100 T do_read\n"
-                                       "ffffffff81000200 T do_syscall_64\n"
-                                       "ffffffff81000300 T bpf_trace_run4\n"
-                                       "ffffffff81000400 T __traceiter_sched_switch\n"
-                                       "ffffffff81000500 T last\n"));
-        // An ELF note as /sys/kernel/notes has it, after one of another owner.
-        const std::string notes(
-            "\4\0\0\0\4\0\0\0\1\0\0\0Xen\0abcd"
-            "\4\0\0\0\3\0\0\0\3\0\0\0GNU\0\xde\xad\x01\0",
-            40);
-        ASSERT_TRUE(write_file_durably(proc_.path() / "notes", notes));
-        options_.symbols.kernel_notes = proc_.path() / "notes";
-        options_.symbols.proc_root = proc_.path();
-    }
-    Result<MergeSummary> merge() { return merge_capture(capture_.path(), options_); }
-    [[nodiscard]] std::filesystem::path trace() const { return capture_.path() / "trace.pftrace"; }
-    SystemFile system() {
-        auto file = read_system_file(read_file(capture_.path() / "system.xml", 16 << 20).value());
-        EXPECT_TRUE(file.ok()) << file.error().message;
-        return file.value();
-    }
-    // The run of `event` that begins at `ms`.
-    static json::object run_at(const json::object& decoded, double ms, std::int64_t duration_ms) {
-        for (const auto& [id, run] : decoded.at("runs").as_object())
-            if (run.as_object().at("begin_ns").to_number<std::uint64_t>() == at_ms(ms) + boottime_offset_ns &&
-                run.as_object().at("duration_ns").to_number<std::int64_t>() ==
-                    duration_ms * static_cast<std::int64_t>(millisecond_ns))
-                return run.as_object();
-        ADD_FAILURE() << "no run at " << ms;
-        return {};
-    }
-
-    TemporaryDirectory capture_;
-    TemporaryDirectory proc_;
-    MergeOptions options_;
-};
 
 TEST_F(Merge, WritesEverythingOnce) {
     write_busy_capture(capture_.path());
@@ -125,76 +39,6 @@ TEST_F(Merge, WritesEverythingOnce) {
     EXPECT_EQ(found.at("clocks").as_object().at("6").to_number<std::uint64_t>(), start_ns + boottime_offset_ns);
     EXPECT_EQ(found.at("attributes").as_object().at("lagtrap.clock.monotonic_ns").to_number<std::uint64_t>(), start_ns);
     EXPECT_EQ(count(found, "new_tasks"), 3);
-}
-
-TEST_F(Merge, KeepsWhatEndedWaits) {
-    SyntheticCapture capture(capture_.path(), synthetic_session());
-    for (const std::uint32_t tid : {100U, 200U, 300U}) capture.thread(tid, tid, "thread");
-    lagtrap_waking record{};
-    record.waker_pid = record.waker_tid = 100;
-    record.wakee_pid = record.wakee_tid = 200;
-    capture.waking(10, 0, record);  // as recorders wrote it before there were causes
-    record.cause = LAGTRAP_WAKE_THREAD;
-    capture.waking(11, 0, record);
-    record.cause = LAGTRAP_WAKE_TIMEOUT;
-    record.in_interrupt = LAGTRAP_INTERRUPT_HARD;
-    capture.waking(12, 0, record);
-    record.cause = LAGTRAP_WAKE_PACKET;
-    record.in_interrupt = LAGTRAP_INTERRUPT_SOFT;
-    std::strcpy(record.device, "eth0");
-    capture.waking(13, 0, record);
-    record.sender_pid = record.sender_tid = 300;
-    std::strcpy(record.device, "lo");
-    capture.waking(14, 0, record);
-    record = lagtrap_waking{};
-    record.wakee_pid = record.wakee_tid = 200;
-    record.in_interrupt = LAGTRAP_INTERRUPT_HARD;
-    record.cause = LAGTRAP_WAKE_DEVICE;
-    record.number = 36;
-    std::memcpy(record.device, "sixteen\x1b letters", sizeof(record.device));
-    capture.waking(15, 0, record);
-    capture.flush();
-    ASSERT_TRUE(merge());
-    json::array wanted;
-    const auto add = [&](double ms, int waker, int flags, int cause, int number, const char* device) {
-        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, waker, 200, flags, cause, number, device});
-    };
-    add(10, 100, 0, 0, 0, "");
-    add(11, 100, 0, 1, 0, "");
-    add(12, 100, 8, 2, 0, "");
-    add(13, 100, 16, 4, 0, "eth0");
-    add(14, 300, 0, 4, 0, "lo");
-    add(15, 0, 8, 6, 36, "sixteen\\x1b letters");
-    EXPECT_EQ(json::serialize(decoded(trace()).at("wakings")), json::serialize(wanted));
-}
-
-TEST_F(Merge, KeepsTheFilesOfWaits) {
-    SyntheticCapture capture(capture_.path(), synthetic_session());
-    capture.thread(200, 200, "thread");
-    lagtrap_wait_file record{};
-    record.file = 7;
-    record.pid = record.tid = 200;
-    record.kind = LAGTRAP_FILE_OF_CALL;
-    record.queue_depth = 3;
-    std::strcpy(record.disk, "vda");
-    capture.wait_file(10, 0, record, std::string_view("a\x1b log\0app\0var\0", 14));
-    capture.wait_file(11, 0, record, "");
-    record.file = 8;
-    record.kind = LAGTRAP_FILE_LOCK;
-    record.holder_pid = 300;
-    record.queue_depth = 0;
-    record.disk[0] = 0;
-    capture.wait_file(12, 0, record, "");  // its path was lost
-    capture.flush();
-    ASSERT_TRUE(merge());
-    json::array wanted;
-    const auto add = [&](double ms, int kind, const char* path, const char* disk, int depth, int holder) {
-        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, 200, kind, path, disk, depth, holder});
-    };
-    add(10, 1, "/var/app/a\\x1b log", "vda", 3, 0);
-    add(11, 1, "/var/app/a\\x1b log", "vda", 3, 0);
-    add(12, 3, "", "", 0, 300);
-    EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
 }
 
 TEST_F(Merge, ResolvesStacksAtTheirTime) {
