@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/wait_chain.hpp"
@@ -109,6 +110,23 @@ WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind k
     if (!ended_by_nobody(recording, wait)) return WaitEnd::Thread;
     if (kind == WaitKind::Sleep || wait.wake_cause == WakeCause::Timeout) return WaitEnd::Timeout;
     return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
+}
+
+// A wait that timed out and was begun again at the same place is one wait, and whoever ended the last part ended it.
+void join_repeated_waits(const Recording& recording, std::vector<Interval>& intervals) {
+    constexpr std::uint64_t longest_gap_ns = 50'000'000;
+    std::map<std::uint32_t, const Interval*> later;  // the wait that comes next, by thread
+    for (auto wait = intervals.rbegin(); wait != intervals.rend(); ++wait) {
+        if (wait->state != ThreadState::Blocked || wait->tid == 0) continue;
+        const Interval* const next = std::exchange(later[wait->tid], &*wait);
+        if (next == nullptr || wait->wake_cause != WakeCause::Timeout || next->stack != wait->stack) continue;
+        if (next->begin_ns > wait->end_ns + longest_gap_ns || !next->woken || ended_by_nobody(recording, *next))
+            continue;
+        wait->waker_tid = next->waker_tid;
+        wait->by_interrupt = next->by_interrupt;
+        wait->wake_cause = next->wake_cause;
+        wait->wake_device = next->wake_device;
+    }
 }
 
 // Looks for the causes of one delay.
@@ -280,7 +298,8 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
     if (delay.in_go) result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay)};
     if (result.who.pid == 0) result.who.pid = delay.begin_pid;
-    const std::vector<Interval> intervals = intervals_of_delay(recording, delay);
+    std::vector<Interval> intervals = intervals_of_delay(recording, delay);
+    join_repeated_waits(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {
         result.causes.push_back(search.cause_of(group));

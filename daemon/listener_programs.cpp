@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include "daemon/open_runs.hpp"
+#include "daemon/optional_programs.hpp"
 #include "daemon/unwind_store.hpp"
 #include "listener.skel.h"
 
@@ -39,13 +40,21 @@ std::string attaching_to(const settings::Marker& function) {
     return "attach to function " + function.name + " of " + function.binary;
 }
 
-bool ends_at_function(const settings::Event& event) {
-    const auto is_return = [](const settings::Marker& marker) {
-        return marker.kind == settings::MarkerKind::Function && marker.side == settings::FunctionSide::Return;
-    };
-    return is_return(event.end) || is_return(event.begin) ||
+template <typename Wanted>
+bool has_marker(const settings::Event& event, Wanted wanted) {
+    return wanted(event.begin) || wanted(event.end) ||
            std::any_of(event.stages.begin(), event.stages.end(),
-                       [&](const auto& stage) { return is_return(stage.marker); });
+                       [&](const auto& stage) { return wanted(stage.marker); });
+}
+
+bool ends_at_function(const settings::Event& event) {
+    return has_marker(event, [](const settings::Marker& marker) {
+        return marker.kind == settings::MarkerKind::Function && marker.side == settings::FunctionSide::Return;
+    });
+}
+
+bool wants_arguments(const settings::Event& event) {
+    return event.key == settings::KeyKind::Argument || event.begin_time;
 }
 
 // Where an indirect jump leads to, and what counts as staying.
@@ -134,6 +143,23 @@ void RunCounters::add(const RunCounters& other) {
     stacks_lost += other.stacks_lost;
 }
 
+// The verifier takes a quarter of a second for each program.
+void ListenerPrograms::leave_out_unused() {
+    const auto& all = programs_->progs;
+    const auto any_of_kind = [&](settings::MarkerKind kind) {
+        return std::any_of(events_.begin(), events_.end(), [&](const settings::Event& event) {
+            return has_marker(event, [&](const settings::Marker& marker) { return marker.kind == kind; });
+        });
+    };
+    const bool functions = any_of_kind(settings::MarkerKind::Function);
+    const bool probes = any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
+    for (bpf_program* program : {all.on_entry, all.on_exit, all.on_return, all.on_go})
+        bpf_program__set_autoload(program, functions);
+    bpf_program__set_autoload(all.on_site, probes);
+    bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
+    bpf_program__set_autoload(all.on_tracepoint, any_of_kind(settings::MarkerKind::Tracepoint));
+}
+
 // What only events with record="runs" need is as small as may be where there are none.
 Status ListenerPrograms::size_maps(const UnwindStore& store) {
     const bool any_runs = std::any_of(events_.begin(), events_.end(),
@@ -146,10 +172,8 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
         bpf_map__set_max_entries(programs_->maps.told_processes, 1);
     }
     if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
-    const bool any_arguments = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
-        return event.key == settings::KeyKind::Argument || event.begin_time;
-    });
-    if (!any_arguments) bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
+    if (std::none_of(events_.begin(), events_.end(), wants_arguments))
+        bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
     if (std::none_of(events_.begin(), events_.end(), ends_at_function))
         bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
     const int cpus = libbpf_num_possible_cpus();
@@ -181,6 +205,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
               self->programs_->progs.on_exit, self->programs_->progs.on_return, self->programs_->progs.on_go})
             bpf_program__set_expected_attach_type(program, type);
     }
+    self->leave_out_unused();
     TRY(self->size_maps(store));
     if (const int failed = listener_bpf__load(self->programs_); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
@@ -533,10 +558,10 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
-    return {bpf_program__fd(programs_->progs.on_site),      bpf_program__fd(programs_->progs.on_usdt),
-            bpf_program__fd(programs_->progs.on_entry),     bpf_program__fd(programs_->progs.on_exit),
-            bpf_program__fd(programs_->progs.on_return),    bpf_program__fd(programs_->progs.on_go),
-            bpf_program__fd(programs_->progs.on_tracepoint)};
+    const auto& all = programs_->progs;
+    bpf_program* const programs[] = {all.on_site,   all.on_usdt, all.on_entry,     all.on_exit,
+                                     all.on_return, all.on_go,   all.on_tracepoint};
+    return loaded_fds(programs);
 }
 
 }  // namespace lagtrap::daemon

@@ -100,6 +100,7 @@ class ListenerPrograms {
 
   private:
     explicit ListenerPrograms(const std::vector<settings::Event>& events);
+    void leave_out_unused();
     [[nodiscard]] Status size_maps(const UnwindStore& store);
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     struct MarkerNumber {

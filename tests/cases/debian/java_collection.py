@@ -24,5 +24,5 @@ def provoke(world):
 
 CASE = Case("a collection of garbage among six million objects", "OpenJDK 17",
             lambda world: marker_event('usdt="hotspot:gc__begin"', 'usdt="hotspot:gc__end"', LIBJVM), provoke,
-            Expected(cause=r"^Computed", guilty=r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGeneration",
+            Expected(cause=r"^Computed", guilty=r"GenMarkSweep|GenCollectedHeap|MarkSweep|VM_GenCollect|TenuredGeneration|DefNewGenerat|Generation::",
                      busy_cause=r"^Computed|^Waited .* for a CPU"), 100, prepare)

@@ -151,6 +151,22 @@ TEST(DelayCause, a_wait_of_another_kind_has_no_file) {
     EXPECT_THAT(sentences_of(builder).at(0), Not(HasSubstr("data.db")));
 }
 
+// A loop around poll with a timeout of its own: the answer ended the whole of it.
+TEST(DelayCause, a_wait_begun_again_after_its_timeout_is_ended_by_who_ended_the_last) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/usr/bin/server").thread(30, 30, "server");
+    const TraceBuilder::Stack poll{"main", "fetch", "poll", "k:do_sys_poll", "k:schedule"};
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 30);
+    builder.samples(2 * ms, 300 * ms, 1, 30, 30, {"main", "answer_slowly"});
+    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, poll);
+    builder.caused_waking(200 * ms, 0, 0, 10, 2).switched(200 * ms, 0, 0, 0, 10);
+    builder.switched(201 * ms, 0, 10, 1, 0).off_cpu(201 * ms, 10, 10, poll);
+    builder.caused_waking(230 * ms, 1, 30, 10, 1).switched(230 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 210 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0), AllOf(HasSubstr("Waited 209 ms"), HasSubstr("until server (30) woke it"),
+                                                   HasSubstr("in answer_slowly")));
+}
+
 // The thread that signals a condition variable holds no lock.
 TEST(DelayCause, a_signal_is_no_lock) {
     TraceBuilder builder(400 * ms, 2);
