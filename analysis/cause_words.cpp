@@ -254,7 +254,11 @@ class Sentence {
         if (lock && waited.count == 1 && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }
-        return ", until " + who(link.who) + " " + std::string(words_of_waker(waited.wait));
+        const std::string others = link.alike == 0 ? ""
+                                   : link.alike == 1
+                                       ? " and another thread of that name"
+                                       : " and " + std::to_string(link.alike) + " other threads of that name";
+        return ", until " + who(link.who) + others + " " + std::string(words_of_waker(waited.wait));
     }
 
     // Who had the CPU.

@@ -145,6 +145,7 @@ class CauseSearch {
             known.insert(next->tid);
             std::vector<Group> groups = Grouping(recording_, meanwhile(waits, next->tid)).sorted();
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
+            cause.chain.back().alike = doing.alike;
             if (groups.empty() || groups.front().kind != TimeKind::Blocked) break;
             if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
             waits = std::move(groups.front());
@@ -239,6 +240,13 @@ class CauseSearch {
         doing.waker_count = static_cast<std::uint32_t>(wakers.size());
         std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
                          [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
+        if (doing.wakers.empty()) return;
+        const ThreadName& first = doing.wakers.front().who;
+        for (const ThreadTime& waker : doing.wakers) {
+            if (waker.who.pid != first.pid || waker.who.thread != first.thread) continue;
+            doing.alike_ns += waker.time_ns;
+            if (waker.who.tid != first.tid) ++doing.alike;
+        }
         if (doing.wakers.size() > waker_limit) doing.wakers.resize(waker_limit);
     }
 
@@ -246,7 +254,7 @@ class CauseSearch {
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
         if (doing.kind != TimeKind::Blocked || doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         const ThreadTime& most = doing.wakers.front();
-        if (!is_most(most.time_ns, doing.time_ns) || known.contains(most.who.tid)) return nullptr;
+        if (!is_most(doing.alike_ns, doing.time_ns) || known.contains(most.who.tid)) return nullptr;
         return recording_.find_thread(most.who.tid);
     }
 

@@ -51,14 +51,17 @@ struct ThreadDoing {
     WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time
     std::vector<ThreadTime> wakers;            // Blocked: who ended the waits, most first; at most 3
     std::uint32_t waker_count = 0;             // of all of them
-    FileWaits files;                           // Blocked
-    CpuWaits cpu;                              // Runnable
+    std::uint64_t alike_ns = 0;  // of waits ended by the first of `wakers` or others of its name and process
+    std::uint32_t alike = 0;     // these others
+    FileWaits files;             // Blocked
+    CpuWaits cpu;                // Runnable
 };
 
 // What a thread did while the one before it in a chain waited for it.
 struct CauseLink {
     ThreadName who;
-    std::uint64_t whole_ns = 0;       // the time that the one before waited
+    std::uint64_t whole_ns = 0;       // the time that the one before waited for it
+    std::uint32_t alike = 0;          // other threads of its name and process for which the one before waited too
     std::vector<ThreadDoing> doings;  // that take a sixth of it or more, longest first; at most 2
 };
 

@@ -167,6 +167,21 @@ TEST(DelayCause, a_wait_begun_again_after_its_timeout_is_ended_by_who_ended_the_
                                                    HasSubstr("in answer_slowly")));
 }
 
+// Workers of one kind share what the thread waits for: none has most of it, all of them have.
+TEST(DelayCause, threads_of_one_name_are_followed_together) {
+    TraceBuilder builder(400 * ms, 3);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "worker").thread(10, 12, "worker");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11).switched(1 * ms, 2, 0, 0, 12);
+    builder.samples(2 * ms, 300 * ms, 1, 10, 11, {"clone3", "start_thread", "scan_archive"});
+    builder.samples(2 * ms, 300 * ms, 2, 10, 12, {"clone3", "start_thread", "scan_archive"});
+    wait(builder, 0, 10, 20 * ms, 125 * ms, in_lock("look_up"), 11);
+    wait(builder, 0, 10, 126 * ms, 220 * ms, in_lock("look_up"), 12);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 202 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                AllOf(HasSubstr("until worker (11) and another thread of that name released it"),
+                      HasSubstr("computed for 105 ms in scan_archive")));
+}
+
 // The thread that signals a condition variable holds no lock.
 TEST(DelayCause, a_signal_is_no_lock) {
     TraceBuilder builder(400 * ms, 2);
