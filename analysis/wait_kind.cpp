@@ -33,7 +33,18 @@ constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKin
                                                      {"thrd_join", WaitKind::ThreadEnd},
                                                      {"std::thread::join*", WaitKind::ThreadEnd},
                                                      {"sem_*wait*", WaitKind::Semaphore},
-                                                     {"new_sem_wait*", WaitKind::Semaphore}});
+                                                     {"new_sem_wait*", WaitKind::Semaphore},
+                                                     {"std::counting_semaphore*", WaitKind::Semaphore},
+                                                     {"std::barrier*", WaitKind::Signal},
+                                                     {"std::latch*", WaitKind::Signal},
+                                                     // Rust
+                                                     {"std::sys*Mutex::*", WaitKind::Lock},
+                                                     {"std::sys*RwLock::*", WaitKind::Lock},
+                                                     {"std::sys*Condvar::*", WaitKind::Signal},
+                                                     {"std::thread::park*", WaitKind::Signal},
+                                                     {"parking_lot::raw_mutex*", WaitKind::Lock},
+                                                     {"parking_lot::raw_rwlock*", WaitKind::Lock},
+                                                     {"parking_lot::condvar*", WaitKind::Signal}});
 
 constexpr auto reasons = std::to_array<Entry>({{"lock (futex)", WaitKind::Futex},
                                                {"lock (semaphore)", WaitKind::Semaphore},
