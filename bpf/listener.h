@@ -152,8 +152,11 @@ struct lagtrap_process_report {
     __u32 pid;
     __u32 uid;
     char comm[LAGTRAP_COMM_BYTES]; /* of the process */
+    __u64 program_inode;           /* of its program's file; 0: not known */
+    __u32 program_device;          /* the kernel's: major << 20 | minor */
+    __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 56, "layout of reports of processes");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 72, "layout of reports of processes");
 
 /* The first part of a report of a run, which is a struct lagtrap_slot as far as its run goes. Ids of stacks: 0 where
  * there is none. */

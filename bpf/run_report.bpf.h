@@ -82,14 +82,16 @@ static __noinline __u64 tell_process(__u32 pid, __u64 now_ns) {
     struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
     struct lagtrap_process_report report = {.header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
     report.started_ns = BPF_CORE_READ(leader, start_boottime);
-    __u64 program = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
-    report.process = ((report.started_ns ^ program << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
+    struct inode* program = BPF_CORE_READ(task, mm, exe_file, f_inode);
+    report.program_inode = BPF_CORE_READ(program, i_ino);
+    report.process = ((report.started_ns ^ report.program_inode << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
     __u64* told = bpf_map_lookup_elem(&told_processes, &pid);
     if (told && *told == report.process) return report.process;
     report.header.cpu = bpf_get_smp_processor_id();
     report.header.at_ns = now_ns;
     report.pid = pid;
     report.uid = bpf_get_current_uid_gid();
+    report.program_device = BPF_CORE_READ(program, i_sb, s_dev);
     BPF_CORE_READ_STR_INTO(&report.comm, leader, comm);
     if (bpf_ringbuf_output(&reported_runs, &report, sizeof(report), 0) == 0)
         bpf_map_update_elem(&told_processes, &pid, &report.process, BPF_ANY);

@@ -44,8 +44,15 @@ void RunGatherer::use(const std::vector<settings::Event>& events, const settings
     stack_numbers_.clear();
     modules_taken_.clear();
     std::vector<std::string> names;
-    for (const settings::Event& event : events)
-        if (event.record == settings::RecordMode::Runs) names.push_back(event.name);
+    std::vector<std::string> programs;
+    for (const settings::Event& event : events) {
+        if (event.record != settings::RecordMode::Runs) continue;
+        names.push_back(event.name);
+        for (const std::string& path : {event.begin.binary, event.end.binary, event.scope.binary})
+            if (!path.empty() && std::find(programs.begin(), programs.end(), path) == programs.end())
+                programs.push_back(path);
+    }
+    processes_.expect(std::move(programs));
     starts_.watch(names, since_ns);
     find_sole_places();
 }

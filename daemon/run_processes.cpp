@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,7 +35,36 @@ const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     return known->second;
 }
 
-RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid) {
+RunProcesses::FileId RunProcesses::file_id_of(const struct stat& facts) {
+    return {major(facts.st_dev) << 20 | minor(facts.st_dev), facts.st_ino};
+}
+
+std::string RunProcesses::build_id_of(int file, const struct stat& facts) {
+    if (build_ids_.size() >= files_limit) build_ids_.clear();
+    const std::pair identity{std::pair<std::uint64_t, std::uint64_t>{facts.st_dev, facts.st_ino},
+                             std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec};
+    const auto [known, is_new] = build_ids_.try_emplace(identity);
+    if (is_new) known->second = binaries::read_build_id(file);
+    return known->second;
+}
+
+void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
+    if (const auto known = programs_.find(program); known != programs_.end()) {
+        process.executable = known->second.executable;
+        process.build_id = known->second.build_id;
+        return;
+    }
+    for (const std::string& path : expected_) {
+        const auto file = open_file(path, O_RDONLY | O_NONBLOCK);
+        struct stat facts {};
+        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(facts) != program) continue;
+        process.executable = printable(path);
+        process.build_id = build_id_of(file->get(), facts);
+        return;
+    }
+}
+
+RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& program) {
     RunProcess process;
     // First what goes with the process; a connection's first may live for milliseconds.
     const auto folder = proc_root_ / std::to_string(pid);
@@ -43,18 +73,20 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid) {
     process.user = name_of_user(uid);
     struct stat facts {};
     if (!file || ::fstat(file->get(), &facts) != 0) return process;
-    if (build_ids_.size() >= files_limit) build_ids_.clear();
-    const std::pair identity{std::pair<std::uint64_t, std::uint64_t>{facts.st_dev, facts.st_ino},
-                             std::int64_t{facts.st_ctim.tv_sec} * 1'000'000'000 + facts.st_ctim.tv_nsec};
-    const auto [known, is_new] = build_ids_.try_emplace(identity);
-    if (is_new) known->second = binaries::read_build_id(file->get());
-    process.build_id = known->second;
+    program = file_id_of(facts);
+    process.build_id = build_id_of(file->get(), facts);
+    if (programs_.size() >= files_limit) programs_.clear();
+    programs_.insert_or_assign(program, Program{process.executable, process.build_id});
     return process;
 }
 
 void RunProcesses::take(const lagtrap_process_report& report) {
     if (processes_.size() >= processes_limit) processes_.clear();
-    RunProcess process = look_at(report.pid, report.uid);
+    FileId program;
+    RunProcess process = look_at(report.pid, report.uid, program);
+    // It has ended, or runs another program by now.
+    if (report.program_inode != 0 && program.inode != report.program_inode)
+        name_by_file({report.program_device, report.program_inode}, process);
     process.name = printable({report.comm, ::strnlen(report.comm, sizeof(report.comm))});
     process.started_boottime_ns = report.started_ns;
     processes_.insert_or_assign(report.process, std::move(process));
@@ -64,7 +96,8 @@ const RunProcess& RunProcesses::find(std::uint64_t process, std::uint32_t pid, s
     const auto known = processes_.find(process);
     if (known != processes_.end()) return known->second;
     if (processes_.size() >= processes_limit) processes_.clear();
-    RunProcess found = look_at(pid, uid);
+    FileId program;
+    RunProcess found = look_at(pid, uid, program);
     if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64); name && !name->empty())
         found.name = printable(std::string_view(*name).substr(0, name->size() - 1));
     return processes_.insert_or_assign(process, std::move(found)).first->second;

@@ -87,7 +87,11 @@ void Unwinder::follow() {
         bool some_lost = false;
         std::uint64_t capture_ns = take_capture_to_describe();
         const RecordBuffer events = take_ordered(some_lost);
-        if (some_lost) start_over();
+        if (some_lost) {
+            start_over();
+            // The capture's log lacks the same events: what the scan found takes their place.
+            if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
+        }
         capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
         {
             const std::scoped_lock lock(state_mutex_);
@@ -122,11 +126,16 @@ std::uint64_t Unwinder::take_capture_to_describe() {
     return std::exchange(capture_to_describe_ns_, 0);
 }
 
-void Unwinder::describe(std::uint64_t capture_began_ns) {
-    RecordBuffer mappings;
-    spaces_.describe(capture_began_ns, mappings);
+bool Unwinder::is_capturing() {
     const std::scoped_lock lock(events_mutex_);
-    if (capture_began_ns_ != capture_began_ns) return;
+    return capturing_;
+}
+
+void Unwinder::describe(std::uint64_t at_ns) {
+    RecordBuffer mappings;
+    spaces_.describe(at_ns, mappings);
+    const std::scoped_lock lock(events_mutex_);
+    if (!capturing_ || at_ns < capture_began_ns_) return;
     for_capture_.append(mappings);
     described_ = true;
     has_described_.notify_all();

@@ -97,8 +97,9 @@ class Unwinder {
     void start_over();
     // When a capture began whose processes are to be described; 0: none.
     [[nodiscard]] std::uint64_t take_capture_to_describe();
-    // The same, once what happened up to that moment is known.
-    void describe(std::uint64_t capture_began_ns);
+    [[nodiscard]] bool is_capturing();
+    // What all processes have mapped at that moment, for the capture's log, once what happened up to it is known.
+    void describe(std::uint64_t at_ns);
     void note_status();
 
     std::unique_ptr<UnwindStore> store_;
