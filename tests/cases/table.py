@@ -56,7 +56,7 @@ def write_document(path, folder, cases):
     missed = [f"- {name}, {state}: {'; '.join(column[name]['why'])}" for state, column in (("idle", idle), ("busy", busy))
               for name in cases if name in column and not all(column[name][part] for part in PARTS)]
     text = HEAD + "\n".join(rows) + "\n\n"
-    text += f"All four marks: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
+    text += f"All four marks in the last run of each case: {share(idle, cases)} idle, {share(busy, cases)} busy.\n"
     if missed:
         text += "\nWhat was missed:\n\n" + "\n".join(missed) + "\n"
     path.write_text(text, encoding="utf-8")
