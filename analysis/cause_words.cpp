@@ -12,6 +12,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
+constexpr std::string_view before_recording = "before the recording";  // as delay_cause.cpp says it
+
 std::string duration(std::uint64_t time_ns) {
     return format_duration(
         std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(time_ns, INT64_MAX))));
@@ -92,10 +94,13 @@ class Sentence {
             for (const ThreadDoing& doing : link.doings) {
                 const bool followed = i + 1 < cause.chain.size() && &doing == &link.doings.front();
                 if (followed && !doings.empty()) continue;
+                if (is_before(doing)) continue;
                 doings += (doings.empty() ? "; meanwhile " + who(link.who) + " " : " and ") +
                           doing_words(doing, 0, link.who, followed);
                 if (followed) break;
             }
+            if (doings.empty() && std::any_of(link.doings.begin(), link.doings.end(), is_before))
+                doings = "; what it did meanwhile was not recorded";
             text += doings;
             if (!link.doings.empty()) waited = &link.doings.front();
         }
@@ -123,13 +128,20 @@ class Sentence {
     }
 
   private:
-    // "lock-holder (501)", "lock-holder (501) of report (500)".
+    // ", nginx.service" where that is not what the delayed process belongs to.
+    std::string of_unit(const std::string& unit) const {
+        return unit.empty() || unit == causes_.who.unit ? "" : ", " + unit;
+    }
+
+    // "lock-holder (501)", "lock-holder (501) of report (500)", "backup (700, backup.service)".
     std::string who(const ThreadName& name) const {
-        std::string text = name.thread.empty() ? "thread " + std::to_string(name.tid)
-                                               : name.thread + " (" + std::to_string(name.tid) + ")";
-        if (name.pid == causes_.who.pid || name.pid == 0 || name.process.empty()) return text;
-        if (name.pid == name.tid && name.process == name.thread) return text;
-        return text + " of " + name.process + " (" + std::to_string(name.pid) + ")";
+        const bool alone = name.pid == causes_.who.pid || name.pid == 0 || name.process.empty() ||
+                           (name.pid == name.tid && name.process == name.thread);
+        const std::string unit = of_unit(name.unit);
+        const std::string identity = " (" + std::to_string(name.tid) + (alone ? unit : "") + ")";
+        std::string text = name.thread.empty() ? "thread " + std::to_string(name.tid) : name.thread + identity;
+        if (alone) return text;
+        return text + " of " + name.process + " (" + std::to_string(name.pid) + unit + ")";
     }
 
     // `wall_ns`: of the whole delay, or 0 where no share is to be told.
@@ -177,7 +189,7 @@ class Sentence {
     static std::string file_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
         if (doing.wait == WaitKind::FileLock || is_refused(doing)) return "";
-        if (files.path.empty() || files.time_ns * 2 < doing.time_ns) {
+        if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
             const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
             return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
         }
@@ -196,7 +208,7 @@ class Sentence {
 
     static std::string refused_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (!is_refused(doing) || files.path.empty() || files.time_ns * 2 < doing.time_ns) return "";
+        if (!is_refused(doing) || files.path.empty() || files.time_ns * 2 < files.asked_ns) return "";
         const std::string text = "; before, it had been refused a lock on " + files.path;
         return files.holder_pid == 0 ? text : text + ", which " + holder_words(files) + " held";
     }
@@ -235,6 +247,10 @@ class Sentence {
         }
     }
 
+    static bool is_before(const ThreadDoing& doing) {
+        return doing.kind == TimeKind::Unknown && doing.reason == before_recording;
+    }
+
     static bool ends_by_device(WaitKind wait) {
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
                wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::CpuLimit;
@@ -271,15 +287,39 @@ class Sentence {
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
         const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
         for (const CpuHolder& holder : cpu.holders) {
-            if (holder.pid != who_waited.pid && is_most(holder.time_ns, known_ns))
-                return surely + name_of(holder) + identity(holder, who_waited) + what;
+            if (holder.pid == who_waited.pid || !is_most(holder.time_ns, known_ns)) continue;
+            const auto others = named_holders(cpu, who_waited, &holder);
+            return surely + name_of(holder) + identity(holder, who_waited) + what +
+                   also(others, 0, known_ns, who_waited);
         }
-        std::vector<std::pair<std::string, CpuHolder>> named;  // processes of one name as one
+        const auto named = named_holders(cpu, who_waited, nullptr);
+        if (named.empty()) return "";
+        const CpuHolder& most = named.front().second;
+        if (is_most(most.time_ns, known_ns)) {
+            return surely + named.front().first + identity(most, who_waited) + what +
+                   also(named, 1, known_ns, who_waited);
+        }
+        std::string text;
+        for (std::size_t i = 0; i < std::min<std::size_t>(named.size(), 3); ++i) {
+            text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) + " " +
+                    duration(named[i].second.time_ns);
+        }
+        return surely + std::string("others had it: ") + text;
+    }
+
+    using NamedHolder = std::pair<std::string, CpuHolder>;
+
+    // Processes of one name and one real-time priority as one, the longest first.
+    static std::vector<NamedHolder> named_holders(const CpuWaits& cpu, const ThreadName& who_waited,
+                                                  const CpuHolder* without) {
+        std::vector<NamedHolder> named;
         for (const CpuHolder& holder : cpu.holders) {
+            if (&holder == without) continue;
             const std::string name =
                 holder.pid == who_waited.pid ? "other threads of its own process" : name_of(holder);
-            const auto known =
-                std::find_if(named.begin(), named.end(), [&](const auto& one) { return one.first == name; });
+            const auto known = std::find_if(named.begin(), named.end(), [&](const NamedHolder& one) {
+                return one.first == name && one.second.real_time_priority() == holder.real_time_priority();
+            });
             if (known == named.end()) {
                 named.emplace_back(name, holder);
                 continue;
@@ -287,18 +327,23 @@ class Sentence {
             known->second.time_ns += holder.time_ns;
             known->second.threads += holder.threads;
             known->second.pid = 0;
+            if (known->second.unit != holder.unit) known->second.unit.clear();
         }
-        std::stable_sort(named.begin(), named.end(),
-                         [](const auto& a, const auto& b) { return a.second.time_ns > b.second.time_ns; });
-        if (named.empty()) return "";
-        const CpuHolder& most = named.front().second;
-        if (is_most(most.time_ns, known_ns)) return surely + named.front().first + identity(most, who_waited) + what;
+        std::stable_sort(named.begin(), named.end(), [](const NamedHolder& a, const NamedHolder& b) {
+            return a.second.time_ns > b.second.time_ns;
+        });
+        return named;
+    }
+
+    // Whoever had the CPU for a fifth of the time besides the one that had it for most.
+    std::string also(const std::vector<NamedHolder>& named, std::size_t from, std::uint64_t known_ns,
+                     const ThreadName& who_waited) const {
         std::string text;
-        for (std::size_t i = 0; i < std::min<std::size_t>(named.size(), 3); ++i) {
-            text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) + " " +
+        for (std::size_t i = from; i < named.size() && named[i].second.time_ns >= known_ns / 5; ++i) {
+            text += ", and " + named[i].first + identity(named[i].second, who_waited) + " for " +
                     duration(named[i].second.time_ns);
         }
-        return surely + std::string("others had it: ") + text;
+        return text;
     }
 
     static std::string name_of(const CpuHolder& holder) {
@@ -308,16 +353,17 @@ class Sentence {
         return holder.thread.empty() ? "an unknown process" : holder.thread;
     }
 
-    static std::string identity(const CpuHolder& holder, const ThreadName& who_waited) {
+    std::string identity(const CpuHolder& holder, const ThreadName& who_waited) const {
         const std::uint32_t priority = holder.real_time_priority();
         const std::string urgent = priority > 0 ? "real-time priority " + std::to_string(priority) : "";
         if (holder.pid == who_waited.pid) return urgent.empty() ? "" : " (" + urgent + ")";
+        const std::string more = (urgent.empty() ? "" : ", " + urgent) + of_unit(holder.unit);
         if (holder.pid == 0) {
             const std::string many = std::to_string(holder.threads) + " threads";
-            return holder.threads < 2 ? "" : " (" + many + ")";
+            return holder.threads < 2 ? "" : " (" + many + of_unit(holder.unit) + ")";
         }
         const std::uint32_t id = holder.threads == 1 ? holder.tid : holder.pid;
-        return " (" + std::to_string(id) + (urgent.empty() ? "" : ", " + urgent) + ")";
+        return " (" + std::to_string(id) + more + ")";
     }
 
     // Of the thread that ended the run, what it did in the time in which it may have had it.
@@ -329,14 +375,30 @@ class Sentence {
         return "; " + who(link.who) + ", which ended it, " + doing_words(most, 0, link.who, false) + " in that time";
     }
 
+    // "the run passed from reader (501) to writer (502) between 1.20 ms and 41.0 ms after its begin, at a moment that ...".
+    std::string hand_over_words(const std::vector<HandOver>& hand_overs) const {
+        if (hand_overs.empty()) return "the run passed from one thread to another, at a moment that no marker tells";
+        const auto longest = std::max_element(
+            hand_overs.begin(), hand_overs.end(),
+            [](const HandOver& a, const HandOver& b) { return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns; });
+        std::string text = "the run passed from " + who(longest->from) + " to " + who(longest->to) + " between " +
+                           (longest->begin_ns == 0 ? "its begin" : duration(longest->begin_ns)) + " and " +
+                           duration(longest->end_ns) + (longest->begin_ns == 0 ? "" : " after its begin") +
+                           ", at a moment that no marker tells";
+        if (hand_overs.size() > 1) {
+            const std::size_t more = hand_overs.size() - 1;
+            text += ", and so " + std::to_string(more) + (more == 1 ? " more time" : " more times");
+        }
+        return text;
+    }
+
     std::string unknown(const DelayCause& cause) const {
         const ThreadDoing& doing = cause.doing;
         const std::string begin = "Nothing is known of " + time_words(doing, causes_.wall_ns);
-        if (doing.reason == "before the recording") return begin + ", which had passed when the recording began.";
+        if (doing.reason == before_recording) return begin + ", which had passed when the recording began.";
         if (doing.reason == "after the recording") return begin + ", which came after the recording's end.";
         if (doing.reason == "between its markers") {
-            return begin + " for certain: the run passed from one thread to another, at a moment that no marker tells" +
-                   receiver(cause) + ".";
+            return begin + " for certain: " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
         }
         if (doing.reason == "in a goroutine") {
             return begin + ": it passed in " + causes_.who.thread +

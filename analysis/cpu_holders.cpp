@@ -99,6 +99,7 @@ class HolderCount {
         CpuHolder holder;
         holder.pid = pid;
         holder.process = recording_.process_name(pid);
+        holder.unit = recording_.unit_of(pid);
         holder.threads = static_cast<std::uint32_t>(threads.size());
         std::uint64_t most_ns = 0;
         for (const auto& [tid, held] : threads) {

@@ -16,6 +16,7 @@ struct CpuHolder {
     std::uint32_t tid = 0;  // the only thread, or that which ran most
     std::string process;
     std::string thread;  // of `tid`
+    std::string unit;    // or container, of the process; empty: not known
     std::uint32_t threads = 0;
     std::uint64_t time_ns = 0;
     std::uint16_t priority = no_priority;  // of `tid`; below 100 it is a real-time one

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/wait_chain.hpp"
 
@@ -66,7 +67,7 @@ class Grouping {
                     interval.length_ns());
                 break;
             case ThreadState::Blocked:
-                add(TimeKind::Blocked, reason_of(interval.stack), interval, interval.length_ns());
+                add(TimeKind::Blocked, reason_of(interval), interval, interval.length_ns());
                 break;
             case ThreadState::NotRecorded:
             case ThreadState::Exited: take_unknown(interval); break;
@@ -80,6 +81,13 @@ class Grouping {
         if (on_cpu_ns == interval.length_ns()) return;
         add(TimeKind::Unknown, {unknown_because(recording_, interval), WaitKind::Other}, interval,
             interval.length_ns() - on_cpu_ns);
+    }
+
+    // By its stack; before the recording by what is known without.
+    Reason reason_of(const Interval& interval) {
+        if (interval.tid != 0 && !interval.queue.empty())
+            return {std::string(interval.queue), wait_kind_of(recording_, 0, interval.queue)};
+        return reason_of(interval.stack);
     }
 
     const Reason& reason_of(StackId stack) {
@@ -132,7 +140,7 @@ void join_repeated_waits(const Recording& recording, std::vector<Interval>& inte
 // Looks for the causes of one delay.
 class CauseSearch {
   public:
-    explicit CauseSearch(const Recording& recording) : recording_(recording) {}
+    CauseSearch(const Recording& recording, const trace::Delay& delay) : recording_(recording), delay_(delay) {}
 
     DelayCause cause_of(const Group& group) {
         DelayCause cause;
@@ -152,6 +160,12 @@ class CauseSearch {
             doing = cause.chain.back().doings.front();
         }
         return cause;
+    }
+
+    void add_hand_overs(const Group& group, DelayCause& cause) const {
+        for (const Interval& gap : group.intervals)
+            cause.hand_overs.push_back({name_of(gap.from_tid), name_of(gap.to_tid), gap.begin_ns - delay_.begin_ns,
+                                        gap.end_ns - delay_.begin_ns});
     }
 
     // Where a run was handed over at an unknown moment: what the thread that ended it did, if that was work.
@@ -175,7 +189,12 @@ class CauseSearch {
             name.pid = thread->pid;
             name.thread = recording_.name(thread->name);
             name.process = recording_.process_name(thread->pid);
+        } else if (const auto* wait = wait_ended_by(delay_, tid)) {
+            name.pid = wait->waker_pid;
+            name.thread = wait->waker_thread;
+            name.process = recording_.process_name(wait->waker_pid);
         }
+        name.unit = recording_.unit_of(name.pid);
         return name;
     }
 
@@ -283,6 +302,7 @@ class CauseSearch {
     }
 
     const Recording& recording_;
+    const trace::Delay& delay_;
     std::uint64_t visited_ = 0;
 };
 
@@ -302,16 +322,21 @@ std::string goroutine_words(const trace::Delay& delay) {
 
 DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& delay) {
     DelayCauses result;
-    CauseSearch search(recording);
+    CauseSearch search(recording, delay);
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
-    if (delay.in_go) result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay)};
-    if (result.who.pid == 0) result.who.pid = delay.begin_pid;
+    if (delay.in_go)
+        result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay), recording.unit_of(delay.begin_pid)};
+    if (result.who.pid == 0) {
+        result.who.pid = delay.begin_pid;
+        result.who.unit = recording.unit_of(delay.begin_pid);
+    }
     std::vector<Interval> intervals = intervals_of_delay(recording, delay);
     join_repeated_waits(recording, intervals);
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const Group& group : Grouping(recording, intervals).sorted()) {
         result.causes.push_back(search.cause_of(group));
         const bool handed_over = group.kind == TimeKind::Unknown && group.reason == between_threads;
+        if (handed_over) search.add_hand_overs(group, result.causes.back());
         if (handed_over && !delay.open && delay.end_tid != delay.begin_tid)
             search.add_receiver(group, delay.end_tid, result.causes.back());
     }

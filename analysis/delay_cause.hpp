@@ -22,6 +22,7 @@ struct ThreadName {
     std::uint32_t tid = 0;  // 0: not known
     std::string process;
     std::string thread;
+    std::string unit;  // or container, of the process; empty: not known
 };
 
 // How a wait ended.
@@ -65,8 +66,15 @@ struct CauseLink {
     std::vector<ThreadDoing> doings;  // that take a sixth of it or more, longest first; at most 2
 };
 
+// A run passed from one thread to another somewhere between two markers. Times count from the delay's begin.
+struct HandOver {
+    ThreadName from, to;
+    std::uint64_t begin_ns = 0, end_ns = 0;
+};
+
 struct DelayCause {
-    ThreadDoing doing;  // of the delay's own threads
+    ThreadDoing doing;                 // of the delay's own threads
+    std::vector<HandOver> hand_overs;  // of unknown time between threads; by time
     std::vector<CauseLink>
         chain;  // each is waited for by the one before; empty: nobody was waited for, or it is not known
 };

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/wait_chain.hpp"
 
@@ -71,6 +72,7 @@ std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector
 
 // Whether the thread had waited already when the interval begins.
 bool is_cut(const Recording& recording, const Interval& wait) {
+    if (wait.counted) return false;
     if (wait.begin_ns <= recording.begin_ns) return true;
     const Thread* thread = recording.find_thread(wait.tid);
     return thread == nullptr ||
@@ -79,7 +81,7 @@ bool is_cut(const Recording& recording, const Interval& wait) {
            });
 }
 
-WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
+WakerReport report_waker(const Recording& recording, const trace::Delay& delay, const WaitGroup& group) {
     WakerReport waker;
     waker.interrupt = group.tid == 0;
     waker.cause = group.cause;
@@ -99,6 +101,10 @@ WakerReport report_waker(const Recording& recording, const WaitGroup& group) {
         waker.pid = thread->pid;
         waker.thread = recording.name(thread->name);
         waker.process = recording.process_name(thread->pid);
+    } else if (const auto* wait = wait_ended_by(delay, group.tid)) {
+        waker.pid = wait->waker_pid;
+        waker.thread = wait->waker_thread;
+        waker.process = recording.process_name(wait->waker_pid);
     }
     std::vector<Interval> meanwhile;
     for (const Interval& wait : group.waits) {
@@ -164,7 +170,7 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     report.receiver = report_receiver(recording, delay, intervals);
     std::vector<WaitGroup> groups = group_waits(recording, intervals);
     keep_first(groups, 10);
-    for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, group));
+    for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, delay, group));
     return report;
 }
 
@@ -216,6 +222,9 @@ void add_stacks(const trace::StackQuality& stacks, QualityReport& quality) {
     quality.off_cpu_complete = complete_of(stacks.off_cpu);
     quality.by_frame_pointers = ratio(stacks.on_cpu.by_frame_pointers, stacks.user_stacks_complete) +
                                 ratio(stacks.off_cpu.by_frame_pointers, stacks.user_stacks_complete);
+    quality.late = ratio(stacks.on_cpu.late + stacks.off_cpu.late, stacks.user_stacks_complete);
+    quality.delayed_complete = complete_of(stacks.delayed);
+    quality.delayed_stacks = stacks.delayed.stacks;
     for (const trace::StackStop& stop : stacks.stops)
         quality.stops.push_back({stop.module, stop.reason, ratio(stop.count(), stacks.user_stacks)});
     keep_first(quality.stops, 20);
@@ -239,6 +248,7 @@ std::string stop_reason_in_words(const std::string& reason) {
                                                           {"unsupported", "unwind information not understood"},
                                                           {"no-progress", "damaged frames"},
                                                           {"32-bit", "32-bit code"},
+                                                          {"copy-ended", "longer than what was copied of it"},
                                                           {"lost", "stack lost"}};
     const auto found = words.find(reason);
     return found != words.end() ? found->second : reason;
@@ -259,6 +269,7 @@ QualityReport report_quality(const Recording& recording) {
     add_loss("context switches", std::max(counts.switches_lost, recording.switch_gaps));
     add_loss("wakings", counts.wakings_lost);
     add_loss("stacks", counts.stacks_lost);
+    add_loss("copies of stacks", counts.stack_copies_left_out);
     add_loss("runs", counts.runs_lost);
     add_loss("process changes", counts.task_changes_lost);
     add_loss("files of run-time code", counts.code_files_lost);

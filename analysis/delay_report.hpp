@@ -65,6 +65,11 @@ struct DelayReport {
     std::vector<WakerReport> wakers;             // longest first; at most 10
     ReceiverReport receiver;
 
+    // A time as share (0 to 1) of the part of the delay of which it is known where it went, with or without stacks.
+    [[nodiscard]] double share_of_known(std::uint64_t time_ns) const {
+        const std::uint64_t known_ns = split.wall_ns - split.not_recorded_ns;
+        return known_ns > 0 ? static_cast<double>(time_ns) / static_cast<double>(known_ns) : 0;
+    }
     // A time as share (0 to 1) of the part of the delay that was recorded; 0 where nothing was.
     [[nodiscard]] double share(std::uint64_t time_ns) const {
         return split.recorded_ns() > 0 ? static_cast<double>(time_ns) / static_cast<double>(split.recorded_ns()) : 0;
@@ -118,6 +123,9 @@ struct QualityReport {
     std::optional<double> on_cpu_complete;   // of samples; nothing where there were none, or where it is not known
     std::optional<double> off_cpu_complete;  // of waits
     double by_frame_pointers = 0;            // share of the complete ones that needed frame pointers
+    double late = 0;  // share of the complete ones that the merge walked, from copies of their memory
+    std::optional<double> delayed_complete;  // of the processes with delays; nothing where it is not known
+    std::uint64_t delayed_stacks = 0;        // of which that is the share
     std::vector<StopReport> stops;           // most frequent first; at most 20
     double other_stops = 0;                  // share of the rest
     double frames_named = 0;                 // share of all frames, 0 to 1

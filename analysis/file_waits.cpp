@@ -39,7 +39,9 @@ auto longest(const Map& times) {
 FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>& waits, WaitKind kind) {
     std::map<NameId, OneFile> files;
     std::map<NameId, std::uint64_t> disks;
+    std::uint64_t asked_ns = 0;
     for (const Interval& wait : waits) {
+        if (!wait.counted) asked_ns += wait.length_ns();
         if (wait.wake_cause == WakeCause::Disk && wait.wake_device != 0) disks[wait.wake_device] += wait.length_ns();
         if (wait.file == 0) continue;
         const WaitedFile& waited = recording.waited_files[wait.file - 1];
@@ -51,6 +53,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
         if (waited.holder_pid != 0) file.holders[waited.holder_pid] += wait.length_ns();
     }
     FileWaits found;
+    found.asked_ns = asked_ns;
     if (!disks.empty()) found.disk = recording.name(longest(disks)->first);
     if (files.empty()) return found;
     const auto& [path, file] = *std::max_element(

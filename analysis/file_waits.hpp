@@ -12,10 +12,11 @@
 namespace lagtrap::analysis {
 
 struct FileWaits {
-    std::string path;           // for which most of the waits' time was; empty: for none, or not known
-    std::string disk;           // on which it is, or which ended most of the waits; empty: not known
-    std::uint64_t time_ns = 0;  // of the waits for `path`
-    std::uint32_t files = 0;    // of all known ones
+    std::string path;            // for which most of the waits' time was; empty: for none, or not known
+    std::string disk;            // on which it is, or which ended most of the waits; empty: not known
+    std::uint64_t time_ns = 0;   // of the waits for `path`
+    std::uint64_t asked_ns = 0;  // of all waits of which a file could be known: not those before the recording
+    std::uint32_t files = 0;     // of all known ones
     std::uint32_t queue_depth =
         0;  // requests that the disk had when these waits began: the mean, weighed by their length
     std::uint32_t holder_pid = 0;  // who had a lock on it for most of the time; 0: nobody, or not known

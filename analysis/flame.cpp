@@ -8,7 +8,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Code made at run time lies in no file.
+// JIT code lies in no file.
 constexpr std::string_view run_time_module = "[jit]";
 
 struct PairHash {
@@ -53,7 +53,7 @@ class FlameMaker {
         }
     }
 
-    void sum_up(std::uint64_t runs) {
+    void sum_up(std::uint64_t profiles, std::uint64_t runs) {
         for (std::size_t i = flame_.nodes.size(); i-- > 1;) {
             FlameNode& node = flame_.nodes[i];
             FlameNode& parent = flame_.nodes[static_cast<std::size_t>(node.parent)];
@@ -61,7 +61,10 @@ class FlameMaker {
             parent.baseline_ns += node.baseline_ns;
         }
         flame_.baseline_runs = runs;
-        for (FlameNode& node : flame_.nodes) node.baseline_ns = runs > 0 ? node.baseline_ns / runs : 0;
+        for (FlameNode& node : flame_.nodes) {
+            node.value_ns /= std::max<std::uint64_t>(profiles, 1);
+            node.baseline_ns = runs > 0 ? node.baseline_ns / runs : 0;
+        }
         flame_.total_ns = flame_.nodes[0].value_ns;
         flame_.baseline_total_ns = flame_.nodes[0].baseline_ns;
     }
@@ -137,10 +140,15 @@ class FlameMaker {
 
 Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline, FlameTime time, FlameView view,
                std::size_t node_limit) {
+    return flame_of_means(std::span(&profile, 1), baseline, time, view, node_limit);
+}
+
+Flame flame_of_means(std::span<const RunProfile> profiles, std::span<const RunProfile> baseline, FlameTime time,
+                     FlameView view, std::size_t node_limit) {
     FlameMaker maker(time, view);
-    maker.add(profile, &FlameNode::value_ns);
+    for (const RunProfile& profile : profiles) maker.add(profile, &FlameNode::value_ns);
     for (const RunProfile& normal : baseline) maker.add(normal, &FlameNode::baseline_ns);
-    maker.sum_up(baseline.size());
+    maker.sum_up(profiles.size(), baseline.size());
     maker.prune(std::max<std::size_t>(node_limit, 1));
     return maker.take();
 }

@@ -12,7 +12,7 @@ namespace lagtrap::analysis {
 enum class FlameKind : std::uint8_t {
     User = 0,
     Kernel = 1,
-    RunTimeCode = 2,  // made at run time
+    RunTimeCode = 2,  // JIT code
     State = 3,        // no function: "blocked: disk", "waits for a CPU", "unknown", "waits for THREAD"
 };
 
@@ -50,5 +50,10 @@ inline constexpr std::size_t flame_node_limit = 50'000;
 // OnCpu and OffCpu tell apart what the run's own thread did. Beyond `node_limit` nodes (at least 1) the smallest go.
 [[nodiscard]] Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline, FlameTime time,
                              FlameView view = FlameView::WaitChain, std::size_t node_limit = flame_node_limit);
+
+// The mean of some profiles beside the mean of others.
+[[nodiscard]] Flame flame_of_means(std::span<const RunProfile> profiles, std::span<const RunProfile> baseline,
+                                   FlameTime time, FlameView view = FlameView::WaitChain,
+                                   std::size_t node_limit = flame_node_limit);
 
 }  // namespace lagtrap::analysis

@@ -13,7 +13,7 @@ enum class FrameRole : std::uint8_t {
     Start,        // only starts threads or programs ("_start", "clone3")
     Plumbing,     // the C and C++ libraries, the dynamic linker, a language's runtime: called, never looked for
     Interpreter,  // the loop that runs a script, and the calls from it and back ("_PyEval_EvalFrameDefault")
-    RunTimeCode,  // code made at run time: a script's own functions
+    RunTimeCode,  // JIT code: a script's own functions
     Code,         // the program, its libraries, and others' libraries that work for it
 };
 

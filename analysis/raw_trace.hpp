@@ -36,6 +36,7 @@ struct RawSwitch {
     std::int16_t next_priority = -1;
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
+    bool concluded = false;  // from what the next thread did; how the previous one stopped is not known
 };
 
 struct RawWaking {
@@ -90,6 +91,10 @@ struct RawTrace {
     std::vector<std::uint32_t> stack_frames;
     std::unordered_map<std::uint32_t, Process> processes;
     std::vector<Run> runs;
+    std::vector<RunCalls> run_calls;
+    std::vector<calls::Function> called_functions;
+    std::vector<EarlierSample> earlier_samples;
+    std::vector<EarlierWait> earlier_waits;
 
     std::map<std::uint32_t, std::vector<RawSwitch>> switches;  // by CPU
     std::vector<RawThrottling> throttlings;

@@ -1,11 +1,13 @@
 #include "analysis/recording.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/raw_trace.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/bundle.hpp"
+#include "trace/control_group_words.hpp"
 
 namespace lagtrap::analysis {
 
@@ -90,11 +92,23 @@ void make_printable(trace::SystemFile& system) {
     }
     for (trace::Delay& delay : system.delays) {
         for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
-                                  &delay.program_version, &delay.control_group}) {
+                                  &delay.program_version, &delay.control_group, &delay.unit}) {
             *text = printable(*text);
         }
+        if (delay.unit.empty()) delay.unit = trace::group_words(delay.control_group, {}).whole;  // of older bundles
         for (trace::StageTime& stage : delay.stages) stage.name = printable(stage.name);
     }
+}
+
+void take_earlier(RawTrace& raw, Recording& recording) {
+    recording.earlier_samples = std::move(raw.earlier_samples);
+    recording.earlier_waits = std::move(raw.earlier_waits);
+    std::stable_sort(recording.earlier_samples.begin(), recording.earlier_samples.end(),
+                     [](const EarlierSample& a, const EarlierSample& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(recording.earlier_waits.begin(), recording.earlier_waits.end(),
+                     [](const EarlierWait& a, const EarlierWait& b) {
+                         return std::tie(a.tid, a.begin_ns) < std::tie(b.tid, b.begin_ns);
+                     });
 }
 
 bool is_trace_file(const std::filesystem::path& path) {
@@ -114,9 +128,29 @@ const Run* Recording::find_run(std::uint64_t id) const {
     return place != runs.end() ? &*place : nullptr;
 }
 
+// Two probes at one place see a call a little apart; a call within the run, of a function that calls itself, is another one.
+const RunCalls* Recording::calls_of(const trace::Delay& delay) const {
+    const std::uint64_t delay_end_ns = delay.begin_ns + delay.duration_ns;
+    for (const RunCalls& one : run_calls) {
+        if (one.pid != delay.begin_pid || one.tree.tid != delay.begin_tid) continue;
+        const std::uint64_t call_end_ns = one.begin_ns + one.tree.calls.front().end_ns;
+        const std::uint64_t first_ns = std::min(one.begin_ns, delay.begin_ns);
+        const std::uint64_t common_from_ns = std::max(one.begin_ns, delay.begin_ns);
+        const std::uint64_t common_to_ns = std::min(call_end_ns, delay_end_ns);
+        if (common_to_ns <= common_from_ns) continue;
+        if ((common_to_ns - common_from_ns) * 2 > std::max(call_end_ns, delay_end_ns) - first_ns) return &one;
+    }
+    return nullptr;
+}
+
 const std::string& Recording::process_name(std::uint32_t pid) const {
     const auto process = processes.find(pid);
     return names[process != processes.end() ? process->second.name : 0];
+}
+
+const std::string& Recording::unit_of(std::uint32_t pid) const {
+    const auto process = processes.find(pid);
+    return names[process != processes.end() ? process->second.unit : 0];
 }
 
 const std::string& Recording::thread_name(std::uint32_t tid) const {
@@ -136,10 +170,13 @@ Result<Recording> decode_recording(std::string_view trace, trace::SystemFile sys
     TRY(set_bounds(raw, recording));
     recording.cpu_count = count_cpus(raw, recording.system);
     build_timelines(raw, recording);
+    take_earlier(raw, recording);
     name_processes(raw);
     take_stacks(raw, recording);
     recording.processes = std::move(raw.processes);
     recording.runs = std::move(raw.runs);
+    recording.run_calls = std::move(raw.run_calls);
+    recording.called_functions = std::move(raw.called_functions);
     recording.unreadable = raw.unreadable;
     return recording;
 }

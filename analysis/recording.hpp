@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "calls/call_tree.hpp"
 #include "core/result.hpp"
 #include "trace/system_file.hpp"
 
@@ -120,6 +121,7 @@ struct Process {
     std::uint64_t started_ns = 0;  // 0: not known
     NameId name = 0;               // of its main thread, or the file name of its program
     std::string command_line;      // arguments parted by spaces
+    NameId unit = 0;               // of systemd, or container: "nginx.service", "container web"; 0: not known
 };
 
 struct RunStage {
@@ -146,6 +148,34 @@ struct Run {
     std::vector<RunStage> stages;  // by begin
 };
 
+// From before the recording: who had a CPU, every trace::SystemFile::history_interval_ns.
+struct EarlierSample {
+    std::uint64_t at_ns = 0;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    StackId stack = 0;  // without the kernel's part
+};
+
+// From before the recording: a wait that had ended when it began, of a thread in a run or for a disk.
+struct EarlierWait {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+    std::uint32_t tid = 0;
+    std::uint32_t waker_tid = 0;  // 0: an idle CPU
+    StackId stack = 0;            // 0: not walked
+    StackId waker_stack = 0;      // the same
+    bool by_interrupt = false;    // that thread was only interrupted by what ended the wait
+    bool in_run = false;          // else it was for a disk
+};
+
+// A call of an event's function with all that it called, as <calls> has it recorded.
+struct RunCalls {
+    std::uint32_t pid = 0;
+    std::uint64_t begin_ns = 0;
+    calls::Tree tree;                 // functions are Recording::called_functions
+    std::vector<calls::Times> times;  // of each call, without the probes'
+};
+
 struct Recording {
     trace::SystemFile system;
     std::uint64_t begin_ns = 0;  // what lies outside [begin, end) was not recorded
@@ -163,6 +193,10 @@ struct Recording {
     std::unordered_map<std::uint32_t, Process> processes;    // by pid
     std::vector<Thread> threads;                             // by tid, without the idle threads (tid 0)
     std::vector<Run> runs;                                   // by begin
+    std::vector<RunCalls> run_calls;                         // by begin
+    std::vector<calls::Function> called_functions;           // their costs are not known
+    std::vector<EarlierSample> earlier_samples;              // by time
+    std::vector<EarlierWait> earlier_waits;                  // by thread, then by begin
     std::vector<WaitedFile> waited_files;                    // what StateChange::file counts
     std::vector<std::vector<CpuTenure>> cpus;                // by CPU, each by time; empty where nothing is known of it
 
@@ -173,9 +207,13 @@ struct Recording {
 
     [[nodiscard]] const Thread* find_thread(std::uint32_t tid) const;
     [[nodiscard]] const Run* find_run(std::uint64_t id) const;
+    // The tree of the delay's run; nullptr: there is none.
+    [[nodiscard]] const RunCalls* calls_of(const trace::Delay& delay) const;
     [[nodiscard]] const std::string& name(NameId id) const { return names[id]; }
     // Of the process, or "" where the recording does not know it.
     [[nodiscard]] const std::string& process_name(std::uint32_t pid) const;
+    // As Process::unit; empty: not known.
+    [[nodiscard]] const std::string& unit_of(std::uint32_t pid) const;
     [[nodiscard]] const std::string& thread_name(std::uint32_t tid) const;
     [[nodiscard]] std::uint64_t sample_interval_ns() const;
 };

@@ -38,6 +38,10 @@ struct RunDecoder::Event {
         return found == numbers.end() ? 0 : found->second;
     }
     [[nodiscard]] bool flag(const std::string& key) const { return number(key) != 0; }
+    [[nodiscard]] std::string text(const std::string& key) const {
+        const auto found = texts.find(key);
+        return found == texts.end() ? std::string() : found->second;
+    }
 };
 
 void RunDecoder::Event::take_annotation(protozero::data_view message, const Interning& interning,
@@ -139,11 +143,32 @@ void RunDecoder::begin_slice(const Event& event, std::uint64_t at_ns, std::vecto
             ++trace.unreadable;
         }
     }
+    if (event.category == "lagtrap.call") slice = begin_call(event, at_ns, open);
     if (open.size() < slice_depth_limit) {
         open.push_back(slice);
     } else {
         ++trace.unreadable;
     }
+}
+
+RunDecoder::OpenSlice RunDecoder::begin_call(const Event& event, std::uint64_t at_ns,
+                                             const std::vector<OpenSlice>& open) {
+    CallDecoder::Begin begin;
+    begin.at_ns = at_ns;
+    begin.function = event.name;
+    begin.module = event.text("module");
+    begin.source = event.text("source");
+    begin.ended = event.text("ended");
+    begin.times = {event.number("wall_ns"), event.number("on_cpu_ns"), event.number("runnable_ns"),
+                   event.number("blocked_ns"), event.number("own_ns")};
+    begin.not_kept = event.number("not_kept");
+    begin.pid = to_u32(event.number("begin_pid"));
+    begin.tid = to_u32(event.number("begin_tid"));
+    begin.seen = event.flag("seen");
+    OpenSlice slice;
+    slice.kind = OpenSlice::Kind::Call;
+    slice.call = calls_.begin(begin, open.empty() ? CallDecoder::Place{} : open.back().call);
+    return slice;
 }
 
 void RunDecoder::end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace) {
@@ -159,10 +184,13 @@ void RunDecoder::end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, Ra
     } else if (slice.kind == OpenSlice::Kind::Stage) {
         RunStage& stage = runs_[slice.run].stages[slice.stage];
         stage.end_ns = std::max(at_ns, stage.begin_ns);
+    } else if (slice.kind == OpenSlice::Kind::Call) {
+        calls_.end(slice.call, at_ns);
     }
 }
 
 void RunDecoder::finish(RawTrace& trace) {
+    calls_.finish(trace.run_calls, trace.called_functions, trace.unreadable);
     trace.runs = std::move(runs_);
     std::stable_sort(trace.runs.begin(), trace.runs.end(),
                      [](const Run& a, const Run& b) { return a.begin_ns < b.begin_ns; });

@@ -10,6 +10,7 @@
 
 #include <protozero/data_view.hpp>
 
+#include "analysis/call_decoder.hpp"
 #include "analysis/interning.hpp"
 #include "analysis/raw_trace.hpp"
 
@@ -20,21 +21,24 @@ class RunDecoder {
     // Takes a TrackEvent message; protozero::exception where it is damaged.
     void take_event(protozero::data_view message, std::uint64_t at_ns, std::uint32_t sequence,
                     const Interning& interning, RawTrace& trace);
-    // Gives the runs, by begin, to `trace`.
+    // Gives the runs and the trees of calls, by begin, to `trace`.
     void finish(RawTrace& trace);
 
   private:
     // An open slice: a run (index into runs_), a stage (its index there), or somebody else's.
     struct OpenSlice {
-        enum class Kind { Other, Run, Stage } kind = Kind::Other;
+        enum class Kind { Other, Run, Stage, Call } kind = Kind::Other;
         std::size_t run = 0;
         std::size_t stage = 0;
+        CallDecoder::Place call{};
     };
     struct Event;
 
     void begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
+    [[nodiscard]] OpenSlice begin_call(const Event& event, std::uint64_t at_ns, const std::vector<OpenSlice>& open);
     void end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
 
+    CallDecoder calls_;
     std::vector<Run> runs_;
     std::unordered_map<std::uint64_t, std::size_t> run_places_;                       // by id
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<OpenSlice>> open_;  // by sequence and track

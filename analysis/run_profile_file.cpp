@@ -310,7 +310,7 @@ Result<std::string> pack(const std::string& message) {
     std::string bytes(1 + ZSTD_compressBound(message.size()), version);
     const std::size_t size =
         ZSTD_compress(bytes.data() + 1, bytes.size() - 1, message.data(), message.size(), compression_level);
-    if (ZSTD_isError(size) != 0) return invalid(std::string("can not be packed: ") + ZSTD_getErrorName(size));
+    if (ZSTD_isError(size) != 0) return invalid(std::string("cannot be packed: ") + ZSTD_getErrorName(size));
     bytes.resize(1 + size);
     return bytes;
 }

@@ -98,7 +98,9 @@ void sort_functions(std::vector<FunctionTime>& functions, std::uint64_t whole_ns
 StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split) {
     StackTimes times;
     std::map<StackId, std::uint64_t> counts;
+    const std::uint64_t on_cpu_ns = split.on_cpu_ns - split.counted.on_cpu_ns;
     for (const Interval& interval : intervals) {
+        if (interval.counted) continue;
         if (interval.state == ThreadState::Blocked && interval.queue.empty())
             times.times_[interval.stack].blocked_ns += interval.length_ns();
         const Thread* thread = recording.find_thread(interval.tid);
@@ -110,10 +112,10 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
     }
     times.add_waiting(recording, intervals);
     if (times.samples_ == 0) {
-        if (split.on_cpu_ns > 0) times.times_[0].on_cpu_ns += split.on_cpu_ns;
+        if (on_cpu_ns > 0) times.times_[0].on_cpu_ns += on_cpu_ns;
         return times;
     }
-    Distribution distribution(split.on_cpu_ns, times.samples_);
+    Distribution distribution(on_cpu_ns, times.samples_);
     for (const auto& [stack, count] : counts) times.times_[stack].on_cpu_ns += distribution.share(count);
     return times;
 }
@@ -121,6 +123,7 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
 void StackTimes::add_waiting(const Recording& recording, const std::vector<Interval>& intervals) {
     std::map<std::uint32_t, Path> paths;  // by thread
     for (const Interval& interval : intervals) {
+        if (interval.counted) continue;
         Path& path = paths[interval.tid];
         if (interval.state == ThreadState::Blocked) path.sightings.push_back({path.ran_ns, interval.stack});
         if (interval.state == ThreadState::Runnable) path.waits.push_back({path.ran_ns, interval.length_ns()});

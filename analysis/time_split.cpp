@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/device_queue.hpp"
 
@@ -121,6 +122,16 @@ std::uint64_t end_of(const trace::Delay& delay) {
     return delay.begin_ns + std::min(delay.duration_ns, UINT64_MAX - delay.begin_ns);
 }
 
+std::string_view words_of(const Interval& interval) {
+    if (interval.state == ThreadState::Exited) return "thread had ended";
+    switch (interval.gap) {
+        case Interval::Gap::Outside: return "outside the recording";
+        case Interval::Gap::BetweenThreads: return "between its markers";
+        case Interval::Gap::InGoroutine: return "in a goroutine";
+        default: return "not recorded";
+    }
+}
+
 std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window) {
     std::vector<Interval> intervals;
     const std::uint64_t begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
@@ -165,9 +176,13 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
             add(from.tid, from.at_ns, handed_ns);
             add(to.tid, handed_ns, to.at_ns);
         } else {
-            append(intervals, gap_of(0, from.at_ns, to.at_ns, Interval::Gap::BetweenThreads));
+            Interval between = gap_of(0, from.at_ns, to.at_ns, Interval::Gap::BetweenThreads);
+            between.from_tid = from.tid;
+            between.to_tid = to.tid;
+            append(intervals, between);
         }
     }
+    fill_in_before(recording, delay, intervals);
     return intervals;
 }
 
@@ -191,13 +206,18 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
         split.wall_ns += length_ns;
         std::uint64_t estimate_ns = 0;
         switch (interval.state) {
-            case ThreadState::Running: split.on_cpu_ns += length_ns; break;
+            case ThreadState::Running:
+                split.on_cpu_ns += length_ns;
+                if (interval.counted) split.counted.on_cpu_ns += length_ns;
+                break;
             case ThreadState::Runnable:
                 split.runnable_ns += length_ns;
+                if (interval.counted) split.counted.runnable_ns += length_ns;
                 if (interval.throttled) split.throttled_ns += length_ns;
                 break;
             case ThreadState::Blocked: {
                 split.blocked_ns += length_ns;
+                if (interval.counted) split.counted.blocked_ns += length_ns;
                 BlockedTime& blocked =
                     interval.queue.empty() ? by_stack[interval.stack] : by_reason[std::string(interval.queue)];
                 blocked.total_ns += length_ns;

@@ -30,22 +30,28 @@ struct Interval {
 
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::uint32_t tid = 0;        // 0 where no thread can be named
+    std::uint32_t tid = 0;  // 0 where no thread can be named
+    // Gap::BetweenThreads: who met the marker before it, and who the one after it; not filled in elsewhere.
+    std::uint32_t from_tid = 0, to_tid = 0;
     std::uint32_t waker_tid = 0;  // Blocked: who ended it; 0: unknown, or the recording ended first
     StackId stack = 0;            // Blocked: where it stopped
     std::uint32_t file = 0;       // Blocked: as StateChange has it
     NameId wake_device = 0;       // Blocked: name of the device that ended it; 0: none, or not known
-    std::string_view queue;       // Blocked, on no thread: where the run is meanwhile
+    std::string_view queue;       // Blocked, without a stack: where the run is meanwhile, or what its thread waits for
     ThreadState state = ThreadState::NotRecorded;
     Gap gap = Gap::None;
     WakeCause wake_cause = WakeCause::Unknown;  // Blocked: what ended it
     bool woken = false;                         // Blocked: its end was seen
     bool by_interrupt = false;                  // Blocked: an interrupt ended it
     bool throttled = false;                     // Runnable: by the CPU quota of its control group
+    bool counted = false;                       // before the recording: by the kernel's counts, without a stack
     std::uint16_t cpu = 0;                      // Running: on which
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };
+
+// Why the state of an interval is not known, in words.
+[[nodiscard]] std::string_view words_of(const Interval& interval);
 
 // The states of a thread over the window, without gaps or overlaps, by time.
 [[nodiscard]] std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window);
@@ -78,11 +84,18 @@ struct TimeSplit {
     std::uint64_t outside_ns = 0;
     std::uint64_t between_threads_ns = 0;
     std::uint64_t in_goroutine_ns = 0;
+    // What of the parts above is known by the kernel's counts alone, from before the recording: it has no stacks.
+    struct Counted {
+        std::uint64_t on_cpu_ns = 0, runnable_ns = 0, blocked_ns = 0;
+        [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + runnable_ns + blocked_ns; }
+    };
+    Counted counted;
     // Scheduling was not recorded: on_cpu_ns is samples times their interval, all else is not recorded.
     bool from_samples = false;
     std::vector<BlockedTime> blocked;  // adds up to blocked_ns; longest first
 
-    [[nodiscard]] std::uint64_t recorded_ns() const { return wall_ns - not_recorded_ns; }
+    // Of which it is also known where: of this, functions have shares.
+    [[nodiscard]] std::uint64_t recorded_ns() const { return wall_ns - not_recorded_ns - counted.total_ns(); }
 };
 
 [[nodiscard]] TimeSplit split_time(const Recording& recording, const std::vector<Interval>& intervals);

@@ -169,6 +169,10 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
             tenures.back() = {tenures.back().at_ns, 0, no_priority, false};
         }
         if (change.prev_tid != 0) add(change.prev_tid, change.at_ns, EventKind::SwitchOut, &change);
+        if (change.concluded) {
+            ++recording_.switch_gaps;
+            if (change.prev_tid != 0) add(change.prev_tid, change.at_ns, EventKind::Lost, nullptr);
+        }
         if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
         // Who was given another priority while it ran had it without a switch.
         if (tenures.back().known)

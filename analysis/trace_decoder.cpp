@@ -48,6 +48,7 @@ struct Packet {
     std::vector<std::pair<std::uint32_t, data_view>> parts;  // field, message
     data_view defaults;
     data_view switching;               // what the switches of this packet do not say themselves
+    data_view earlier_wait;            // which wait the sample of this packet belongs to
     data_view waking;                  // why the wakings of this packet came about
     std::uint64_t parts_left_out = 0;  // beyond the limit
 };
@@ -56,6 +57,7 @@ struct Packet {
 struct Sequence {
     Interning interning;
     bool off_cpu = false;
+    bool history = false;  // from before the recording
 };
 
 class TraceDecoder {
@@ -75,7 +77,8 @@ class TraceDecoder {
     void take_wait_file(data_view message, std::uint64_t at_ns);
     // Longer ones are cut.
     NameId intern_text(data_view text, std::size_t limit_bytes);
-    void take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence);
+    void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
+    void take_earlier(const RawSample& sample, data_view wait);
     void take_process_tree(data_view message, std::uint64_t at_ns);
     void take_process(data_view message);
     void take_thread(data_view message, std::uint64_t at_ns);
@@ -104,6 +107,7 @@ Packet TraceDecoder::split_packet(data_view message) {
             case fields::packet::defaults: packet.defaults = reader.get_view(); break;
             case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
             case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
+            case fields::packet::lagtrap_history_wait: packet.earlier_wait = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::lagtrap_wait_file:
             case fields::packet::process_tree:
@@ -141,7 +145,7 @@ void TraceDecoder::take_packet(const Packet& packet) {
                 break;
             case fields::packet::track_descriptor: take_track(message, packet.at_ns); break;
             case fields::packet::module_symbols: add_module_symbols(message, trace_); break;
-            default: take_sample(message, packet.at_ns, sequence);
+            default: take_sample(message, packet, sequence);
         }
     }
 }
@@ -154,7 +158,10 @@ void TraceDecoder::take_defaults(data_view message, Sequence& sequence) const {
             pbf_reader timebase(perf.get_view());
             while (timebase.next()) {
                 if (timebase.tag_and_type() == fields::timebase::tracepoint) sequence.off_cpu = true;
-                timebase.skip();
+                if (timebase.tag_and_type() == fields::timebase::name)
+                    sequence.history = timebase.get_view() == data_view("history");
+                else
+                    timebase.skip();
             }
         }
     }
@@ -219,6 +226,7 @@ void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
             case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
             case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
             case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;
+            case field::concluded: event.concluded = reader.get_bool(); break;
             default: reader.skip();
         }
     }
@@ -315,10 +323,43 @@ void TraceDecoder::take_waking(data_view message, RawWaking event, const Packet&
     ++trace_.records;
 }
 
-void TraceDecoder::take_sample(data_view message, std::uint64_t at_ns, const Sequence& sequence) {
+// A sample without `wait` is one of a CPU; one that is no wait is the stack of who ended the last one.
+void TraceDecoder::take_earlier(const RawSample& sample, data_view wait) {
+    namespace field = fields::lagtrap_history_wait;
+    if (wait.size() == 0) {
+        trace_.earlier_samples.push_back({sample.at_ns, sample.pid, sample.tid, sample.stack});
+        return;
+    }
+    EarlierWait earlier;
+    earlier.end_ns = sample.at_ns;
+    earlier.tid = sample.tid;
+    earlier.stack = sample.stack;
+    bool of_waker = false;
+    pbf_reader reader(wait);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case field::begin: earlier.begin_ns = reader.get_uint64(); break;
+            case field::waker_tid: earlier.waker_tid = reader.get_uint32(); break;
+            case field::by_interrupt: earlier.by_interrupt = reader.get_bool(); break;
+            case field::in_run: earlier.in_run = reader.get_bool(); break;
+            case field::waker_stack: of_waker = reader.get_bool(); break;
+            default: reader.skip();
+        }
+    }
+    if (of_waker) {
+        if (trace_.earlier_waits.empty() || trace_.earlier_waits.back().waker_tid != sample.tid) return;
+        trace_.earlier_waits.back().waker_stack = sample.stack;
+    } else if (earlier.begin_ns <= earlier.end_ns && earlier.waker_tid < tid_limit) {
+        trace_.earlier_waits.push_back(earlier);
+    } else {
+        ++trace_.unreadable;
+    }
+}
+
+void TraceDecoder::take_sample(data_view message, const Packet& packet, const Sequence& sequence) {
     RawSample sample;
     std::uint64_t stack = 0;
-    sample.at_ns = at_ns;
+    sample.at_ns = packet.at_ns;
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
@@ -336,8 +377,9 @@ void TraceDecoder::take_sample(data_view message, std::uint64_t at_ns, const Seq
     const auto known = sequence.interning.stack(stack);
     if (!known && stack != 0) ++trace_.unreadable;
     sample.stack = known.value_or(0);
-    (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
     ++trace_.records;
+    if (sequence.history) return take_earlier(sample, packet.earlier_wait);
+    (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
 }
 
 void TraceDecoder::take_process_tree(data_view message, std::uint64_t at_ns) {
@@ -379,6 +421,7 @@ void TraceDecoder::take_process(data_view message) {
     ++trace_.records;
     Process& known = trace_.processes[process.pid];
     process.name = known.name;
+    process.unit = known.unit;
     known = std::move(process);
 }
 
@@ -413,7 +456,7 @@ void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
         const bool is_thread = field == fields::track_descriptor::thread;
         std::uint64_t pid = 0;
         std::uint64_t tid = 0;
-        std::string_view name;
+        std::string_view name, label;
         pbf_reader part(reader.get_view());
         while (part.next()) {
             const std::uint32_t tag = part.tag_and_type();
@@ -425,9 +468,17 @@ void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
                                          : fields::track_descriptor::of_process::name)) {
                 const auto view = part.get_view();
                 name = {view.data(), view.size()};
+            } else if (!is_thread && label.empty() && tag == fields::track_descriptor::of_process::label) {
+                const auto view = part.get_view();
+                label = {view.data(), view.size()};
             } else {
                 part.skip();
             }
+        }
+        if (!is_thread && pid < tid_limit && !label.empty()) {
+            Process& process = trace_.processes[static_cast<std::uint32_t>(pid)];
+            process.pid = static_cast<std::uint32_t>(pid);
+            process.unit = trace_.intern(printable(label.substr(0, 4096)));
         }
         if (is_thread) {
             name_thread(tid, pid, name, at_ns);

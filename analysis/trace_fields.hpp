@@ -35,6 +35,7 @@ constexpr std::uint32_t perf_sample = bytes(66);
 constexpr std::uint32_t lagtrap_waking = bytes(20001);  // our own
 constexpr std::uint32_t lagtrap_switch = bytes(20002);  // our own
 constexpr std::uint32_t lagtrap_wait_file = bytes(20003);
+constexpr std::uint32_t lagtrap_history_wait = bytes(20004);
 constexpr std::uint64_t incremental_state_cleared = 1;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -46,7 +47,8 @@ constexpr std::uint32_t timebase = bytes(1);
 }
 namespace timebase {
 constexpr std::uint32_t tracepoint = bytes(3);
-}
+constexpr std::uint32_t name = bytes(10);
+}  // namespace timebase
 
 namespace interned {
 constexpr std::uint32_t event_categories = bytes(1);
@@ -148,10 +150,19 @@ constexpr std::uint32_t queue_depth = varint(5);
 constexpr std::uint32_t holder_pid = varint(6);
 }  // namespace lagtrap_wait_file
 
+namespace lagtrap_history_wait {
+constexpr std::uint32_t begin = varint(1);
+constexpr std::uint32_t waker_tid = varint(2);
+constexpr std::uint32_t by_interrupt = varint(3);
+constexpr std::uint32_t in_run = varint(4);
+constexpr std::uint32_t waker_stack = varint(5);
+}  // namespace lagtrap_history_wait
+
 namespace lagtrap_switch {
 constexpr std::uint32_t prev_throttled = varint(2);
 constexpr std::uint32_t throttled_from = varint(3);
 constexpr std::uint32_t throttled_to = varint(4);
+constexpr std::uint32_t concluded = varint(5);
 }  // namespace lagtrap_switch
 
 namespace lagtrap_waking {
@@ -182,6 +193,7 @@ constexpr std::uint32_t thread = bytes(4);
 namespace of_process {
 constexpr std::uint32_t pid = varint(1);
 constexpr std::uint32_t name = bytes(6);
+constexpr std::uint32_t label = bytes(8);
 }  // namespace of_process
 namespace of_thread {
 constexpr std::uint32_t pid = varint(1);

@@ -28,16 +28,6 @@ bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     return ends_by_interrupt(reason_of_stack(recording, wait.stack)) && !is_kernel_thread(recording, wait.waker_tid);
 }
 
-std::string_view words_of(const Interval& interval) {
-    if (interval.state == ThreadState::Exited) return "thread had ended";
-    switch (interval.gap) {
-        case Interval::Gap::Outside: return "outside the recording";
-        case Interval::Gap::BetweenThreads: return "between its markers";
-        case Interval::Gap::InGoroutine: return "in a goroutine";
-        default: return "not recorded";
-    }
-}
-
 StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {
     if (sightings.empty()) return 0;
     const auto next = std::lower_bound(sightings.begin(), sightings.end(), at_ns,
@@ -95,6 +85,8 @@ void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
 bool ChainWalk::is_followed(std::uint32_t position, const Interval& wait) const {
     if (wait.waker_tid == wait.tid || ended_by_nobody(recording_, wait)) return false;
     if (recording_.find_thread(wait.waker_tid) == nullptr) return false;
+    // Of who ended a wait before the recording it is only known where that was.
+    if (wait.end_ns <= recording_.begin_ns) return false;
     if (positions_[position].depth + 1 >= wait_chain_depth) return false;
     for (std::uint32_t at = position; at != 0; at = positions_[at].parent) {
         if (positions_[at].wait.tid == wait.waker_tid) return false;
@@ -135,7 +127,7 @@ std::vector<ChainTime> ChainWalk::times() const {
         std::uint64_t given_ns = 0;
         for (const auto& [stack, count] : sum.samples) {
             seen += count;
-            // A stack is there because it was sampled: never 0, which clang's analyzer can not know.
+            // A stack is there because it was sampled: never 0, which clang's analyzer cannot know.
             const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
                                                              std::max<std::uint64_t>(samples, 1));
             add(until_ns - std::exchange(given_ns, until_ns), TimeKind::OnCpu, stack);

@@ -20,9 +20,6 @@ inline constexpr std::size_t wait_chain_depth = 16;
 // Whether a wait ended by a timer or a device, or by nobody known: then no thread is to blame for it.
 [[nodiscard]] bool ended_by_nobody(const Recording& recording, const Interval& wait);
 
-// Why the state of an interval is not known, in words.
-[[nodiscard]] std::string_view words_of(const Interval& interval);
-
 // A piece of a run's time at one place.
 struct ChainTime {
     std::uint64_t time_ns = 0;

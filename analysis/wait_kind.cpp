@@ -65,7 +65,7 @@ constexpr auto reasons = std::to_array<Entry>({{"lock (futex)", WaitKind::Futex}
                                                {"freeing memory", WaitKind::Memory},
                                                {"memory limit*", WaitKind::Memory},
                                                {"CPU limit*", WaitKind::CpuLimit},
-                                               {"stopped by*", WaitKind::Stopped}});
+                                               {"stopped*", WaitKind::Stopped}});
 
 // '*' stands for anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {

@@ -20,6 +20,10 @@ from xml.etree import ElementTree
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "integration"))
 from lagtrap_test import BURST, BUILD_DIR, Daemon, PLANTED, Watched, check, library_event, wait_for  # noqa: E402
 
+import arming  # noqa: E402
+import before  # noqa: E402
+import calls  # noqa: E402
+import functions  # noqa: E402
 import names  # noqa: E402
 import server  # noqa: E402
 import stacks  # noqa: E402
@@ -55,11 +59,11 @@ class Bpftrace:
                  "@longest = max($duration); if ($duration > 10000000000) {{ @delays = count(); printf(\"delay %d\\n\", tid); }} "
                  "delete(@start[tid]); }} else {{ @unmatched_ends = count(); }} }}")
 
-    def __init__(self, script):
-        self.script = script
+    def __init__(self, script, program=BURST):
+        self.script, self.program = script, program
 
     def __enter__(self):
-        self.process = subprocess.Popen(["bpftrace", "-e", self.script.format(BURST.resolve())],
+        self.process = subprocess.Popen(["bpftrace", "-e", self.script.format(self.program.resolve())],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         line = self.process.stdout.readline()
         while line and "Attaching" not in line:  # it may complain of RLIMIT_MEMLOCK first, and go on
@@ -75,14 +79,14 @@ class Bpftrace:
 
 
 class EmptyPair:
-    """The same two markers with a program that does nothing ("nothing"), or reads what any must ("clock"): the least
-    that a tool can take that enters the kernel."""
+    """Two markers with a program that does nothing ("nothing"), or reads what any must ("clock"): the least that a tool can take that
+    enters the kernel."""
 
-    def __init__(self, program):
-        self.program = program
+    def __init__(self, program, binary=BURST.resolve(), markers=("tick__begin", "tick__end")):
+        self.arguments = [binary, program, *markers]
 
     def __enter__(self):
-        self.process = subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", BURST.resolve(), "tick", self.program],
+        self.process = subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", *self.arguments],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         check(self.process.stdout.readline() == "attached\n", "empty_pair does not attach")
         return self
@@ -382,7 +386,35 @@ def bench_server():
     server.bench(row)
 
 
-BENCHES = {"marker": bench_marker, "idle": bench_idle, "count": bench_count, "breach": bench_breach,
+def bench_switches():
+    """What it costs other programs that switches are looked at."""
+    before.bench_switches(row)
+
+
+def bench_before():
+    """What is known of a delay's time, and what that costs while nothing is slow."""
+    before.bench_unknown(row)
+    before.bench_pair(row, pair_ns)
+    before.bench_idle(row, cpu_seconds)
+    before.bench_queries(row, Bpftrace, EmptyPair)
+
+
+def bench_calls():
+    """Each call of a function with all that it calls: cost, speed, and how true the times are"""
+    calls.bench(row)
+
+
+def bench_arming():
+    """Many events on one large library, until they are watched and until they are not."""
+    arming.bench(row)
+
+
+def bench_functions():
+    """All functions of a program at a bounded cost: bytes, slow-down and counts beside other tracers"""
+    functions.bench(row)
+
+
+BENCHES = {"marker": bench_marker, "idle": bench_idle, "arming": bench_arming, "calls": bench_calls, "functions": bench_functions, "switches": bench_switches, "before": bench_before, "count": bench_count, "breach": bench_breach,
            "capture": bench_capture, "recording": bench_recording, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
            "server": bench_server}
 

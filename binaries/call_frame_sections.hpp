@@ -13,7 +13,7 @@ namespace lagtrap::binaries {
 inline constexpr std::uint64_t kMaxCallFrameBytes = 72ULL << 20;
 
 // .eh_frame, by its section header or, where that is missing, by the segment of its index (PT_GNU_EH_FRAME), and then
-// .debug_frame, unpacked. Empty where there is neither. Errors: those of what is there and can not be read, if
+// .debug_frame, unpacked. Empty where there is neither. Errors: those of what is there and cannot be read, if
 // nothing else could be read.
 [[nodiscard]] Result<std::vector<CallFrameSection>> read_call_frame_sections(const ElfImage& image);
 

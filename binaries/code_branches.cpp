@@ -97,6 +97,17 @@ bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
     return false;
 }
 
+Branch indirect_jump(const cs_insn& instruction, const Sums& sums);
+
+// Of what a jump has all but the table of a switch.
+Branch indirect_call(const cs_insn& instruction) {
+    Branch branch = indirect_jump(instruction, Sums());
+    branch.kind = branch.kind == BranchKind::JumpThroughSlot ? BranchKind::CallThroughSlot : BranchKind::IndirectCall;
+    branch.table = TableKind::None;
+    branch.table_address = 0;
+    return branch;
+}
+
 Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
     const cs_x86& x86 = instruction.detail->x86;
     const cs_x86_op& operand = x86.operands[0];
@@ -152,7 +163,7 @@ std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
         case X86_INS_UD2:
         case X86_INS_HLT:
         case X86_INS_INT3: return is(BranchKind::Stop);
-        case X86_INS_CALL: return is_direct ? std::optional(direct(BranchKind::Call)) : std::nullopt;
+        case X86_INS_CALL: return is_direct ? direct(BranchKind::Call) : indirect_call(instruction);
         case X86_INS_JMP: return is_direct ? direct(BranchKind::Jump) : indirect_jump(instruction, sums);
         case X86_INS_LOOP:
         case X86_INS_LOOPE:
@@ -174,7 +185,7 @@ bool can_be_probed(const cs_insn& instruction) {
 
 Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address) {
     Decoder decoder;
-    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "the library capstone can not decode x86-64");
+    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "the library capstone cannot decode x86-64");
     std::vector<Branch> branches;
     Sums sums;
     while (!code.empty()) {

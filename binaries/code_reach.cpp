@@ -57,7 +57,7 @@ void Reach::walk_from(std::uint64_t address) {
         if (reached[number]) return;
         reached[number] = true;
         follow(*at);
-        if (at->kind != BranchKind::Call && at->kind != BranchKind::ConditionalJump) return;
+        if (!is_call(at->kind) && at->kind != BranchKind::ConditionalJump) return;
     }
 }
 

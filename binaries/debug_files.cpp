@@ -13,6 +13,7 @@
 
 #include "binaries/elf_image.hpp"
 #include "core/files.hpp"
+#include "core/machine_root.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -113,7 +114,8 @@ std::filesystem::path path_within_its_root(const std::filesystem::path& path) {
     const auto is_number = [](const std::string& text) {
         return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
     };
-    if (!next_is(is("/")) || !next_is(is("proc")) || !next_is(is_number) || !next_is(is("root"))) return path;
+    if (!next_is(is("/")) || !next_is(is("proc")) || !next_is(is_number) || !next_is(is("root")))
+        return name_on_machine(path);
     std::filesystem::path within = "/";
     for (; part != path.end(); ++part) within /= *part;
     return within;
@@ -268,7 +270,7 @@ std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::
             if (common != std::string::npos) places.push_back(folder / link->name.substr(common));
         }
     }
-    places.push_back(build_id_path("/usr/lib/debug", link->build_id));
+    places.push_back(build_id_path(on_machine("/usr/lib/debug"), link->build_id));
     for (const auto& place : places)
         if (has_build_id(place, link->build_id, ElfKinds::AlsoObjects)) return place;
     return std::nullopt;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/machine_root.hpp"
+
 namespace lagtrap::binaries {
 
 // What is known of plain folders, so that they are read once. Shared by the copies of a search; any thread.
@@ -18,7 +20,7 @@ class DebugFolderIndex;
 struct DebugFileSearch {
     // Folders laid out as /usr/lib/debug is (.build-id/xx/yyyy.debug, and by path), or plain folders of debug files:
     // of those without .build-id the first 20,000 files, down to 8 folders deep, are looked at, once.
-    std::vector<std::filesystem::path> folders{"/usr/lib/debug"};
+    std::vector<std::filesystem::path> folders{on_machine("/usr/lib/debug")};
     // Asked last, with the build id in lower-case hexadecimal: the debug file, or nullopt. Empty: nobody is asked.
     // debug_server.hpp makes one that asks servers; never on a watched machine. What it answers must have the build id.
     std::function<std::optional<std::filesystem::path>(const std::string& build_id)> ask_servers;

@@ -73,9 +73,7 @@ class Search {
         const NeededLibraries needed = file->needed();
         std::error_code ignored;
         const fs::path origin = fs::weakly_canonical(path, ignored).parent_path();
-        std::vector<fs::path> folders;
-        for (const std::string& folder : needed.folders) folders.push_back(with_origin(folder, origin));
-        folders.insert(folders.end(), usual_.begin(), usual_.end());
+        const std::vector<fs::path> folders = folders_.of(needed, origin);
         for (const std::string& name : needed.names)
             if (found_.size() < kMostLibraries && seen_.insert(name).second) find(name, folders);
     }
@@ -92,12 +90,21 @@ class Search {
         }
     }
 
-    std::vector<fs::path> usual_ = usual_folders();
+    LibraryFolders folders_;
     std::vector<fs::path> found_;
     std::set<std::string> seen_;
 };
 
 }  // namespace
+
+LibraryFolders::LibraryFolders() : usual_(usual_folders()) {}
+
+std::vector<fs::path> LibraryFolders::of(const NeededLibraries& needed, const fs::path& origin) const {
+    std::vector<fs::path> folders;
+    for (const std::string& folder : needed.folders) folders.push_back(with_origin(folder, origin));
+    folders.insert(folders.end(), usual_.begin(), usual_.end());
+    return folders;
+}
 
 std::vector<fs::path> libraries_of(const fs::path& program) { return Search().run(program); }
 

@@ -19,7 +19,7 @@ struct LinkageJump {
 
 // Each indirect jump through the global offset table with which an entry of .plt, .plt.sec, .plt.got or .iplt begins,
 // an endbr64 before it included (System V ABI for x86-64, 5.2), by address and without overlap. What else an entry has,
-// the lazy binding, pushes and is left out. Sections of more than kMaxLinkageBytes and those that can not be read are
+// the lazy binding, pushes and is left out. Sections of more than kMaxLinkageBytes and those that cannot be read are
 // left out too.
 [[nodiscard]] std::vector<LinkageJump> read_linkage_jumps(const ElfImage& image);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "binaries/elf_image.hpp"
@@ -17,6 +18,7 @@
 #include "binaries/program_code.hpp"
 #include "binaries/usdt_notes.hpp"
 #include "core/foreign_file.hpp"
+#include "core/machine_root.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -52,6 +54,8 @@ struct ProgramFile::State {
     // Either the file's bones are here, or somebody else reads the file.
     std::optional<ElfImage> image;
     FileReader* reader = nullptr;
+    ReadBudget budget;
+    std::optional<Error> failure;  // of the reader, at this file
     UniqueFd file;
     std::string name;
     ProgramFacts facts;
@@ -60,6 +64,17 @@ struct ProgramFile::State {
     std::unique_ptr<ProgramCode> code;
     GoProgram go;
     std::optional<std::vector<GoFunction>> go_functions;
+
+    // What the reader says to the question, a method of it with its arguments.
+    template <typename Question, typename... Arguments>
+    auto ask(Question question, const Arguments&... arguments)
+        -> decltype((reader->*question)(0, name, arguments..., budget)) {
+        if (failure) return *failure;
+        auto answer = (reader->*question)(file.get(), name, arguments..., budget);
+        if (!answer && (answer.error().kind == ErrorKind::System || answer.error().kind == ErrorKind::Timeout))
+            failure = answer.error();
+        return answer;
+    }
 };
 
 ProgramFile::ProgramFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -69,18 +84,23 @@ ProgramFile::~ProgramFile() = default;
 
 Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
     // A named pipe of this name would hold the caller up.
-    auto opened = open_regular_file(path);
+    auto opened = open_regular_file(on_machine(path));
     // What is there and no file is wrong, not forbidden.
     const bool no_file = !opened && opened.error().kind == ErrorKind::Denied && opened.error().system_errno == 0;
     if (no_file) return make_error(ErrorKind::Invalid, opened.error().message);
     TRY_ASSIGN(UniqueFd file, std::move(opened));
+    return open(std::move(file), path.string(), {});
+}
+
+Result<ProgramFile> ProgramFile::open(UniqueFd file, const std::string& name, const ReadBudget& budget) {
     FileReader* const reader = file_reader();
-    if (reader == nullptr) return from_file(std::move(file), path.string());
-    TRY_ASSIGN(ProgramFacts facts, reader->program(file.get(), path.string()));
+    if (reader == nullptr) return from_file(std::move(file), name);
+    TRY_ASSIGN(ProgramFacts facts, reader->program(file.get(), name, budget));
     auto state = std::make_unique<State>();
     state->reader = reader;
+    state->budget = budget;
     state->file = std::move(file);
-    state->name = path.string();
+    state->name = name;
     state->facts = std::move(facts);
     return ProgramFile(std::move(state));
 }
@@ -96,6 +116,8 @@ Result<ProgramFile> ProgramFile::from_file(UniqueFd file, const std::string& nam
     state->facts.go_refusal = state->go.refusal;
     return ProgramFile(std::move(state));
 }
+
+void ProgramFile::use(const ReadBudget& budget) { state_->budget = budget; }
 
 std::string ProgramFile::build_id() const { return state_->facts.build_id; }
 
@@ -116,19 +138,25 @@ NeededLibraries ProgramFile::needed() const {
 
 std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(const Function& function) const {
     if (state_->reader == nullptr) return std::nullopt;
-    return state_->reader->exits(state_->file.get(), state_->name, function);
+    return state_->ask(&FileReader::exits, function);
 }
 
 std::optional<Result<std::vector<Result<FunctionPlaces>>>> ProgramFile::places_read_elsewhere(
     const std::vector<FunctionQuery>& queries) const {
     if (state_->reader == nullptr) return std::nullopt;
-    return state_->reader->places(state_->file.get(), state_->name, queries);
+    return state_->ask(&FileReader::places, queries);
+}
+
+std::optional<Result<std::vector<FunctionCalls>>> ProgramFile::calls_read_elsewhere(
+    const std::vector<std::uint64_t>& functions) const {
+    if (state_->reader == nullptr) return std::nullopt;
+    return state_->ask(&FileReader::calls, functions);
 }
 
 Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
     if (!state_->probes) {
-        TRY_ASSIGN(state_->probes, state_->reader ? state_->reader->probes(state_->file.get(), state_->name)
-                                                  : read_usdt_probes(*state_->image));
+        TRY_ASSIGN(state_->probes,
+                   state_->reader ? state_->ask(&FileReader::probes) : read_usdt_probes(*state_->image));
     }
     return *state_->probes;
 }
@@ -136,7 +164,7 @@ Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
 Result<std::vector<Function>> ProgramFile::functions() const {
     if (state_->functions) return *state_->functions;
     if (state_->reader) {
-        TRY_ASSIGN(state_->functions, state_->reader->functions(state_->file.get(), state_->name, {}));
+        TRY_ASSIGN(state_->functions, state_->ask(&FileReader::functions, std::string()));
         return *state_->functions;
     }
     TRY_ASSIGN(std::vector<FunctionSymbol> symbols, function_symbols(*state_->image));
@@ -160,7 +188,7 @@ Result<std::vector<Function>> ProgramFile::functions() const {
 }
 
 Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name) const {
-    if (state_->reader) return state_->reader->functions(state_->file.get(), state_->name, std::string(name));
+    if (state_->reader) return state_->ask(&FileReader::functions, std::string(name));
     TRY_ASSIGN(auto found, find_functions(std::vector<std::string>{std::string(name)}));
     return std::move(found.front());
 }
@@ -195,12 +223,36 @@ std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) 
 }
 
 Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
-    if (state_->reader) return state_->reader->code(state_->file.get(), state_->name, file_offset);
+    if (state_->reader) return state_->ask(&FileReader::code, file_offset);
     const std::uint64_t size = state_->image->size_bytes();
     const std::uint64_t rest = file_offset < size ? size - file_offset : 0;
     if (rest == 0) return std::string();
     return state_->image->read(file_offset, std::min<std::uint64_t>(rest, kCodeBytes), kCodeBytes);
 }
+
+namespace {
+
+// Of what goes on on another stack: the C library's own, Boost's, and what coroutine libraries call theirs.
+constexpr std::array stack_switches{std::string_view("makecontext"),    std::string_view("swapcontext"),
+                                    std::string_view("setcontext"),     std::string_view("jump_fcontext"),
+                                    std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
+                                    std::string_view("coro_transfer"),  std::string_view("co_switch")};
+
+// By its tables of names: of the dynamic one, where it has others' functions too; else of its own.
+bool switches_stacks(const ElfImage& image) {
+    constexpr std::uint64_t names_limit_bytes = 64 << 20;
+    const ElfSection* section = image.find_section(".dynstr");
+    if (section == nullptr) section = image.find_section(".strtab");
+    if (section == nullptr) return false;
+    const auto names = image.read(*section, names_limit_bytes);
+    if (!names) return false;
+    return std::any_of(stack_switches.begin(), stack_switches.end(), [&](std::string_view name) {
+        const std::string entry = '\0' + std::string(name) + '\0';
+        return names->find(entry) != std::string::npos;
+    });
+}
+
+}  // namespace
 
 bool ProgramFile::exceptions_may_pass() const {
     if (state_->reader) return state_->facts.exceptions_may_pass;
@@ -210,6 +262,9 @@ bool ProgramFile::exceptions_may_pass() const {
         if (section.name == ".gcc_except_table") return true;
     const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
+    // The C library, which needs none but the loader, has them for others.
+    const bool is_c_library = libraries->names.size() == 1 && libraries->names.front().starts_with("ld-linux");
+    if (!is_c_library && switches_stacks(*state_->image)) return true;
     return std::any_of(libraries->names.begin(), libraries->names.end(), [](std::string_view library) {
         const auto is = [&](std::string_view name) { return library.starts_with(name); };
         return is("libstdc++.so") || is("libc++.so") || is("libc++abi.so") || is("libgcc_s.so");

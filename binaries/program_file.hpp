@@ -20,10 +20,12 @@ class ElfImage;
 class ProgramCode;
 struct GoFunction;
 struct GoProgram;
+struct FunctionCalls;
 struct FunctionExits;
 struct FunctionPlaces;
 struct FunctionQuery;
 struct ProgramFacts;
+struct ReadBudget;
 
 // One USDT site (.note.stapsdt). Several sites may have one provider and name.
 struct UsdtProbe {
@@ -53,17 +55,22 @@ struct NeededLibraries {
 };
 
 // An opened file; the tables are read when first asked for: by the process that reads files for this one, if there is
-// one (file_reader.hpp), else here. Not for several threads at once.
+// one (file_reader.hpp), else here. Once that process failed at it, or took too long, it is not asked about this file
+// again. Not for several threads at once.
 class ProgramFile {
   public:
     // ErrorKind::NotFound, Denied, Invalid (not a 64-bit little-endian ELF file, damaged), TooLarge.
     [[nodiscard]] static Result<ProgramFile> open(const std::filesystem::path& path);
-    // The same of a file that is open. `name` is used in errors. Always read here.
+    // The same of a file that is open, as use() has it.
+    [[nodiscard]] static Result<ProgramFile> open(UniqueFd file, const std::string& name, const ReadBudget& budget);
+    // The same. `name` is used in errors. Always read here.
     [[nodiscard]] static Result<ProgramFile> from_file(UniqueFd file, const std::string& name);
     ProgramFile(ProgramFile&&) noexcept;
     ProgramFile& operator=(ProgramFile&&) noexcept;
     ~ProgramFile();
 
+    // What is asked from now on, all together, may use this budget.
+    void use(const ReadBudget& budget);
     // Lower-case hexadecimal; empty where there is none.
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] Result<std::vector<UsdtProbe>> usdt_probes() const;
@@ -86,8 +93,8 @@ class ProgramFile {
     [[nodiscard]] Result<std::string> code_at(std::uint64_t file_offset) const;
     // Whether something may walk the stack through this file's functions: then no return probe of the kernel may be put
     // on them, but return_sites.hpp serves. True for a file that needs the libraries of C++ or of unwinding (Rust's
-    // panics too), has landing pads (.gcc_except_table) or is a Go program; true too where it cannot be told: no
-    // section headers, damage. A callback that throws through the functions of a plain C library is not foreseen.
+    // panics too), has landing pads (.gcc_except_table), switches stacks (coroutines: the kernel takes the return probes of
+    // another stack for left ones) or is a Go program; true too where it cannot be told: no section headers, damage. A callback that throws through the functions of a plain C library is not foreseen.
     [[nodiscard]] bool exceptions_may_pass() const;
     // Empty for a static program, and for one whose dynamic segment is damaged.
     [[nodiscard]] NeededLibraries needed() const;
@@ -101,6 +108,9 @@ class ProgramFile {
     // The same of function_places() (function_places.hpp).
     [[nodiscard]] std::optional<Result<std::vector<Result<FunctionPlaces>>>> places_read_elsewhere(
         const std::vector<FunctionQuery>& queries) const;
+    // The same of function_calls() (function_calls.hpp).
+    [[nodiscard]] std::optional<Result<std::vector<FunctionCalls>>> calls_read_elsewhere(
+        const std::vector<std::uint64_t>& functions) const;
     // The file's bones and its code, for the other files of this folder. Only of a file that is read here.
     [[nodiscard]] const ElfImage& image() const;
     [[nodiscard]] Result<const ProgramCode*> code() const;

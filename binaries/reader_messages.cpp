@@ -22,13 +22,40 @@ constexpr std::size_t max_message_bytes = 4096;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
 
-Error nonsense() { return make_error(ErrorKind::System, "the reader of the file gave an answer that makes no sense"); }
+Error nonsense() { return make_error(ErrorKind::System, "the reader of the file gave an invalid answer"); }
 
 bool is_hexadecimal(const std::string& text) {
     return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;
 }
 
 }  // namespace
+
+std::string encode_container(const ContainerFacts& facts) {
+    WireWriter writer;
+    for (const std::string* text : {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
+        writer.text(*text);
+    writer.number(static_cast<std::uint8_t>(facts.has_labels ? 1 : 0));
+    writer.number(static_cast<std::uint64_t>(facts.labels.size()));
+    for (const auto& [name, value] : facts.labels) {
+        writer.text(name);
+        writer.text(value);
+    }
+    return writer.take();
+}
+
+Result<ContainerFacts> decode_container(std::string_view body) {
+    WireReader reader(body);
+    ContainerFacts facts;
+    for (std::string* text : {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
+        *text = reader.text(container_texts_limit);
+    facts.has_labels = reader.number<std::uint8_t>() != 0;
+    for (std::size_t left = reader.count(container_labels_limit, 2 * sizeof(std::uint32_t)); left > 0; --left) {
+        const std::string name = reader.text(container_texts_limit);
+        facts.labels[name] = reader.text(container_texts_limit);
+    }
+    if (!reader.complete()) return nonsense();
+    return facts;
+}
 
 std::string encode_build_id(const std::string& build_id) {
     WireWriter writer;
@@ -192,7 +219,7 @@ Result<std::string> decode_code(std::string_view body) {
     return code;
 }
 
-void encode_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
+void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
     writer.number(static_cast<std::uint64_t>(exits.size()));
     for (const FunctionExit& exit : exits) {
         writer.number(exit.file_offset);
@@ -211,7 +238,7 @@ void encode_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
     }
 }
 
-std::vector<FunctionExit> decode_exits(WireReader& reader, std::size_t limit, bool& sound) {
+std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound) {
     constexpr std::size_t exit_bytes = 23 + kMaxJumpRanges * 2 * sizeof(std::int32_t);
     std::vector<FunctionExit> exits(reader.count(limit, exit_bytes));
     const auto is_register = [](std::uint8_t number) { return number < 16 || number == kNoJumpRegister; };
@@ -241,14 +268,14 @@ std::vector<FunctionExit> decode_exits(WireReader& reader, std::size_t limit, bo
 
 std::string encode_exits(const FunctionExits& exits) {
     WireWriter writer;
-    encode_exits(writer, exits.exits);
+    write_exits(writer, exits.exits);
     return writer.take();
 }
 
 Result<FunctionExits> decode_exits(std::string_view body) {
     WireReader reader(body);
     bool sound = true;
-    FunctionExits exits{decode_exits(reader, kMaxReturnSites, sound)};
+    FunctionExits exits{read_exits(reader, kMaxReturnSites, sound)};
     if (!reader.complete() || !sound) return nonsense();
     return exits;
 }
@@ -283,7 +310,7 @@ std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
             writer.text(std::string_view(answer.error().message).substr(0, max_message_bytes));
             continue;
         }
-        encode_exits(writer, answer->places);
+        write_exits(writer, answer->places);
         writer.number(static_cast<std::uint8_t>(answer->return_probe));
         writer.text(answer->first_code);
         writer.number(answer->goid_offset);
@@ -307,7 +334,7 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
             continue;
         }
         FunctionPlaces found;
-        found.places = decode_exits(reader, max_places_of_name, sound);
+        found.places = read_exits(reader, max_places_of_name, sound);
         found.return_probe = reader.number<std::uint8_t>() != 0;
         found.first_code = reader.text(kCodeBytes);
         found.goid_offset = reader.number<std::uint32_t>();

@@ -15,6 +15,8 @@ namespace lagtrap::binaries {
 // ErrorKind::System in all of decode_: the answer makes no sense.
 [[nodiscard]] std::string encode_build_id(const std::string& build_id);
 [[nodiscard]] Result<std::string> decode_build_id(std::string_view body);
+[[nodiscard]] std::string encode_container(const ContainerFacts& facts);
+[[nodiscard]] Result<ContainerFacts> decode_container(std::string_view body);
 [[nodiscard]] std::string encode_table(const UnwindTable& table);
 [[nodiscard]] Result<UnwindTable> decode_table(std::string_view body);
 [[nodiscard]] std::string encode_program(const ProgramFacts& facts);
@@ -28,6 +30,9 @@ void encode_function(WireWriter& writer, const Function& function);
 [[nodiscard]] std::string encode_code(const std::string& code);
 [[nodiscard]] Result<std::string> decode_code(std::string_view body);
 [[nodiscard]] std::string encode_exits(const FunctionExits& exits);
+void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits);
+// `sound` becomes false where they make no sense.
+[[nodiscard]] std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound);
 [[nodiscard]] Result<FunctionExits> decode_exits(std::string_view body);
 [[nodiscard]] std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries);
 [[nodiscard]] std::vector<FunctionQuery> decode_queries(WireReader& reader);

@@ -14,6 +14,8 @@
 #include <ctime>
 #include <thread>
 
+#include "core/machine_root.hpp"
+
 namespace lagtrap::binaries {
 namespace {
 
@@ -23,7 +25,7 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;  // at the CPU time that it took
 // A killed process that is in the middle of a read of a dead file system goes when that lets it go.
 constexpr auto reaping_patience = 2s;
-constexpr ReaderProcess::Limits limits_of_start{10s, 60s, 0};
+const ReaderProcess::Limits limits_of_start{10s, 60s, 0};
 
 std::array<UniqueFd, 2> socket_pair(int type) {
     std::array<int, 2> ends{-1, -1};
@@ -176,6 +178,8 @@ Error ReaderProcess::why_it_ended() {
 Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline& deadline) {
     for (;;) {
         const auto now = Clock::now();
+        if (deadline.limits.given_up && deadline.limits.given_up())
+            return make_error(ErrorKind::Timeout, "reading the file was given up");
         if (now >= deadline.at)
             return make_error(ErrorKind::Timeout,
                               "reading the file took longer than " + seconds(deadline.limits.wall_time));
@@ -245,8 +249,10 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
     const auto folder = program.lexically_normal().parent_path();
-    policy.may_read_program = [&](const std::filesystem::path& path) {
-        return is_below(path, "/usr/lib/debug") || (folder.is_absolute() && is_below(path, folder));
+    policy.program_access = [&](const std::filesystem::path& path) {
+        const bool near =
+            is_below(path, on_machine("/usr/lib/debug")) || (folder.is_absolute() && is_below(path, folder));
+        return near ? ProgramAccess::Allowed : ProgramAccess::Refused;
     };
     TRY_ASSIGN(FileBroker broker, FileBroker::create(std::move(policy)));
     FileBroker* const asked = program.empty() ? nullptr : &broker;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,7 @@ class ReaderProcess {
         std::chrono::milliseconds cpu_time{};
         std::chrono::milliseconds wall_time{};
         std::uint64_t answer_bytes = kMaxAnswerBytes;
+        std::function<bool()> given_up{};  // whether nobody wants the answer any more
     };
     struct Answer {
         std::uint32_t task_or_error = 0;
@@ -43,6 +45,14 @@ class ReaderProcess {
     [[nodiscard]] bool alive() const;
     // From any thread, while it lives.
     void set_nice(int nice);
+    // For which thread of this process it reads (its number).
+    void read_for(int thread) {
+        reads_for_ = thread;
+        cpu_before_ = cpu_time();
+    }
+    // That it took since.
+    [[nodiscard]] std::chrono::nanoseconds cpu_time_for_it() const { return cpu_time() - cpu_before_; }
+    [[nodiscard]] int reads_for() const { return reads_for_; }
     // Whose rights it has.
     [[nodiscard]] std::uint32_t user() const { return user_; }
 
@@ -66,6 +76,8 @@ class ReaderProcess {
     bool ended_ = false;
     std::optional<int> ending_;  // as waitpid() has it
     std::uint32_t user_ = 0;
+    int reads_for_ = 0;
+    std::chrono::nanoseconds cpu_before_{};
 };
 
 }  // namespace lagtrap::binaries

@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 
+#include "binaries/call_messages.hpp"
 #include "binaries/elf_image.hpp"
 #include "binaries/reader_messages.hpp"
 #include "core/confinement.hpp"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t message_limit_bytes = 4096;
 constexpr std::size_t name_limit_bytes = 8192;
+constexpr std::uint64_t state_limit_bytes = 16 << 20;  // podman keeps one file for all of its containers
 
 struct Request {
     ReaderHead head;
@@ -91,6 +93,14 @@ Result<std::string> functions_answer(Request& request, WireReader& body) {
     return encode_functions(functions);
 }
 
+Result<std::string> container_answer(Request& request, WireReader& body) {
+    const auto kind = static_cast<ContainerFile>(body.number<std::uint32_t>());
+    const std::string id = body.text(container_texts_limit);
+    TRY_ASSIGN(const std::string content, read_all(request.file.get(), state_limit_bytes));
+    TRY_ASSIGN(const ContainerFacts facts, parse_container_state(content, kind, id));
+    return encode_container(facts);
+}
+
 Result<std::string> answer_to(Request& request) {
     WireReader body(request.body);
     switch (static_cast<ReaderTask>(request.head.task_or_error)) {
@@ -118,6 +128,13 @@ Result<std::string> answer_to(Request& request) {
             TRY_ASSIGN(const std::string code, file.code_at(body.number<std::uint64_t>()));
             return encode_code(code);
         }
+        case ReaderTask::Calls: {
+            TRY_ASSIGN(const ProgramFile file, open_program(request, body));
+            const auto functions = body.items<std::uint64_t>(kMaxCallQueries);
+            TRY_ASSIGN(const auto calls, function_calls(file, functions));
+            return encode_calls(calls);
+        }
+        case ReaderTask::Container: return container_answer(request, body);
         case ReaderTask::Names: {
             TRY_ASSIGN(const PlaceNamesRequest wanted, decode_names_request(request.body));
             TRY_ASSIGN(const PlaceNames names, name_places(request.file, wanted));

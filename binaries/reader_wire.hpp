@@ -15,7 +15,19 @@ namespace lagtrap::binaries {
 inline constexpr int kReaderSocket = 3;
 inline constexpr int kReaderFilesSocket = 4;  // for the debug files that it asks for (core/file_broker.hpp)
 
-enum class ReaderTask : std::uint32_t { BuildId = 1, Table, Program, Probes, Functions, Exits, Names, Code, Places };
+enum class ReaderTask : std::uint32_t {
+    BuildId = 1,
+    Table,
+    Program,
+    Probes,
+    Functions,
+    Exits,
+    Names,
+    Code,
+    Places,
+    Container,
+    Calls
+};
 
 // A request: this, the file's descriptor with it, then the body. An answer: this, then the body: what the task asks for,
 // or an error's text. Before all of them the reader sends one as greeting, when it is confined.

@@ -103,6 +103,8 @@ Result<Meaning> ExitSearch::meaning_of_indirect(const Branch& branch) const {
 Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
     switch (branch.kind) {
         case BranchKind::Call:
+        case BranchKind::CallThroughSlot:
+        case BranchKind::IndirectCall:
         case BranchKind::Stop: return Meaning::Stays;
         case BranchKind::Return: return Meaning::Leaves;
         case BranchKind::FarReturn:

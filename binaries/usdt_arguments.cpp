@@ -255,7 +255,7 @@ std::string why_unreadable(const UsdtArgument& argument, std::string_view text) 
     };
     std::string shown = printable(text.substr(0, shown_characters));
     if (text.size() > shown_characters) shown += "...";
-    return "\"" + shown + "\" is " + what() + ": it can not be read";
+    return "\"" + shown + "\" is " + what() + ": it cannot be read";
 }
 
 }  // namespace lagtrap::binaries

@@ -56,7 +56,7 @@ static_assert(sizeof(UsdtArgument) == 16, "goes between processes as it is");
 // Whether every field is one that parse_usdt_argument() gives.
 [[nodiscard]] bool is_sound(const UsdtArgument& argument);
 
-// Why it can not be read: `text` in quotes (100 characters of it at most), and what it is.
+// Why it cannot be read: `text` in quotes (100 characters of it at most), and what it is.
 [[nodiscard]] std::string why_unreadable(const UsdtArgument& argument, std::string_view text);
 
 }  // namespace lagtrap::binaries

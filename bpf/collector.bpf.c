@@ -6,6 +6,7 @@
 #include "bpf/collector.h"
 
 #include "bpf/kernel.bpf.h"
+#include "bpf/stack_copy.bpf.h"
 #include "bpf/throttling.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait_file.bpf.h"
@@ -58,6 +59,22 @@ struct {
     __type(key, __u32);
     __type(value, struct lagtrap_capture_counters);
 } capture_counters SEC(".maps");
+
+/* The last switch of a CPU that was recorded. */
+struct last_switch {
+    __u64 at_ns;
+    __u32 capture;
+    __u32 next_pid;
+    __u32 next_tid;
+    __u32 next_priority;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct last_switch);
+} last_switches SEC(".maps");
 
 volatile struct lagtrap_recording recording = {};
 
@@ -113,9 +130,10 @@ static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* 
 }
 
 static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns,
-                                             bool sampled_in_kernel) {
+                                             bool sampled_in_kernel, enum scratch_user user) {
     walk_current_user_stack(&stack->walk, stack->frames, sampled_in_kernel);
-    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
+    __u64 id = note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
+    return complete_current_stack(&stack->walk, id, user, now_ns);
 }
 
 /* Notes the file for which a thread waits, if it is for one. Not static: so the verifier looks at it once. */
@@ -151,6 +169,8 @@ __noinline int note_wait_file(const struct wait_question* question) {
     return 0;
 }
 
+#include "bpf/history.bpf.h"
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data* ctx) {
     if (!recording.on) return 0;
@@ -170,15 +190,53 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
     sample.in_kernel = (ctx->regs.cs & 3) == 0;
     if (!kernel_thread)
-        sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns, sample.in_kernel);
+        sample.user_stack_id =
+            note_user_stack(stack, sample.pid, sample.header.at_ns, sample.in_kernel, SCRATCH_SAMPLE);
     counters->samples++;
     if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP)) counters->samples_lost++;
     return 0;
 }
 
+enum { POLICY_NORMAL = 0, POLICY_BATCH = 3, POLICY_IDLE = 5 }; /* those of the fair class (linux/sched.h) */
+
+/* A thread leaves this CPU that was not seen to come to it: a kernel may leave switches out (come_to_cpu_late() has which).
+ * When it came says its own count. */
+static __noinline int conclude_switch(struct task_struct* prev, __u64 now_ns) {
+    __u32 zero = 0;
+    struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
+    if (!last || last->capture != recording.capture || last->next_tid == prev->pid || prev->pid == 0) return 0;
+    if (prev->policy != POLICY_NORMAL && prev->policy != POLICY_BATCH && prev->policy != POLICY_IDLE) return 0;
+    __u64 ran_ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
+    struct lagtrap_switch record = {};
+    fill_header(&record.header, LAGTRAP_RECORD_SWITCH, LAGTRAP_SWITCH_LEAST_BYTES,
+                ran_ns < now_ns - last->at_ns ? now_ns - ran_ns : last->at_ns + 1);
+    record.prev_pid = last->next_pid;
+    record.prev_tid = last->next_tid;
+    record.prev_priority = last->next_priority;
+    record.prev_state = 1;
+    record.next_pid = prev->tgid;
+    record.next_tid = prev->pid;
+    record.next_priority = prev->prio;
+    record.next_policy = prev->policy;
+    record.flags = LAGTRAP_SWITCH_CONCLUDED;
+    bpf_ringbuf_output(&records, &record, LAGTRAP_SWITCH_LEAST_BYTES, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+static __always_inline void note_last_switch(const struct lagtrap_switch* record) {
+    __u32 zero = 0;
+    struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
+    if (!last) return;
+    last->at_ns = record->header.at_ns;
+    last->capture = recording.capture;
+    last->next_pid = record->next_pid;
+    last->next_tid = record->next_tid;
+    last->next_priority = record->next_priority;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
-    if (!recording.on) return 0;
+    if (!recording.on) return recording.history && !preempt && prev_state != 0 ? note_wait_begin(ctx, prev) : 0;
     struct lagtrap_capture_counters* counters = my_counters();
     __u32 kind = SCRATCH_SWITCH;
     struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
@@ -194,6 +252,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     record.next_priority = next->prio;
     record.prev_policy = prev->policy;
     record.next_policy = next->policy;
+    conclude_switch(prev, record.header.at_ns);
+    note_last_switch(&record);
     __u32 size = LAGTRAP_SWITCH_LEAST_BYTES;
     if (quotas_seen) {
         if (record.prev_state == 0 && is_throttled(prev)) {
@@ -215,7 +275,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
             }
         }
         if (!recording.without_user_stacks_of_switches && !(prev->flags & TASK_IS_KERNEL_THREAD))
-            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false);
+            record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false, SCRATCH_SWITCH);
     }
     counters->switches++;
     if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) counters->switches_lost++;
@@ -224,7 +284,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* wakee) {
-    if (!recording.on) return 0;
+    if (!recording.on) return recording.history ? note_wait_end(ctx, wakee) : 0;
     struct lagtrap_capture_counters* counters = my_counters();
     if (!counters) return 0;
     struct lagtrap_waking record = {};
@@ -294,6 +354,8 @@ int on_thread(struct bpf_iter__task* ctx) {
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
             record.user_stack_id = note_stack(stack, record.pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                                               stack->walk.frame_count, record.header.at_ns);
+            record.user_stack_id =
+                complete_sleeping_stack(&stack->walk, record.user_stack_id, task, record.header.at_ns);
         }
     }
     if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))

@@ -15,8 +15,22 @@ struct lagtrap_recording {
     __u32
         without_user_stacks_of_switches; /* 1: threads that block are recorded with the kernel's part of their stacks */
     __u32 capture; /* number of the capture, from 1: a stack seen in another capture is new in this one */
+    __u32 history; /* 1: while nothing is recorded, what the machine's last seconds are told by goes into the ring */
+    __u32 history_interval_ns; /* between two samples of a CPU */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_recording) == 12, "layout of the recording switch");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_recording) == 20, "layout of the recording switch");
+
+/* Of copies of stacks (stack_copy.bpf.h). The daemon sets all of it before a recording; the programs count up. */
+struct lagtrap_copying {
+    __u64 budget_bytes; /* 0: nothing is copied */
+    __u64 taken_bytes;
+    __u64 copies;
+    __u64 left_out;  /* for want of budget */
+    __u64 lost;      /* for want of room in the ring */
+    __u32 capture;   /* as recording.capture */
+    __u32 first_pid; /* the process whose run began the recording */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_copying) == 48, "layout of the budget of copies");
 
 struct lagtrap_capture_counters {
     __u64 samples;
@@ -29,6 +43,9 @@ struct lagtrap_capture_counters {
     __u64 wakings_lost;
     __u64 stacks_lost;
     __u64 threads_lost;
+    __u64 history_samples; /* of a CPU, told or lost */
+    __u64 history_waits;
+    __u64 history_lost;
 };
 
 #endif

@@ -100,6 +100,7 @@ struct file_lock {
 } KERNEL_TYPE;
 
 struct vm_area_struct {
+    unsigned long vm_start;
     struct file* vm_file;
 } KERNEL_TYPE;
 
@@ -180,6 +181,8 @@ struct task_group {
 
 struct sched_entity {
     struct cfs_rq* cfs_rq;
+    __u64 sum_exec_runtime;
+    __u64 prev_sum_exec_runtime; /* what that was when the thread came to its CPU; of the fair class alone */
 } KERNEL_TYPE;
 
 struct task_struct {
@@ -189,11 +192,13 @@ struct task_struct {
     int pid;
     int tgid;
     struct task_struct* real_parent;
+    struct task_struct* group_leader;
     __u64 start_boottime;
     const struct cred* real_cred;
     struct mm_struct* mm;
     struct files_struct* files;
     unsigned in_iowait : 1;
+    unsigned frozen : 1; /* by its control group: the state is that of an ordinary wait */
     struct uprobe_task* utask;
     struct sched_entity se;
     unsigned int policy;

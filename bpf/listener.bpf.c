@@ -10,6 +10,7 @@
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/goroutine.bpf.h"
+#include "bpf/hit_parties.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/run_pairing.bpf.h"
 #include "bpf/usdt_argument.bpf.h"
@@ -37,6 +38,13 @@ struct {
     __type(value, struct lagtrap_site);
 } argument_sites SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_SCOPED_GROUPS);
+    __type(key, struct lagtrap_scoped_group);
+    __type(value, __u8);
+} scoped_groups SEC(".maps");
+
 SEC("raw_tp/sched_process_exec")
 int on_exec(void* ctx) {
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
@@ -45,7 +53,7 @@ int on_exec(void* ctx) {
     return 0;
 }
 
-static __always_inline bool in_scope(const struct lagtrap_event_config* config, const struct hit* hit) {
+static __always_inline bool in_scope(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit) {
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && hit->pid != config->scope_pid) return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && (__u32)bpf_get_current_uid_gid() != config->scope_uid)
         return false;
@@ -54,6 +62,10 @@ static __always_inline bool in_scope(const struct lagtrap_event_config* config, 
         struct inode* inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
         if (BPF_CORE_READ(inode, i_ino) != config->scope_inode) return false;
         if (BPF_CORE_READ(inode, i_sb, s_dev) != config->scope_device) return false;
+    }
+    if (config->flags & LAGTRAP_EVENT_SCOPE_GROUP) {
+        struct lagtrap_scoped_group key = {.group = bpf_get_current_cgroup_id(), .event = event};
+        if (!bpf_map_lookup_elem(&scoped_groups, &key)) return false;
     }
     return true;
 }
@@ -66,6 +78,8 @@ static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, 
         __u64 claimed_ns = hit->begin_ns;
         bool credible = claimed_ns != 0 && claimed_ns <= hit->now_ns && hit->now_ns - claimed_ns < 3600000000000ULL;
         hit->begin_ns = credible ? claimed_ns : hit->now_ns;
+        hit->uid = bpf_get_current_uid_gid();
+        counters->users_seen |= 1ULL << (hit->uid % 64);
         return on_begin(config, counters, event, hit);
     }
     if (marker->role == LAGTRAP_ROLE_END) return on_end(config, counters, event, hit);
@@ -124,10 +138,15 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     __u64 pid_tid = bpf_get_current_pid_tgid();
     hit->pid = pid_tid >> 32;
     hit->tid = (__u32)pid_tid;
-    if (!in_scope(config, hit)) {
+    bool paired = in_scope(config, event, hit);
+    if (!paired) {
         counters->out_of_scope++;
-        return 0;
+    } else if ((config->flags & LAGTRAP_EVENT_LIMITED) && is_limited(event, hit->pid)) {
+        counters->limited++;
+        paired = false;
     }
+    if (number % LAGTRAP_COST_EVERY == 0) note_party(event, hit->pid, paired);
+    if (!paired) return 0;
     if (!choose_key(hit, config->flags)) {
         __sync_fetch_and_add(&counters->markers[place].unmatched, 1);
         return 0;

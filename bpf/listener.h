@@ -34,7 +34,6 @@ enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTR
 enum lagtrap_nesting { LAGTRAP_NESTING_EACH = 0, LAGTRAP_NESTING_OUTERMOST = 1, LAGTRAP_NESTING_RESTART = 2 };
 
 enum lagtrap_event_flags {
-    LAGTRAP_EVENT_DEADLINE = 1,     /* a run still open at its threshold is a breach at that moment */
     LAGTRAP_EVENT_KEY_ARGUMENT = 2, /* else the thread is the key */
     LAGTRAP_EVENT_KEY_MACHINE = 4,  /* equal keys of two processes are the same key */
     LAGTRAP_EVENT_SCOPE_PID = 8,
@@ -46,6 +45,9 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_STACK_ORDER = 512, /* markers of one thread in a program: stack pointers tell what lies inside what */
     LAGTRAP_EVENT_OFF = 1024,        /* hits do nothing but count; the probes are about to go */
     LAGTRAP_EVENT_KEY_GOROUTINE = 2048, /* the goroutine is the key: functions of Go, which change threads in a run */
+    LAGTRAP_EVENT_TIMES = 8192,         /* the thread's time is counted, by what it did */
+    LAGTRAP_EVENT_SCOPE_GROUP = 16384,  /* control groups in scoped_groups */
+    LAGTRAP_EVENT_LIMITED = 4096,       /* hits of those in limited_parties do nothing but count */
 };
 
 struct lagtrap_event_config {
@@ -57,8 +59,18 @@ struct lagtrap_event_config {
     __u32 flags;   /* enum lagtrap_event_flags */
     __u32 nesting; /* enum lagtrap_nesting */
     __u32 padding;
+    __u64 look_after_ns; /* age at which user space wants to look at a run that is open; LAGTRAP_NEVER_NS: at none */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_event_config) == 40, "layout of event configuration");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_event_config) == 48, "layout of event configuration");
+
+/* Key of an entry of scoped_groups: processes of this control group (of version 2) are in the event's scope. */
+struct lagtrap_scoped_group {
+    __u64 group; /* as bpf_get_current_cgroup_id() has it: the inode of its folder */
+    __u32 event;
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_scoped_group) == 16, "layout of scoped groups");
+#define LAGTRAP_SCOPED_GROUPS 16384
 
 struct lagtrap_marker_config {
     __u32 event;
@@ -186,20 +198,36 @@ struct lagtrap_run_quota {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one cache line");
 
+/* Counts in a slot that hits of its run alone may change: the upper half of the run's tag stands above the count, so that a
+ * hit that comes late, the slot being another run's, changes nothing. */
+#define LAGTRAP_OWNED_COUNT_SHIFT 32
+
+/* The lowest bit of a deadline, which is even: user space has told of the run. The end takes the deadline away and user space sets
+ * the bit, each atomically, so that of two who come at once one tells of the delay, and only one. */
+#define LAGTRAP_DEADLINE_TOLD 1ULL
+
 /* An open run. deadline_ns is written last and cleared first: a scan skips a slot whose deadline is 0. */
 struct lagtrap_slot {
     struct lagtrap_run_report report; /* counts with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
-    __u64 stack_pointer; /* at the begin; for functions at their entry */
-    __u64 site;          /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
-    __u32 open_depth;    /* in the outermost run's slot: runs open inside it */
-    __u32 stage_next;
-    __u32 reported;         /* set by user space when it has seen the deadline pass */
+    __u64 stack_pointer;    /* at the begin; for functions at their entry */
+    __u64 site;             /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
+    __u64 open_depth;       /* an owned count; in the outermost run's slot: runs open inside it */
+    __u64 stage_next;       /* an owned count */
+    __u32 reported;         /* set by user space after the bit of the deadline */
     __u32 doubtful;         /* another begin of its key came, perhaps in its place: that it is open proves nothing */
     __u64 goroutine;        /* LAGTRAP_EVENT_KEY_GOROUTINE: address of its runtime.g */
     __u32 goid_offset;      /* the same: as in its begin marker */
     __u32 go_frame_offset;  /* the same */
+    __u32 times_generation; /* of the entry of the thread of its last counted hit; 0: its time is not counted */
+    __u32 times_tid;        /* that thread */
+    __u64 counted_ns;       /* when that hit was; 0: it is being counted */
+    __u64 handed_over_ns;   /* between hits of different threads; 0 where the thread is the key */
+    /* What its threads did between their own hits, up to the last counted one. Where the thread is the key, this is written at
+     * the end alone, for reports. */
+    struct lagtrap_time_parts parts;
     struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
+    struct lagtrap_time_parts sums_at_hit; /* that thread's sums at its last counted hit; not reported */
 };
 
 /* The markers of an event, by their place in its counters. */
@@ -220,6 +248,16 @@ struct lagtrap_marker_count {
 #define LAGTRAP_COST_EVERY 64
 
 /* Runs begun and ended are the sum of the histogram. */
+enum lagtrap_delay_part {
+    LAGTRAP_DELAY_ON_CPU = 0,
+    LAGTRAP_DELAY_RUNNABLE = 1, /* without the next */
+    LAGTRAP_DELAY_THROTTLED = 2,
+    LAGTRAP_DELAY_HANDED_OVER = 3,
+    LAGTRAP_DELAY_NOT_KNOWN = 4, /* the time of its threads was not counted */
+    LAGTRAP_DELAY_BLOCKED = 5,   /* and on: by enum lagtrap_wait_class */
+    LAGTRAP_DELAY_PARTS = 5 + LAGTRAP_WAIT_CLASSES,
+};
+
 struct lagtrap_event_counters {
     __u64 delays;       /* runs that ended over their threshold */
     __u64 told_delays;  /* those of them that had been reported while they were open */
@@ -231,12 +269,67 @@ struct lagtrap_event_counters {
     __u64 too_deep;
     __u64 records_lost; /* runs that found the ring of a recording full */
     __u64 out_of_scope; /* hits, as exact as those of markers */
-    __u64 stack_ns;     /* that taking stacks at its markers took */
+    __u64 limited;      /* the same, of parties that are limited */
+    __u64 unrecorded;   /* delays that began no recording: their user had had his share of them */
+    __u64 users_seen;   /* bit uid % 64: a run was begun by that user; not a count */
+    __u64 timed_ns;     /* of runs: the time of threads that was counted, and its parts */
+    __u64 on_cpu_ns;
+    __u64 runnable_ns;
+    __u64 handed_over_ns;                     /* between hits of different threads, beside timed_ns */
+    __u64 untimed;                            /* runs whose thread's entry another thread took */
+    __u64 delays_mostly[LAGTRAP_DELAY_PARTS]; /* delays that ended, by what took most of their time */
+    __u64 stack_ns;                           /* that taking stacks at its markers took */
     __u64 max_ns;
     __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
     __u64 costs[LAGTRAP_COST_BUCKETS];
     struct lagtrap_marker_count markers[LAGTRAP_PLACES];
 };
+
+/* The threads whose time is counted, in sets of four: those that began a run last. Thread i of set s is element s*4+i. */
+#define LAGTRAP_TIMED_SETS 2048
+#define LAGTRAP_TIMED_WAYS 4
+#define LAGTRAP_TIMED_THREADS (LAGTRAP_TIMED_SETS * LAGTRAP_TIMED_WAYS)
+
+struct lagtrap_timed_set {
+    __u32 tids[LAGTRAP_TIMED_WAYS]; /* 0: free */
+};
+
+enum lagtrap_thread_state {
+    LAGTRAP_THREAD_ON_CPU = 0,
+    LAGTRAP_THREAD_RUNNABLE = 1,
+    LAGTRAP_THREAD_THROTTLED = 2, /* runnable, but for its control group's CPU quota */
+    LAGTRAP_THREAD_BLOCKED = 3,
+};
+
+struct lagtrap_thread_times {
+    __u64 since_ns; /* of the state; written last */
+    __u32 state;    /* enum lagtrap_thread_state */
+    __u32 wait_class;
+    __u32 generation; /* another one each time another thread takes the entry */
+    __u32 open;       /* runs of the thread that count; when it is 0, the next forgets the waits */
+    __u32 always;     /* 1: its switches count between its own runs too */
+    __u32 padding;
+    __u64 last_begin_ns;
+    __u64 ran_ns;                    /* when it left a CPU last, by the kernel's own count */
+    struct lagtrap_time_parts parts; /* up to since_ns */
+    __u64 shortest_kept_ns;          /* of the waits, where all are taken */
+    struct lagtrap_wait waits[LAGTRAP_KEPT_WAITS];
+};
+
+/* Whose hits of an event: one process's, or with pid 0 all of a user's. */
+struct lagtrap_party {
+    __u32 event;
+    __u32 uid;
+    __u32 pid;
+};
+
+/* Hits of a party at which the cost was looked at, one of LAGTRAP_COST_EVERY. */
+struct lagtrap_party_hits {
+    __u64 paired;
+    __u64 passed; /* out of scope or limited */
+};
+
+#define LAGTRAP_LIMITED_PARTIES 256
 
 /* One page that both sides map: how user space steers the programs while they run. */
 struct lagtrap_watch {

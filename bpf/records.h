@@ -38,6 +38,10 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_BREACH = 12,    /* listener only: struct lagtrap_run of a run at or over its threshold */
     LAGTRAP_RECORD_WAKE = 13,      /* listener only: header alone; a run began whose deadline is before the next look */
     LAGTRAP_RECORD_WAIT_FILE = 14, /* kernel log: struct lagtrap_wait_file + path */
+    LAGTRAP_RECORD_RUN_SO_FAR = 15,     /* struct lagtrap_run_so_far */
+    LAGTRAP_RECORD_HISTORY_SAMPLE = 18, /* kernel log: struct lagtrap_history_sample */
+    LAGTRAP_RECORD_HISTORY_WAIT = 19,   /* kernel log: struct lagtrap_history_wait */
+    LAGTRAP_RECORD_STACK_COPY = 20,     /* user log: struct lagtrap_stack_copy + memory */
 };
 
 struct lagtrap_record {
@@ -65,6 +69,71 @@ enum lagtrap_run_flags {
     LAGTRAP_RUN_IN_GO = 64,        /* of goroutines: what its threads did between its markers may be others' */
 };
 
+/* What a thread waited for, as far as the system call says that it was in. */
+enum lagtrap_wait_class {
+    LAGTRAP_WAIT_OTHER = 0,
+    LAGTRAP_WAIT_LOCK = 1, /* futex */
+    LAGTRAP_WAIT_EVENTS = 2,
+    LAGTRAP_WAIT_INPUT = 3, /* read: of a pipe, a terminal, ... */
+    LAGTRAP_WAIT_OUTPUT = 4,
+    LAGTRAP_WAIT_SOCKET = 5,
+    LAGTRAP_WAIT_SLEEP = 6,
+    LAGTRAP_WAIT_CHILD = 7,
+    LAGTRAP_WAIT_FILE_LOCK = 8,
+    LAGTRAP_WAIT_SEMAPHORE = 9,
+    LAGTRAP_WAIT_DISK = 10, /* whatever the call: the kernel counts it as waiting for a device */
+    LAGTRAP_WAIT_PAGE = 11,
+    LAGTRAP_WAIT_STOPPED = 12,
+    LAGTRAP_WAIT_CLASSES = 13,
+};
+
+/* Where a thread's time went. The parts add up: on_cpu + runnable + blocked of all classes. */
+struct lagtrap_time_parts {
+    __u64 on_cpu_ns;
+    __u64 runnable_ns;
+    __u64 throttled_ns; /* of runnable_ns: the CPU quota of its control group was used up */
+    __u64 blocked_ns[LAGTRAP_WAIT_CLASSES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_time_parts) == 128, "layout of the parts of time");
+
+/* Who ended a wait. */
+enum lagtrap_waker {
+    LAGTRAP_WAKER_UNKNOWN = 0, /* or it goes on */
+    LAGTRAP_WAKER_THREAD = 1,
+    LAGTRAP_WAKER_INTERRUPT = 2, /* whichever thread it hit: a timer, a device */
+    LAGTRAP_WAKER_SOFTIRQ = 3,
+};
+
+struct lagtrap_wait {
+    __u64 begin_ns;
+    __u64 length_ns;
+    __u32 wait_class; /* enum lagtrap_wait_class */
+    __u32 waker;      /* enum lagtrap_waker */
+    __u32 waker_pid;  /* THREAD; else 0 */
+    __u32 waker_tid;
+    char waker_comm[LAGTRAP_COMM_BYTES]; /* name of that thread, any bytes */
+};
+
+#define LAGTRAP_KEPT_WAITS 8
+
+/* A run as its threads' counts know it, up to `until_ns`: what happened before the recording knew of it. Where the thread is
+ * not the run's key, only what a thread did between two hits of its own is the run's. */
+struct lagtrap_run_so_far {
+    struct lagtrap_record header; /* at_ns = until_ns */
+    __u64 begin_hit_ns;           /* with event and beginning thread says which run */
+    __u64 from_ns;                /* the last hit of a marker of the run; of its begin, where the thread is the key */
+    __u64 until_ns;
+    __u32 event;
+    __u32 begin_tid;
+    __u32 tid; /* of that last hit: whose `parts` and `waits` these are */
+    __u32 wait_count;
+    struct lagtrap_time_parts parts;               /* from from_ns on */
+    struct lagtrap_time_parts earlier;             /* before it: of each thread between its own hits */
+    struct lagtrap_wait waits[LAGTRAP_KEPT_WAITS]; /* the longest, in no order; one that goes on ends at until_ns */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_so_far) == 16 + 24 + 16 + 2 * 128 + 48 * LAGTRAP_KEPT_WAITS,
+                      "layout of runs so far");
+
 /* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. A record
  * ends after the stages that were hit: its size is that of the fields before them and of stage_count stages. */
 struct lagtrap_run {
@@ -84,7 +153,7 @@ struct lagtrap_run {
     __u8 depth; /* 0 for the outermost of nested runs */
     __u8 stage_count;
     __u8 stages_lost;
-    __u32 padding;
+    __u32 begin_uid;               /* the user whose process began it */
     char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread, any bytes; empty if another thread ended the run */
     struct lagtrap_stage_hit stages[LAGTRAP_MAX_STAGES];
 };
@@ -106,7 +175,8 @@ enum lagtrap_stack_end {
     LAGTRAP_STACK_END_UNSUPPORTED = 9,   /* unwind information that the table cannot say */
     LAGTRAP_STACK_END_NO_PROGRESS = 10,  /* the frame found was not above the one before */
     LAGTRAP_STACK_END_32_BIT = 11,       /* the thread runs 32-bit code */
-    LAGTRAP_STACK_ENDS = 12,             /* how many there are */
+    LAGTRAP_STACK_END_COPY_ENDED = 12,   /* walked by the merge: the stack goes on beyond what was copied of it */
+    LAGTRAP_STACK_ENDS = 13,             /* how many there are */
 };
 
 /* A call stack, written once per capture and referred to by its id. Innermost frame first. */
@@ -122,6 +192,46 @@ struct lagtrap_stack {
 #define LAGTRAP_STACK_BY_FRAME_POINTER 0x80 /* some frames were found by frame pointers: likely, not certain */
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack) == 32, "layout of stacks");
 
+#define LAGTRAP_COPIED_STACK_BYTES 16384
+#define LAGTRAP_COPIED_RETURNS 8
+
+/* A return address that a return probe took the place of. */
+struct lagtrap_replaced_return {
+    __u64 slot; /* where it was */
+    __u64 address;
+};
+
+enum lagtrap_copy_known {
+    LAGTRAP_COPY_AFTER_CALL =
+        1, /* pc is a return address, or a system call is being executed: look up what is before */
+    LAGTRAP_COPY_HAS_REGISTERS = 2,
+    LAGTRAP_COPY_HAS_RBX = 4,
+};
+
+/* Memory of a program: the stack from the last frame on to which the walk of stack `inner_id` came. Samples and switches refer
+ * to it by `stack_id`. It is for the merge alone, and goes with the capture. */
+struct lagtrap_stack_copy {
+    struct lagtrap_record header;
+    __u64 stack_id;    /* never 0; of this copy alone */
+    __u64 inner_id;    /* of the lagtrap_stack with the frames so far, the last of them at pc */
+    __u64 copied_from; /* address of the first byte that was copied: sp or a little below it */
+    __u64 pc;          /* of that frame, as the next three */
+    __u64 sp;
+    __u64 bp;                                                       /* ~0: not known */
+    __u64 rbx;                                                      /* where known */
+    __u64 registers[21];                                            /* as the kernel's struct pt_regs; where known */
+    struct lagtrap_replaced_return returns[LAGTRAP_COPIED_RETURNS]; /* innermost first */
+    __u32 pid;
+    __u32 copied_bytes; /* after the struct; up to LAGTRAP_COPIED_STACK_BYTES */
+    __u8 known;         /* enum lagtrap_copy_known */
+    __u8 return_count;
+    __u8 end; /* of stack `inner_id` */
+    __u8 padding_bytes;
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack_copy) == 72 + 21 * 8 + 16 * LAGTRAP_COPIED_RETURNS + 16,
+                      "layout of copies of stacks");
+
 /* One tick of the sampler on one CPU. A stack id of 0: no such stack. */
 struct lagtrap_sample {
     struct lagtrap_record header;
@@ -136,6 +246,8 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_sample) == 48, "layout of samples");
 
 enum lagtrap_switch_flags {
     LAGTRAP_SWITCH_PREV_THROTTLED = 1, /* the previous thread's control group had used up its CPU quota */
+    LAGTRAP_SWITCH_CONCLUDED =
+        2, /* the kernel told of none: that the next thread left says it; how the previous one stopped is not known */
 };
 
 /* A context switch on header.cpu; the stacks are those at which the previous thread stopped. The record ends before
@@ -222,6 +334,36 @@ struct lagtrap_wait_file {
     char disk[LAGTRAP_COMM_BYTES]; /* name; empty: the file system is on none */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_wait_file) == 64, "layout of files of waits");
+
+/* From before the recording: who had a CPU, now and then. */
+struct lagtrap_history_sample {
+    struct lagtrap_record header;
+    __u64 user_stack_id;
+    __u32 pid;
+    __u32 tid;
+    char comm[LAGTRAP_COMM_BYTES];    /* the thread's name */
+    char process[LAGTRAP_COMM_BYTES]; /* its process's */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_history_sample) == 64, "layout of samples of the history");
+
+/* From before the recording: a wait that has ended, of a thread in a run or for a disk. Stacks that were not walked are 0. */
+struct lagtrap_history_wait {
+    struct lagtrap_record header; /* at_ns: its end */
+    __u64 begin_ns;
+    __u64 kernel_stack_id;
+    __u64 user_stack_id;
+    __u64 waker_user_stack_id;
+    __u32 pid;
+    __u32 tid;
+    __u32 waker_pid; /* who was on the CPU */
+    __u32 waker_tid;
+    __u32 by_interrupt; /* 1: that thread was only interrupted by what ended the wait */
+    __u32 in_run;       /* 1: the thread was in a run; else it waited for a disk */
+    char comm[LAGTRAP_COMM_BYTES];
+    char process[LAGTRAP_COMM_BYTES];
+    char waker[LAGTRAP_COMM_BYTES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_history_wait) == 120, "layout of waits of the history");
 
 /* A thread alive when the capture began, with the stacks at which it slept (0 where it ran). */
 struct lagtrap_thread {

@@ -9,6 +9,7 @@
 #include "bpf/listener.h"
 #include "bpf/run_report.bpf.h"
 #include "bpf/run_table.bpf.h"
+#include "bpf/run_times.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -16,16 +17,18 @@ struct {
 } notices SEC(".maps"); /* breaches and wakes, for the listener */
 
 struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4 * 1024 * 1024);
-} recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
-
-struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 8192);
     __type(key, __u32);   /* the process */
     __type(value, __u64); /* when it became another program */
 } program_starts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_LIMITED_PARTIES);
+    __type(key, __u32); /* the user */
+    __type(value, __u32);
+} users_without_recordings SEC(".maps"); /* they have had their share */
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
@@ -45,17 +48,9 @@ struct hit {
     __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
     __u32 pid;
     __u32 tid;
+    __u32 uid;          /* of begins alone */
     bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
 };
-
-static __always_inline __u64 mix(__u64 value) {
-    value ^= value >> 33;
-    value *= 0xff51afd7ed558ccdULL; /* finalizer of MurmurHash3 */
-    value ^= value >> 33;
-    value *= 0xc4ceb9fe1a85ec53ULL;
-    value ^= value >> 33;
-    return value;
-}
 
 /* Else the key is a thread, which no two processes share. */
 #define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
@@ -64,7 +59,7 @@ static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, _
                                     __u32 depth) {
     __u64 who = 0;
     if ((config->flags & KEYS_OF_PROCESS) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
-    return mix(hit->key ^ mix(who << 32 | event << 8 | depth)) | 1;
+    return lagtrap_run_tag(hit->key, who, event, depth);
 }
 
 struct task_struct___started {
@@ -109,17 +104,18 @@ static __always_inline struct found find_own_run(const struct lagtrap_event_conf
 }
 
 /* Wakes user space if it would look too late. At most once per look: the exchange lowers next_look_ns. */
-static __always_inline void ask_for_look(__u64 deadline_ns) {
+static __always_inline void ask_for_look(__u64 wanted_ns) {
     __u64 planned_ns = watch.next_look_ns;
     if (!watch.begun_since_look) watch.begun_since_look = 1;
-    if (deadline_ns >= planned_ns) return;
-    if (__sync_val_compare_and_swap(&watch.next_look_ns, planned_ns, deadline_ns) != planned_ns) return;
+    if (wanted_ns >= planned_ns) return;
+    if (__sync_val_compare_and_swap(&watch.next_look_ns, planned_ns, wanted_ns) != planned_ns) return;
     struct lagtrap_record wake = {.size_bytes = sizeof(wake), .type = LAGTRAP_RECORD_WAKE};
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void open_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config, __u32 event,
+static __always_inline void open_run(const struct found* place, const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit, __u32 depth) {
+    struct lagtrap_slot* slot = place->slot;
     struct lagtrap_run* run = &slot->run;
     *(volatile __u64*)&slot->deadline_ns = 0; /* it may be an open one's */
     run->header.type = LAGTRAP_RECORD_RUN;
@@ -130,6 +126,7 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->event = event;
     run->begin_pid = hit->pid;
     run->begin_tid = hit->tid;
+    run->begin_uid = hit->uid;
     run->begin_cpu = bpf_get_smp_processor_id();
     run->flags = hit->run_flags | (hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0);
     run->depth = depth;
@@ -137,17 +134,27 @@ static __always_inline void open_run(struct lagtrap_slot* slot, const struct lag
     run->stages_lost = 0;
     slot->stack_pointer = hit->stack_pointer;
     slot->site = hit->site;
-    slot->open_depth = 0;
-    slot->stage_next = 0;
+    *(volatile __u64*)&slot->open_depth = owned_count(place->tag);
+    *(volatile __u64*)&slot->stage_next = owned_count(place->tag);
     slot->reported = 0;
     slot->doubtful = 0;
     slot->goroutine = hit->goroutine;
     slot->goid_offset = hit->goid_offset;
     slot->go_frame_offset = hit->go_frame_offset;
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
-    __u64 deadline_ns = hit->begin_ns + config->threshold_ns;
-    *(volatile __u64*)&slot->deadline_ns = deadline_ns;
-    if (config->flags & LAGTRAP_EVENT_DEADLINE) ask_for_look(deadline_ns);
+    slot->times_generation = 0;
+    bool own_thread = !(hit->run_flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO));
+    if ((config->flags & LAGTRAP_EVENT_TIMES) && own_thread)
+        begin_times(slot, hit->tid, hit->now_ns, config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
+    *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_TOLD;
+    if (config->look_after_ns != LAGTRAP_NEVER_NS) ask_for_look(hit->begin_ns + config->look_after_ns);
+}
+
+/* Begins a run in the place of one that was taken. */
+static __always_inline void open_again(const struct found* place, const struct lagtrap_event_config* config,
+                                       __u32 event, const struct hit* hit) {
+    open_run(place, config, event, hit, 0);
+    put_back(place->index, place->tag);
 }
 
 static __always_inline void count_run(struct lagtrap_event_counters* counters, __u64 elapsed_ns) {
@@ -156,20 +163,35 @@ static __always_inline void count_run(struct lagtrap_event_counters* counters, _
     if (elapsed_ns > counters->max_ns) counters->max_ns = elapsed_ns;
 }
 
+/* Whether a delay of this user may begin a recording. */
+static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32 uid) {
+    if (!counters || !bpf_map_lookup_elem(&users_without_recordings, &uid)) return true;
+    __sync_fetch_and_add(&counters->unrecorded, 1);
+    return false;
+}
+
 /* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. */
 static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
                                     struct lagtrap_event_counters* counters, const struct hit* hit) {
     struct lagtrap_run* run = &slot->run;
     __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
     bool delay = elapsed_ns > config->threshold_ns;
-    *(volatile __u64*)&slot->deadline_ns = 0;
+    bool told = __sync_lock_test_and_set(&slot->deadline_ns, 0) & LAGTRAP_DEADLINE_TOLD;
     count_run(counters, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
-    if (delay && slot->reported) __sync_fetch_and_add(&counters->told_delays, 1);
-    bool report = delay && watch.breach_wanted && !slot->reported;
+    if (delay && told) __sync_fetch_and_add(&counters->told_delays, 1);
+    bool report = delay && watch.breach_wanted && !told && may_record(counters, run->begin_uid);
     /* A run whose deadline began a capture may end before the recording is on: it belongs to it all the same. */
-    bool record = watch.recording || slot->reported;
+    bool record = watch.recording || told;
     bool tell = config->flags & LAGTRAP_EVENT_RECORD_RUNS;
+    if (slot->times_generation) {
+        __u32 how = config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0;
+        if (delay || report || told || tell) how |= TIMES_TOLD;
+        end_times(slot, counters, hit->tid, hit->now_ns, how);
+        /* The recording may begin after this end. */
+        if (report || told) tell_so_far(slot, hit->tid, hit->now_ns, how);
+    }
+    if (delay) count_delay(slot, counters);
     if (!report && !record && !tell) return;
 
     __u32 stages = slot->stage_next;
@@ -188,7 +210,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     run->comm[0] = 0;
     if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
-    if (slot->reported) run->flags |= LAGTRAP_RUN_REPORTED;
+    if (told) run->flags |= LAGTRAP_RUN_REPORTED;
     __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
     if (size > sizeof(struct lagtrap_run)) return;
     run->header.size_bytes = size;
@@ -223,7 +245,7 @@ static __always_inline void drop_innermost(struct run_chain* chain, const struct
     if (depth == 0)
         chain->empty = 1;
     else
-        __sync_fetch_and_add(&chain->outer->slot->open_depth, -1);
+        change_count(&chain->outer->slot->open_depth, chain->outer->tag, -1);
 }
 
 static __always_inline void count_left(struct run_chain* chain, const struct lagtrap_slot* slot) {
@@ -243,7 +265,7 @@ static __always_inline bool was_left(const struct lagtrap_event_config* config, 
 
 /* Steps of bpf_loop(): 0 goes on, 1 stops. At a begin: gives up runs that were left. */
 static long drop_left_run(__u32 step, struct run_chain* chain) {
-    __u32 depth = chain->outer->slot->open_depth;
+    __u32 depth = depth_inside_of(chain->outer->slot);
     if (depth >= LAGTRAP_MAX_DEPTH) return 1;
     struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
     if (!run.slot) return 1;
@@ -275,7 +297,7 @@ static __always_inline long match_call(struct run_chain* chain, const struct fou
 }
 
 static long match_return(__u32 step, struct run_chain* chain) {
-    __u32 depth = chain->outer->slot->open_depth;
+    __u32 depth = depth_inside_of(chain->outer->slot);
     if (depth >= LAGTRAP_MAX_DEPTH) return 1;
     struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
     return run.slot ? match_call(chain, &run, depth) : 1;
@@ -283,7 +305,7 @@ static long match_return(__u32 step, struct run_chain* chain) {
 
 /* At an end in a frame that is not inside the run around the innermost one: that is the run which ends. */
 static long drop_unended_run(__u32 step, struct run_chain* chain) {
-    __u32 depth = chain->outer->slot->open_depth;
+    __u32 depth = depth_inside_of(chain->outer->slot);
     if (depth == 0 || depth >= LAGTRAP_MAX_DEPTH) return 1;
     struct found run = find_run(tag_of(chain->config, chain->event, chain->hit, depth));
     struct found around = find_run(tag_of(chain->config, chain->event, chain->hit, depth - 1));
@@ -295,35 +317,34 @@ static long drop_unended_run(__u32 step, struct run_chain* chain) {
     return 0;
 }
 
-/* A begin of nesting="outermost" while a run of its key is open. */
-static __always_inline void begin_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                         __u32 event, const struct hit* hit, struct found* outer) {
+/* A begin of nesting="outermost" while a run of its key is open: as depth_inside(). */
+static __always_inline int begin_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
+                                        __u32 event, const struct hit* hit, struct found* outer) {
     bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
     bool ordered = config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER);
     struct lagtrap_slot* slot = outer->slot;
     if (ordered && was_left(config, slot, hit)) {
         struct run_chain chain = {.config = config, .counters = counters, .hit = hit};
+        if (!take_run(outer->index, outer->tag)) return 0; /* it has just ended */
         count_left(&chain, slot);
-        open_run(slot, config, event, hit, 0);
-        return;
+        open_again(outer, config, event, hit);
+        return -1;
     }
-    if (is_call) return;
+    if (is_call) return -1;
     if (!ordered || slot->stack_pointer == hit->stack_pointer) slot->doubtful = 1;
-    __sync_fetch_and_add(&slot->open_depth, 1);
+    return change_count(&slot->open_depth, outer->tag, 1) < 0 ? 0 : -1;
 }
 
 /* A begin while a run of its key is open: the depth of the new run, or -1 where none is to be opened. */
 static __always_inline int depth_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                         __u32 event, const struct hit* hit, struct found* outer) {
     if (config->nesting == LAGTRAP_NESTING_RESTART) {
+        if (!take_run(outer->index, outer->tag)) return 0; /* it has just ended */
         count_unended(counters, outer->slot, hit);
-        open_run(outer->slot, config, event, hit, 0);
+        open_again(outer, config, event, hit);
         return -1;
     }
-    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) {
-        begin_inside(config, counters, event, hit, outer);
-        return -1;
-    }
+    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) return begin_inside(config, counters, event, hit, outer);
     bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
     if (config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER)) {
         struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
@@ -331,15 +352,15 @@ static __always_inline int depth_inside(struct lagtrap_event_config* config, str
         if (chain.empty) return 0;
     } else {
         /* The same key, and nothing tells whether the run that had it was left. */
-        struct found inner = find_run(tag_of(config, event, hit, outer->slot->open_depth));
+        struct found inner = find_run(tag_of(config, event, hit, depth_inside_of(outer->slot)));
         if (inner.slot) inner.slot->doubtful = 1;
     }
     /* A call deeper than the kernel's return probes reach may have no end; other runs do, so they count on. */
-    if (is_call && outer->slot->open_depth >= LAGTRAP_MAX_DEPTH - 1) {
+    if (is_call && depth_inside_of(outer->slot) >= LAGTRAP_MAX_DEPTH - 1) {
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;
     }
-    __u32 depth = __sync_fetch_and_add(&outer->slot->open_depth, 1) + 1;
+    int depth = change_count(&outer->slot->open_depth, outer->tag, 1) + 1; /* 0 where the outer one has just ended */
     if (depth >= LAGTRAP_MAX_DEPTH) {
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;
@@ -356,14 +377,14 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
         if (depth < 0) return 0;
     }
     __u64 tag = tag_of(config, event, hit, depth);
-    int index = claim_slot(tag);
-    if (index < 0) index = make_room(tag, event, hit->now_ns);
-    struct lagtrap_slot* slot = index >= 0 ? slot_at(index) : NULL;
-    if (!slot) {
+    struct found place = {.tag = tag, .index = claim_slot(tag)};
+    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->uid), hit->now_ns);
+    if (place.index >= 0) place.slot = slot_at(place.index);
+    if (!place.slot) {
         __sync_fetch_and_add(&counters->lost, 1);
         return 0;
     }
-    open_run(slot, config, event, hit, depth);
+    open_run(&place, config, event, hit, depth);
     return 0;
 }
 
@@ -379,18 +400,18 @@ static __always_inline int end_inside(struct lagtrap_event_config* config, struc
     bool ordered = config->flags & LAGTRAP_EVENT_STACK_ORDER;
     if (config->nesting == LAGTRAP_NESTING_OUTERMOST) {
         if (ordered && !outer->slot->doubtful && hit->stack_pointer >= outer->slot->stack_pointer) {
-            __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, outer->slot->open_depth);
+            __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, depth_inside_of(outer->slot));
             return 1;
         }
-        __sync_fetch_and_add(&outer->slot->open_depth, -1);
-        return 0;
+        return change_count(&outer->slot->open_depth, outer->tag, -1) < 0;
     }
     if (ordered) {
         struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
         bpf_loop(LAGTRAP_MAX_DEPTH, drop_unended_run, &chain, 0);
-        if (outer->slot->open_depth == 0) return 1;
+        if (depth_inside_of(outer->slot) == 0) return 1;
     }
-    __u32 depth = __sync_fetch_and_add(&outer->slot->open_depth, -1);
+    int depth = change_count(&outer->slot->open_depth, outer->tag, -1);
+    if (depth < 0) return 1; /* another end was quicker */
     if (depth >= LAGTRAP_MAX_DEPTH) return 0;
     *run = find_run(tag_of(config, event, hit, depth));
     return run->slot != NULL; /* else its begin was lost, and counted so */
@@ -406,14 +427,14 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
     if (config->flags & LAGTRAP_EVENT_MATCH_STACK) {
         bool inner = hit->stack_pointer < run.slot->stack_pointer;
         if (inner && config->nesting == LAGTRAP_NESTING_OUTERMOST) return 0;
-        if (run.slot->open_depth > 0 || run.slot->stack_pointer != hit->stack_pointer) {
+        if (depth_inside_of(run.slot) > 0 || run.slot->stack_pointer != hit->stack_pointer) {
             struct run_chain chain = {
                 .config = config, .counters = counters, .hit = hit, .outer = &run, .event = event};
             bpf_loop(LAGTRAP_MAX_DEPTH, match_return, &chain, 0);
             if (!chain.ended) count_unmatched_end(counters, hit);
             return 0;
         }
-    } else if (run.slot->open_depth > 0 && !end_inside(config, counters, event, hit, &run)) {
+    } else if (depth_inside_of(run.slot) > 0 && !end_inside(config, counters, event, hit, &run)) {
         return 0;
     }
     if (!run.slot || !take_run(run.index, run.tag)) {
@@ -428,15 +449,17 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
 static __always_inline int on_stage(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
                                     __u32 event, __u16 stage, const struct hit* hit) {
     struct found run = find_own_run(config, counters, event, hit);
-    if (run.slot && config->nesting == LAGTRAP_NESTING_EACH && run.slot->open_depth > 0)
-        run = find_run(tag_of(config, event, hit, run.slot->open_depth));
+    if (run.slot && config->nesting == LAGTRAP_NESTING_EACH && depth_inside_of(run.slot) > 0)
+        run = find_run(tag_of(config, event, hit, depth_inside_of(run.slot)));
     struct lagtrap_slot* slot = run.slot;
-    if (!slot) {
+    int place = slot ? change_count(&slot->stage_next, run.tag, 1) : -1;
+    if (place < 0) {
         __u32 marker = LAGTRAP_PLACE_STAGE + stage;
         if (marker < LAGTRAP_PLACES) __sync_fetch_and_add(&counters->markers[marker].unmatched, 1);
         return 0;
     }
-    __u32 place = __sync_fetch_and_add(&slot->stage_next, 1);
+    if (!slot) return 0;
+    if ((config->flags & KEYS_OF_PROCESS) && slot->times_generation) count_hit(slot, hit->tid, hit->now_ns);
     if (place >= LAGTRAP_MAX_STAGES) return 0;
     struct lagtrap_stage_hit* stage_hit = &slot->run.stages[place];
     stage_hit->at_ns = hit->now_ns;

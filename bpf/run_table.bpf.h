@@ -7,6 +7,7 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/listener.h"
+#include "bpf/run_tag.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -31,8 +32,8 @@ struct {
     __type(value, struct lagtrap_slot);
 } open_slots SEC(".maps");
 
-static __always_inline __u32 first_bucket(__u64 tag) { return (tag >> 8) & (LAGTRAP_BUCKETS - 1); }
-static __always_inline __u32 second_bucket(__u64 tag) { return (tag >> 40) & (LAGTRAP_BUCKETS - 1); }
+static __always_inline __u32 first_bucket(__u64 tag) { return lagtrap_first_bucket(tag); }
+static __always_inline __u32 second_bucket(__u64 tag) { return lagtrap_second_bucket(tag); }
 
 static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
 
@@ -56,7 +57,8 @@ static __always_inline struct lagtrap_slot* slot_at(int index) {
     return bpf_map_lookup_elem(&open_slots, &key);
 }
 
-static __always_inline int index_of(__u64 tag) {
+/* Index of the run's slot, or -1. Not static, as claim_slot(): the verifier looks at them once, not wherever they are called. */
+__noinline int index_of(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
     int index = find_in(first, first_bucket(tag), tag);
@@ -65,9 +67,34 @@ static __always_inline int index_of(__u64 tag) {
     return second ? find_in(second, second_bucket(tag), tag) : -1;
 }
 
+static __always_inline __u64 owned_count(__u64 tag) {
+    return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT;
+}
+
+#define LAGTRAP_COUNT_TRIES 8
+
+/* Adds to a count of the run with this tag; what it was before, or -1 where it is another run's or would fall below zero.
+ * One who loses the race for it eight times gives up. Not static: the verifier looks at it once. */
+__noinline int change_count(__u64* count, __u64 tag, int by) {
+    if (!count) return -1;
+#pragma unroll
+    for (int i = 0; i < LAGTRAP_COUNT_TRIES; i++) {
+        __u64 old = *(volatile __u64*)count;
+        if (owned_count(old) != owned_count(tag) || (by < 0 && (__u32)old == 0)) return -1;
+        if (__sync_val_compare_and_swap(count, old, old + by) == old) return (__u32)old & 0x7fffffff;
+    }
+    return -1;
+}
+
+static __always_inline __u32 depth_inside_of(const struct lagtrap_slot* slot) {
+    return (__u32) * (volatile __u64*)&slot->open_depth;
+}
+
 static __always_inline struct found find_run(__u64 tag) {
     struct found found = {.tag = tag, .index = index_of(tag)};
     if (found.index >= 0) found.slot = slot_at(found.index);
+    /* One that another CPU has claimed and not filled yet still holds what an earlier run left. */
+    if (found.slot && *(volatile __u64*)&found.slot->deadline_ns == 0) found.slot = NULL;
     return found;
 }
 
@@ -79,7 +106,8 @@ static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_
     return -1;
 }
 
-static __always_inline int claim_slot(__u64 tag) {
+/* A free slot, with the tag on it; -1 where both buckets are full. */
+__noinline int claim_slot(__u64 tag) {
     struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
     if (!first) return -1;
     int index = claim_in(first, first_bucket(tag), tag);
@@ -106,13 +134,19 @@ static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
     if (first) __sync_fetch_and_add(&first->spilled, -1);
 }
 
+/* An event and a user: who crowds out whom. */
+static __always_inline __u64 crowd_of(__u32 event, __u32 uid) { return (__u64)event << 32 | uid; }
+static __always_inline __u64 crowd_of_run(const struct lagtrap_run* run) {
+    return crowd_of(run->event, run->begin_uid);
+}
+
 /* A look for room in the two full buckets of a tag. */
 struct crowd {
     __u64 tag; /* of the run that wants in */
     __u64 now_ns;
     __u64 rank;     /* of the run that may go: the smallest goes first */
-    __u32 event;    /* of that run */
-    __u32 crowding; /* the event that has most of the slots */
+    __u64 own;      /* crowd_of() that run */
+    __u64 crowding; /* that which has most of the slots */
     __u32 votes;
     __u32 count;
     __u32 chosen;
@@ -126,14 +160,15 @@ static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* cr
     return place < LAGTRAP_BUCKET_TAGS ? slot_at(*index) : NULL;
 }
 
-/* Steps of bpf_loop(): finds the event that has more than half of the slots, if one has; else some event (Boyer and Moore). */
-static long vote_for_event(__u32 step, struct crowd* crowd) {
+/* Steps of bpf_loop(): finds the user with the event that has more than half of the slots, if one has; else some (Boyer and
+ * Moore). */
+static long vote_for_crowd(__u32 step, struct crowd* crowd) {
     __u32 index;
     struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
     if (!slot) return 0;
-    __u32 event = slot->run.event;
-    if (crowd->votes == 0) crowd->crowding = event;
-    crowd->votes += crowd->crowding == event ? 1 : -1;
+    __u64 one = crowd_of_run(&slot->run);
+    if (crowd->votes == 0) crowd->crowding = one;
+    crowd->votes += crowd->crowding == one ? 1 : -1;
     return 0;
 }
 
@@ -144,15 +179,15 @@ static __always_inline bool is_stale(const struct lagtrap_slot* slot, __u64 now_
            now_ns > begin_ns + (deadline_ns - begin_ns) * LAGTRAP_STALE_THRESHOLDS;
 }
 
-/* Finds the run of that event that is missed least: the oldest of those that seem to have no end, else the newest, for the
- * older ones may be slow. An event that crowds itself gives up the former alone. */
+/* Finds the run of that crowd that is missed least: the oldest of those that seem to have no end, else the newest, for the
+ * older ones may be slow. Who crowds himself gives up the former alone. */
 static long choose_run(__u32 step, struct crowd* crowd) {
     __u32 index;
     struct lagtrap_slot* slot = slot_of_crowd(crowd, step, &index);
-    if (!slot || slot->run.event != crowd->crowding) return 0;
+    if (!slot || crowd_of_run(&slot->run) != crowd->crowding) return 0;
     crowd->count += 1;
     bool stale = is_stale(slot, crowd->now_ns);
-    if (slot->deadline_ns == 0 || (!stale && crowd->crowding == crowd->event)) return 0;
+    if (slot->deadline_ns == 0 || (!stale && crowd->crowding == crowd->own)) return 0;
     __u64 rank = stale ? slot->run.begin_hit_ns : LAGTRAP_NEVER_NS - slot->run.begin_hit_ns;
     if (rank >= crowd->rank) return 0;
     crowd->rank = rank;
@@ -160,22 +195,24 @@ static long choose_run(__u32 step, struct crowd* crowd) {
     return 0;
 }
 
-/* Where both buckets of a tag are full: a run of the event that crowds them gives way. The slot's index, its tag set, or -1. */
-static __noinline int make_room(__u64 tag, __u32 event, __u64 now_ns) {
-    struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .event = event, .crowding = event};
-    bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_event, &crowd, 0);
+/* Where both buckets of a tag are full: a run of the user who crowds them with an event gives way. The slot's index, its tag
+ * set, or -1. */
+static __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
+    struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .own = own, .crowding = own};
+    bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_crowd, &crowd, 0);
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, choose_run, &crowd, 0);
     if (crowd.rank == LAGTRAP_NEVER_NS || crowd.count < LAGTRAP_BUCKET_TAGS / 2) return -1;
-    __u32 crowding = crowd.crowding, chosen = crowd.chosen;
+    __u32 crowding = crowd.crowding >> 32, chosen = crowd.chosen;
     __u32 bucket_index = chosen / LAGTRAP_BUCKET_SLOTS, place = chosen % LAGTRAP_BUCKET_SLOTS;
     struct lagtrap_bucket* bucket = bucket_at(bucket_index);
     struct lagtrap_slot* slot = slot_at(chosen);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &crowding);
     if (!bucket || !slot || !counters || place >= LAGTRAP_BUCKET_TAGS) return -1;
     __u64 old = *(volatile __u64*)&bucket->tags[place];
-    if (old == 0 || old == LAGTRAP_TAG_TAKEN || slot->run.event != crowding || !take_run(chosen, old)) return -1;
+    if (old == 0 || old == LAGTRAP_TAG_TAKEN || crowd_of_run(&slot->run) != crowd.crowding || !take_run(chosen, old))
+        return -1;
     *(volatile __u64*)&slot->deadline_ns = 0;
-    __sync_fetch_and_add(crowding == event ? &counters->expired : &counters->lost, 1);
+    __sync_fetch_and_add(crowd.crowding == own ? &counters->expired : &counters->lost, 1);
     forget_spill(old, bucket_index);
     if (bucket_index != first_bucket(tag)) {
         struct lagtrap_bucket* first = bucket_at(first_bucket(tag));
@@ -193,6 +230,13 @@ static __always_inline void free_slot(int index, __u64 tag) {
     if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return;
     *(volatile __u64*)&bucket->tags[place] = 0;
     forget_spill(tag, bucket_index);
+}
+
+/* Shows a run that was taken, in its slot, as open again; what is in it was written before. */
+static __always_inline void put_back(int index, __u64 tag) {
+    struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
+    __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
+    if (bucket && place < LAGTRAP_BUCKET_TAGS) *(volatile __u64*)&bucket->tags[place] = tag;
 }
 
 static __always_inline void give_up(const struct found* run) {

@@ -8,6 +8,7 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/records.h"
+#include "bpf/throttled_queue.bpf.h"
 
 struct throttling {
     __u64 from_ns; /* when it was first seen */
@@ -26,7 +27,6 @@ volatile bool quotas_seen = false;
 
 #define RUNTIME_INF (~0ULL) /* of kernel/sched/sched.h: no quota */
 #define GROUP_DEPTH 8       /* nested groups looked at */
-#define FIRST_FAIR_PRIORITY 100
 
 static __always_inline bool has_quota(struct task_struct* task) {
     if (!bpf_core_field_exists(task->sched_task_group)) return false;
@@ -37,13 +37,6 @@ static __always_inline bool has_quota(struct task_struct* task) {
         group = group->parent;
     }
     return false;
-}
-
-/* Quotas hold for normal threads, not for those of real-time policies. */
-static __always_inline bool is_throttled(struct task_struct* task) {
-    if (task->prio < FIRST_FAIR_PRIORITY || !bpf_core_field_exists(task->se.cfs_rq)) return false;
-    struct cfs_rq* queue = task->se.cfs_rq;
-    return bpf_core_field_exists(queue->throttle_count) && queue->throttle_count > 0;
 }
 
 static __always_inline void note_throttling(struct task_struct* task, __u64 now_ns) {

@@ -93,7 +93,7 @@ struct lagtrap_unwind_table {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_table) == 24, "layout of tables");
 
-/* Tables that stand for no file: code made at run time (frame pointers), and files that could not be opened (missing). */
+/* Tables that stand for no file: JIT code (frame pointers), and files that could not be opened (missing). */
 #define LAGTRAP_UNWIND_RUNTIME_CODE 0
 #define LAGTRAP_UNWIND_UNREADABLE_FILE 1
 #define LAGTRAP_UNWIND_FIRST_FILE 2

@@ -37,7 +37,7 @@ static __noinline __u64 register_value(struct pt_regs* ctx, __u32 number) {
     return value;
 }
 
-/* 0 where the memory can not be read now. */
+/* 0 where the memory cannot be read now. */
 static __noinline __u64 usdt_argument(struct pt_regs* ctx, const struct lagtrap_argument* from) {
     __u32 bytes = from->bytes;
     __u32 unused_bits = (64 - 8 * bytes) & 63;

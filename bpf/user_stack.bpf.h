@@ -5,7 +5,7 @@
  * why the walk ended.
  *
  * Each frame's module has a table that says where its caller's frame is (unwind.h). Where there is no unwind
- * information (code made at run time, hand-written assembly) the frame pointer is tried, and the stack says so.
+ * information (JIT code, hand-written assembly) the frame pointer is tried, and the stack says so.
  *
  * The state of the walk lies in map memory, which the verifier does not follow: kept on the stack it would make the
  * verifier of 6.12 and later try every value of it.

@@ -8,10 +8,9 @@
 #ifndef LAGTRAP_BPF_WAKE_CAUSE_BPF_H
 #define LAGTRAP_BPF_WAKE_CAUSE_BPF_H
 
+#include "bpf/interrupt_level.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/records.h"
-
-enum context_level { LEVEL_THREAD, LEVEL_SOFTIRQ, LEVEL_HARDIRQ, LEVELS, LEVEL_UNKNOWN };
 
 /* What runs at one level of a CPU. */
 struct level_now {
@@ -52,35 +51,6 @@ struct {
     __type(key, __u32);
     __type(value, struct local_packet);
 } local_packets SEC(".maps");
-
-/* Set before loading: how many bytes after a CPU's run queue its preempt count lies; 0 where that is not known. */
-const volatile __s64 preempt_count_after_run_queue = 0;
-/* Set where it was not there: the bit of a running softirq was not set in one. */
-volatile bool preempt_count_is_wrong = false;
-
-#define SOFTIRQ_RUNS 0x100 /* SOFTIRQ_OFFSET; higher bits of its byte: softirqs are disabled, by a thread's own code */
-#define SOFTIRQ_COUNT 0xff00
-#define HARDIRQ_COUNT 0xff0000 /* with the bits of NMIs */
-
-/* The preempt count of include/linux/preempt.h; negative where the kernel does not tell. */
-static __always_inline int preempt_count_now(void) {
-    struct task_struct* task = bpf_get_current_task_btf();
-    if (preempt_count_after_run_queue == 0 || preempt_count_is_wrong || !bpf_core_field_exists(task->se.cfs_rq))
-        return -1;
-    int count = 0;
-    /* Whoever runs is in the run queue of this CPU. */
-    const char* run_queue = (const char*)task->se.cfs_rq->rq;
-    if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue)) return -1;
-    count &= 0x7fffffff; /* the highest bit says whether the thread is to be preempted */
-    if (bpf_core_field_exists(task->softirq_disable_cnt)) count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;
-    return count;
-}
-
-static __always_inline enum context_level level_of(int preempt_count) {
-    if (preempt_count < 0) return LEVEL_UNKNOWN;
-    if (preempt_count & HARDIRQ_COUNT) return LEVEL_HARDIRQ;
-    return preempt_count & SOFTIRQ_RUNS ? LEVEL_SOFTIRQ : LEVEL_THREAD;
-}
 
 static __always_inline struct level_now* level_now(enum context_level level) {
     __u32 zero = 0;

@@ -25,7 +25,7 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
 }
 
 object thread_json(const ThreadName& who) {
-    return {{"pid", who.pid}, {"tid", who.tid}, {"process", who.process}, {"thread", who.thread}};
+    return {{"pid", who.pid}, {"tid", who.tid}, {"process", who.process}, {"thread", who.thread}, {"unit", who.unit}};
 }
 
 object place_json(const CallPlace& place) {
@@ -65,6 +65,7 @@ object cpu_json(const CpuWaits& waits) {
                                  {"tid", holder.tid},
                                  {"process", holder.process},
                                  {"thread", holder.thread},
+                                 {"unit", holder.unit},
                                  {"threads", holder.threads},
                                  {"time_ns", holder.time_ns},
                                  {"real_time_priority", holder.real_time_priority()}});

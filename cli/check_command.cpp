@@ -22,11 +22,16 @@ boost::json::object outcome_json(const std::string& file, const settings::ParseO
     boost::json::array notes;
     for (const settings::Note& note : outcome.notes)
         notes.push_back(boost::json::object{{"line", note.line}, {"column", note.column}, {"not_checked", note.text}});
+    boost::json::array warnings;
+    for (const settings::Note& warning : outcome.warnings)
+        warnings.push_back(
+            boost::json::object{{"line", warning.line}, {"column", warning.column}, {"found", warning.text}});
     return {{"ok", outcome.ok()},
             {"file", file},
             {"events", outcome.settings.events.size()},
             {"errors", std::move(errors)},
-            {"notes", std::move(notes)}};
+            {"notes", std::move(notes)},
+            {"warnings", std::move(warnings)}};
 }
 
 }  // namespace
@@ -39,7 +44,7 @@ int check_settings(const CheckOptions& options, Console& console) {
         console.out << boost::json::serialize(outcome_json(options.file, outcome)) << "\n";
         return outcome.ok() ? exit_done : exit_bad_settings;
     }
-    console.err << settings::format_notes(options.file, outcome.notes);
+    console.err << settings::format_notes(options.file, outcome);
     if (outcome.ok()) {
         console.out << settings::success_line(options.file, outcome);
     } else {

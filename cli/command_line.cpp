@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "formats/format_table.hpp"
 
 namespace lagtrap::cli {
 
@@ -18,15 +19,20 @@ constexpr const char* default_settings = "/etc/lagtrap/settings.xml";
 // All options of all commands, and the command that was chosen.
 struct Choice {
     ControlOptions control;
+    LiveOptions live;
+    unsigned live_seconds = 1;
+    CallsOptions calls;
+    FunctionsOptions functions;
     CheckOptions check;
     DoctorOptions doctor;
     MarkerOptions markers;
+    PresetOptions presets;
+    AddOptions add;
     ReportOptions report;
     ExportOptions exports;
     SymbolizeOptions symbolize;
     UploadOptions upload;
     std::optional<std::size_t> delay;
-    std::string format = "folded";
     std::function<int(Console&)> run;
 };
 
@@ -44,13 +50,93 @@ void add_control(CLI::App& app, Choice& choice) {
         return sub;
     };
     add("status", "Show what the daemon watches, has seen and has recorded", show_status);
-    add("metrics", "Print the same figures for Prometheus", show_metrics);
+    CLI::App* metrics = add("metrics", "Print the same figures for Prometheus", show_metrics);
+    metrics->add_option("-o,--output", choice.control.output,
+                        "File to replace at once, as node_exporter's textfile collector wants it; default: standard "
+                        "output");
     CLI::App* explain = add("explain", "Say why an event has no delay, and what to do", explain_event);
     explain->add_option("event", choice.control.event, "An event of the settings")->required();
     CLI::App* trigger = add("trigger", "Start a recording by hand", trigger_recording);
     trigger->add_option("event", choice.control.event, "An event of the settings")->required();
     add("approve", "Let the recording begin that the daemon asks about", approve_recording);
     add("decline", "Do not record the breach that the daemon asks about", decline_recording);
+}
+
+void add_live(CLI::App& app, Choice& choice) {
+    CLI::App* live = app.add_subcommand("live", "Show the events as they run, on the whole screen");
+    LiveOptions& options = choice.live;
+    options.socket = default_socket;
+    options.spool = default_spool;
+    live->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    live->add_option("--spool", options.spool, "Where bundles are looked up if the daemon made none")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    constexpr unsigned longest_seconds = 60;
+    live->add_option("--interval", choice.live_seconds, "Seconds between two looks, 1 to 60")
+        ->check(CLI::Range(1U, longest_seconds))
+        ->capture_default_str();
+    live->callback([&choice] {
+        choice.live.interval = std::chrono::seconds(choice.live_seconds);
+        choice.run = [&choice](Console& console) { return show_live(choice.live, console); };
+    });
+}
+
+void add_calls(CLI::App& app, Choice& choice) {
+    CLI::App* calls =
+        app.add_subcommand("calls", "Show calls of a function of a running process with all that they call");
+    CallsOptions& options = choice.calls;
+    options.socket = default_socket;
+    calls->add_option("--process", options.process, "Its number, or its name if no other has it")->required();
+    calls->add_option("--function", options.function, "Each call of it is a tree")->required();
+    calls->add_option("--depth", options.depth, "Levels of calls below it")->capture_default_str();
+    calls->add_option("--match", options.match,
+                      "Of those below it, only functions whose name or file this regular expression finds");
+    calls->add_option("--only", options.only, "Only these functions, wherever they are called from: f,g,h")
+        ->delimiter(',');
+    calls->add_option("--min", options.least, "Leave out calls that took less: 5ms");
+    calls->add_option("--count", options.count, "End after so many; 0: any number")->capture_default_str();
+    calls->add_option("--for", options.length, "End after this time")->capture_default_str();
+    calls->add_option("--budget", options.budget_percent, "What the probes may take, in percent of a CPU")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 10'000.0));
+    calls->add_option("--output", options.output, "Write the calls to this file, which opens in Perfetto");
+    calls->add_flag("--summary", options.summary, "Add the calls up, and show that at the end");
+    calls->add_flag("--all", options.all, "Show each call, and why functions are not watched");
+    calls->add_flag("--json", options.json, "Print JSON, an object a line");
+    calls->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    calls->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return trace_calls(choice.calls, console); }; });
+}
+
+void add_functions(CLI::App& app, Choice& choice) {
+    CLI::App* functions =
+        app.add_subcommand("functions", "Trace all functions of a running process, at a bounded cost");
+    FunctionsOptions& options = choice.functions;
+    options.socket = default_socket;
+    functions->add_option("--process", options.process, "Its number, or its name if no other has it")->required();
+    functions->add_option("--include", options.include,
+                          "Functions or files of the system to watch too, as a regular expression");
+    functions->add_option("--exclude", options.exclude, "The application's own not to watch, the same");
+    functions->add_option("--min", options.least, "Count shorter calls, and tell nothing more of them")
+        ->capture_default_str();
+    functions->add_option("--for", options.length, "End after this time")->capture_default_str();
+    functions->add_option("--budget", options.budget_percent, "What the probes may take, in percent of a CPU")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 10'000.0));
+    functions->add_option("--rate", options.bytes_per_second, "What may be told a second")->capture_default_str();
+    functions->add_option("--top", options.top, "Functions to list")->capture_default_str();
+    functions->add_option("--output", options.output, "Write the calls to this file, which opens in Perfetto");
+    functions->add_flag("--all", options.all, "Say why functions are not watched");
+    functions->add_flag("--json", options.json, "Print JSON, an object a line");
+    functions->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    functions->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return trace_functions(choice.functions, console); }; });
 }
 
 void add_settings(CLI::App& app, Choice& choice) {
@@ -72,8 +158,37 @@ void add_settings(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return list_markers(choice.markers, console); }; });
 }
 
+void add_presets(CLI::App& app, Choice& choice) {
+    CLI::App* presets = app.add_subcommand("presets", "List events of known programs, ready for use");
+    presets->add_option("name", choice.presets.name, "Show this one whole: its name, or a file (with a slash)");
+    presets->add_flag("--json", choice.presets.json, "Print JSON");
+    presets->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return show_presets(choice.presets, console); }; });
+}
+
+void add_add(CLI::App& app, Choice& choice) {
+    CLI::App* add = app.add_subcommand("add", "Look at a program for some seconds and propose what to watch in it");
+    AddOptions& options = choice.add;
+    options.settings = default_settings;
+    options.socket = default_socket;
+    add->add_option("target", options.target, "A program, the number or name of a process, or a unit")->required();
+    add->add_option("--for", options.length, "How long to look at it; 0s: not at all")->capture_default_str();
+    add->add_option("--choose", options.choose, "Take this one of what is offered, without asking")
+        ->check(CLI::Range(1, 1000));
+    add->add_option("--threshold", options.threshold, "Instead of the one that is proposed");
+    add->add_option("--prefix", options.prefix, "Stands before the names of the events");
+    add->add_flag("--functions", options.functions, "Look for functions even if there is a preset");
+    add->add_flag("--write", options.write, "Write it into the settings, and have the daemon read them");
+    add->add_option("--settings", options.settings, "Settings file")->capture_default_str();
+    add->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    add->add_flag("--json", options.json, "Print JSON");
+    add->callback([&choice] { choice.run = [&choice](Console& console) { return add_events(choice.add, console); }; });
+}
+
 void add_doctor(CLI::App& app, Choice& choice) {
-    CLI::App* doctor = app.add_subcommand("doctor", "Say what works on this machine, what lacks, and what to do");
+    CLI::App* doctor = app.add_subcommand("doctor", "Say what works on this machine, what is missing, and what to do");
     DoctorOptions& options = choice.doctor;
     options.settings = default_settings;
     options.socket = default_socket;
@@ -115,6 +230,34 @@ void add_symbolize(CLI::App& app, Choice& choice) {
     });
 }
 
+void add_export(CLI::App& app, Choice& choice) {
+    CLI::App* sub = app.add_subcommand("export", "Write a recording in another form");
+    ExportOptions& options = choice.exports;
+    add_bundle_options(*sub, options.bundle, options.spool, choice.delay);
+    std::vector<std::string> names;
+    for (const formats::Format& format : formats::formats()) names.emplace_back(format.name);
+    sub->add_option("--format", options.format, "One of the forms below")
+        ->check(CLI::IsMember(names))
+        ->capture_default_str();
+    sub->add_option("--thread", options.thread, "Of this thread alone: its id, or its name");
+    const auto add_time = [&](const char* name, const char* help, formats::TimeChoice time) {
+        return sub->add_flag_callback(
+            name, [&options, time] { options.time = time; }, help);
+    };
+    CLI::Option* on = add_time("--on-cpu", "Time on a CPU alone", formats::TimeChoice::OnCpu);
+    CLI::Option* off = add_time("--off-cpu", "Time blocked or waiting for a CPU alone", formats::TimeChoice::OffCpu);
+    CLI::Option* all = add_time("--all", "All time", formats::TimeChoice::All);
+    on->excludes(off)->excludes(all);
+    off->excludes(all);
+    sub->add_option("-o,--output", options.output, "File to write; default: standard output");
+    sub->add_flag("--list-formats", options.list, "Say what forms there are");
+    sub->footer("Forms:\n" + formats::list_formats());
+    sub->callback([&choice] {
+        choice.exports.delay = choice.delay;
+        choice.run = [&choice](Console& console) { return export_recording(choice.exports, console); };
+    });
+}
+
 void add_recordings(CLI::App& app, Choice& choice) {
     CLI::App* report = app.add_subcommand("report", "Explain the delays of a recording");
     add_bundle_options(*report, choice.report.bundle, choice.report.spool, choice.delay);
@@ -125,20 +268,7 @@ void add_recordings(CLI::App& app, Choice& choice) {
         choice.run = [&choice](Console& console) { return show_report(choice.report, console); };
     });
 
-    static const std::map<std::string, ExportFormat> formats{
-        {"folded", ExportFormat::Folded}, {"pftrace", ExportFormat::Trace}, {"system", ExportFormat::System}};
-    CLI::App* exports = app.add_subcommand("export", "Write a recording in another form");
-    add_bundle_options(*exports, choice.exports.bundle, choice.exports.spool, choice.delay);
-    exports->add_option("--format", choice.format, "Folded stacks, the Perfetto trace, or the system file")
-        ->check(CLI::IsMember({"folded", "pftrace", "system"}))
-        ->capture_default_str();
-    exports->add_flag("--off-cpu", choice.exports.off_cpu, "Folded stacks of blocked time instead of CPU time");
-    exports->add_option("-o,--output", choice.exports.output, "File to write; default: standard output");
-    exports->callback([&choice] {
-        choice.exports.delay = choice.delay;
-        choice.exports.format = formats.at(choice.format);
-        choice.run = [&choice](Console& console) { return export_recording(choice.exports, console); };
-    });
+    add_export(app, choice);
 
     CLI::App* upload = app.add_subcommand("upload", "Send bundles now, with lagtrap-uploader");
     choice.upload.settings = default_settings;
@@ -158,7 +288,12 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     app.require_subcommand(1);
     Choice choice;
     add_control(app, choice);
+    add_live(app, choice);
+    add_calls(app, choice);
+    add_functions(app, choice);
     add_settings(app, choice);
+    add_presets(app, choice);
+    add_add(app, choice);
     add_doctor(app, choice);
     add_recordings(app, choice);
     add_symbolize(app, choice);

@@ -2,18 +2,21 @@
 // on `console.err` what failed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/console.hpp"
+#include "formats/stack_profile.hpp"
 
 namespace lagtrap::cli {
 
 struct ControlOptions {
     std::string socket;
-    std::string event;  // of `trigger` and `explain`
+    std::string event;   // of `trigger` and `explain`
+    std::string output;  // of `metrics`: a file; empty: standard output
     bool json = false;
 };
 int show_status(const ControlOptions& options, Console& console);
@@ -24,13 +27,56 @@ int trigger_recording(const ControlOptions& options, Console& console);
 int approve_recording(const ControlOptions& options, Console& console);
 int decline_recording(const ControlOptions& options, Console& console);
 
+struct LiveOptions {
+    std::string socket;
+    std::string spool;  // where bundles are looked up if the daemon names none
+    std::chrono::seconds interval{1};
+};
+// The events on the whole screen until a key ends it.
+int show_live(const LiveOptions& options, Console& console);
+
+struct CallsOptions {
+    std::string socket;
+    std::string process;  // a number or a name
+    std::string function;
+    unsigned depth = 3;
+    std::string match;
+    std::vector<std::string> only;
+    std::string least;         // a duration; empty: none
+    std::uint64_t count = 10;  // 0: any number
+    std::string length = "30s";
+    double budget_percent = 10;  // of a CPU
+    bool summary = false;
+    bool all = false;
+    bool json = false;
+    std::string output;  // a file for the trees, which opens in Perfetto; empty: none
+};
+// Shows calls of a function of a running process with all that they call.
+int trace_calls(const CallsOptions& options, Console& console);
+
+struct FunctionsOptions {
+    std::string socket;
+    std::string process;  // a number or a name
+    std::string include, exclude;
+    std::string least = "20us";
+    std::string length = "10s";
+    std::string bytes_per_second = "200kB";
+    double budget_percent = 10;  // of a CPU
+    std::size_t top = 20;
+    std::string output;  // a file for the calls, which opens in Perfetto; empty: none
+    bool all = false;
+    bool json = false;
+};
+// A light trace of all functions of a running process.
+int trace_functions(const FunctionsOptions& options, Console& console);
+
 struct DoctorOptions {
     std::string settings;
     std::string socket;
     bool server = false;  // whether the server is asked too
     bool json = false;
 };
-// What works on this machine, what lacks, and what works instead. exit_failed: something that is needed is missing.
+// What works on this machine, what is missing, and what works instead. exit_failed: something that is needed is missing.
 int examine_machine(const DoctorOptions& options, Console& console);
 
 struct CheckOptions {
@@ -39,6 +85,28 @@ struct CheckOptions {
 };
 // The same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);
+
+struct PresetOptions {
+    std::string name;  // or a file, with a slash; empty: all are listed
+    bool json = false;
+};
+// What presets there are, or one of them whole. Exit code 3: one has errors.
+int show_presets(const PresetOptions& options, Console& console);
+
+struct AddOptions {
+    std::string target;  // a program, process or unit
+    std::string length = "5s";
+    std::size_t choose = 0;  // from 1; 0: asked for on a terminal, else the first
+    std::string threshold;   // empty: proposed from what was measured
+    std::string prefix;
+    bool functions = false;  // look for functions though there is a preset
+    bool write = false;
+    std::string settings;
+    std::string socket;
+    bool json = false;
+};
+// Looks at a program for some seconds and proposes events for the settings; writes them where wanted.
+int add_events(const AddOptions& options, Console& console);
 
 struct MarkerOptions {
     std::string target;  // path of a program or library, or a process id; of tracepoints a pattern, perhaps empty
@@ -57,15 +125,15 @@ struct ReportOptions {
 };
 int show_report(const ReportOptions& options, Console& console);
 
-enum class ExportFormat { Folded, Trace, System };
-
 struct ExportOptions {
     std::string bundle;
     std::string spool;
-    std::optional<std::size_t> delay;  // of Folded
-    ExportFormat format = ExportFormat::Folded;
-    bool off_cpu = false;
-    std::string output;  // empty: standard output
+    std::string format = "folded";  // one of formats::formats()
+    std::optional<std::size_t> delay;
+    std::string thread;                       // an id or a name; empty: all
+    std::optional<formats::TimeChoice> time;  // else the format's own
+    bool list = false;                        // say what formats there are
+    std::string output;                       // empty: standard output
 };
 int export_recording(const ExportOptions& options, Console& console);
 

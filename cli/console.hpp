@@ -29,6 +29,7 @@ struct Console {
     std::ostream& err;
     Paint paint;
     std::size_t columns = 80;  // of the screen that `out` is shown on
+    bool terminal = false;     // `out` is a screen
 
     // Says "lagtrap: MESSAGE" and gives exit_failed.
     int fail(std::string_view message);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
 
@@ -103,6 +104,42 @@ Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, cons
     const bool has_text = problem != nullptr && problem->is_string();
     return make_error(ErrorKind::Invalid, has_text ? printable(std::string_view(problem->as_string()))
                                                    : std::string("lagtrapd refused without a reason"));
+}
+
+Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const boost::json::object& request) {
+    TRY_ASSIGN(UniqueFd fd, connect_to(socket));
+    TRY(send_all(fd.get(), boost::json::serialize(request) + "\n"));
+    return DaemonLines(std::move(fd));
+}
+
+Status DaemonLines::say_enough() {
+    constexpr char enough = '\n';
+    return ::send(socket_.get(), &enough, 1, MSG_NOSIGNAL) == 1 ? success()
+                                                                : Status(system_error("asking lagtrapd to end"));
+}
+
+Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes, const volatile std::sig_atomic_t& stop) {
+    constexpr int look_interval_ms = 100;  // at `stop`, where its signal came just before the wait
+    for (;;) {
+        if (const auto end = waiting_.find('\n', searched_); end != std::string::npos) {
+            std::string line = waiting_.substr(0, end);
+            waiting_.erase(0, end + 1);
+            searched_ = 0;
+            return std::optional(std::move(line));
+        }
+        searched_ = waiting_.size();
+        if (waiting_.size() > limit_bytes)
+            return make_error(ErrorKind::TooLarge, "lagtrapd's answer has a line that is too long");
+        if (stop != 0) return std::optional<std::string>();
+        pollfd ready{socket_.get(), POLLIN, 0};
+        if (::poll(&ready, 1, look_interval_ms) <= 0) continue;
+        std::array<char, 64 * 1024> buffer;
+        const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0) return system_error("reading lagtrapd's answer");
+        if (size == 0) return std::optional<std::string>();
+        waiting_.append(buffer.data(), static_cast<std::size_t>(size));
+    }
 }
 
 }  // namespace lagtrap::cli

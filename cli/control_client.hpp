@@ -1,11 +1,15 @@
 // Talks to the daemon over its control socket: a JSON object and a newline each way, one request a connection.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include <boost/json/object.hpp>
 
 #include "core/result.hpp"
+#include "core/unique_fd.hpp"
 
 namespace lagtrap::cli {
 
@@ -15,5 +19,25 @@ inline constexpr std::size_t answer_limit_bytes = 4 * 1024 * 1024;
 // to do: start the daemon (NotFound), get the right (Denied), what the daemon itself refused (Invalid).
 [[nodiscard]] Result<boost::json::object> ask_daemon(const std::filesystem::path& socket,
                                                      const boost::json::object& request);
+
+// An answer that goes on for many lines. Its destructor ends it: the daemon stops what it does for it.
+class DaemonLines {
+  public:
+    // Sends the request. Errors as ask_daemon().
+    [[nodiscard]] static Result<DaemonLines> ask(const std::filesystem::path& socket,
+                                                 const boost::json::object& request);
+    // The next line without its end; waits for it. Nothing: the daemon has ended the answer, or `stop` was set.
+    // ErrorKind::TooLarge: a line of more than `limit_bytes`.
+    [[nodiscard]] Result<std::optional<std::string>> next(std::size_t limit_bytes,
+                                                          const volatile std::sig_atomic_t& stop);
+    // Asks the daemon to end the answer; what it still has to say comes.
+    [[nodiscard]] Status say_enough();
+
+  private:
+    explicit DaemonLines(UniqueFd socket) : socket_(std::move(socket)) {}
+    UniqueFd socket_;
+    std::string waiting_;
+    std::size_t searched_ = 0;
+};
 
 }  // namespace lagtrap::cli

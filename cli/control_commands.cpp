@@ -4,6 +4,7 @@
 #include "cli/control_client.hpp"
 #include "cli/metrics_text.hpp"
 #include "cli/status_text.hpp"
+#include "core/files.hpp"
 
 namespace lagtrap::cli {
 
@@ -32,8 +33,14 @@ int show_status(const ControlOptions& options, Console& console) {
 int show_metrics(const ControlOptions& options, Console& console) {
     const auto answer = ask_daemon(options.socket, {{"command", "status"}});
     if (!answer) return console.fail(answer.error().message);
-    console.out << (options.json ? boost::json::serialize(*answer) + "\n" : metrics_text(*answer));
-    return exit_done;
+    const std::string text = options.json ? boost::json::serialize(*answer) + "\n" : metrics_text(*answer);
+    if (!options.output.empty()) {
+        const auto written = write_file_durably(options.output, text);
+        return written ? exit_done : console.fail(written.error().message);
+    }
+    console.out << text;
+    console.out.flush();
+    return console.out ? exit_done : console.fail("writing to standard output failed");
 }
 
 int trigger_recording(const ControlOptions& options, Console& console) {

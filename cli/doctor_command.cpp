@@ -12,7 +12,7 @@ namespace {
 const char* word_of(Health health) {
     switch (health) {
         case Health::Works: return "ok";
-        case Health::Otherwise: return "works otherwise";
+        case Health::Otherwise: return "works with a fallback";
         case Health::Missing: return "missing";
         case Health::Unknown: return "not asked";
     }

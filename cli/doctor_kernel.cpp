@@ -12,6 +12,7 @@
 
 #include "cli/doctor_findings.hpp"
 #include "core/files.hpp"
+#include "core/machine_root.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
@@ -67,7 +68,7 @@ Finding feature_finding(const FeatureText& text, const bpf::Feature& feature) {
     return {text.name, text.without, "the kernel lacks it (" + feature.reason + ")", text.advice, needed};
 }
 
-// The first line of a small file of /proc or /sys; nothing where it can not be read.
+// The first line of a small file of /proc or /sys; nothing where it cannot be read.
 std::optional<std::string> line_of(const fs::path& path) {
     const auto content = read_file(path, 4096);
     if (!content) return {};
@@ -166,6 +167,12 @@ Finding cgroups(const fs::path& root) {
             "works without; limits of the service may not hold", false};
 }
 
+Finding processes() {
+    if (sees_all_processes()) return {"processes", Health::Works, "all of the machine are seen", {}, true};
+    return {"processes", Health::Missing, "this container sees its own alone",
+            "start it with the machine's: --pid=host, or hostPID: true (docs/containers.md)", true};
+}
+
 Finding processors(const fs::path& root) {
     const auto online = line_of(root / "sys/devices/system/cpu/online");
     return {"CPUs",
@@ -187,7 +194,7 @@ std::vector<Finding> kernel_findings(const std::vector<bpf::Feature>& features,
     }
     for (const auto& finding :
          {lockdown(root), addresses(root), paranoia(root), unprivileged_bpf(root), ptrace_scope(root),
-          statistics_switch(root), locked_memory(), clock_source(root), cgroups(root), processors(root)})
+          statistics_switch(root), locked_memory(), clock_source(root), cgroups(root), processes(), processors(root)})
         findings.push_back(finding);
     return findings;
 }

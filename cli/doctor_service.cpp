@@ -23,6 +23,7 @@
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/files.hpp"
+#include "core/machine_root.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
 #include "settings/parser.hpp"
@@ -55,6 +56,15 @@ Finding settings_finding(const std::string& file, const settings::ParseOutcome& 
             fmt::format("{}:{}:{}: {} ({} in all)", file, first.line, first.column, printable(first.found),
                         outcome.diagnostics.size()),
             "`lagtrap check` shows each error and how to mend it", true};
+}
+
+Finding files_finding(const settings::ParseOutcome& outcome) {
+    const char* const name = "watched files";
+    if (outcome.warnings.empty())
+        return {name, Health::Works, "root and their owners alone can change or replace them", {}, false};
+    return {name, Health::Otherwise,
+            fmt::format("{} ({} in all)", printable(outcome.warnings.front().text), outcome.warnings.size()),
+            "they are watched all the same; take the right to write from others, or from the folder", false};
 }
 
 // The folder that is there, from `path` upwards.
@@ -175,7 +185,9 @@ Finding daemon_finding(const Result<boost::json::object>& answer) {
     for (const auto& value : list(*answer, "events")) {
         if (!value.is_object()) continue;
         const auto& event = value.as_object();
-        ++(truth(event, "armed") ? armed : truth(event, "shed") ? shed : off);
+        ++(truth(event, "armed") || (truth(event, "shed") && !is_shed(event)) ? armed
+           : truth(event, "shed")                                             ? shed
+                                                                              : off);
     }
     const std::string found =
         fmt::format("runs, process {}: {} events armed, {} shed, {} off", number(*answer, "pid"), armed, shed, off);
@@ -186,7 +198,7 @@ Finding daemon_finding(const Result<boost::json::object>& answer) {
 Finding debug_files(const fs::path& root) {
     const char* const servers = std::getenv("DEBUGINFOD_URLS");
     std::error_code failure;
-    const bool folder = fs::exists(root / "usr/lib/debug/.build-id", failure);
+    const bool folder = fs::exists(root / on_machine("/usr/lib/debug/.build-id").relative_path(), failure);
     if (folder) return {"debug files", Health::Works, "/usr/lib/debug has some", {}, false};
     if (servers != nullptr && *servers != '\0')
         return {"debug files",
@@ -253,6 +265,7 @@ std::vector<Finding> service_findings(const DoctorPlaces& places) {
     const auto outcome = settings::load_settings(places.settings, settings::BinaryCheck::Look);
     const auto daemon = ask_daemon(places.socket, {{"command", "status"}});
     std::vector<Finding> findings{settings_finding(places.settings, outcome),
+                                  files_finding(outcome),
                                   room_finding(outcome.settings),
                                   daemon_finding(daemon),
                                   reader_finding(daemon),

@@ -8,6 +8,7 @@
 #include "cli/status_events.hpp"
 #include "cli/status_fields.hpp"
 #include "cli/text_layout.hpp"
+#include "cli/user_name.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 
@@ -57,11 +58,13 @@ class Explainer {
             look_at_problem();
         } else {
             if (number(event_, "hits") == 0) look_at_processes();
+            look_at_copies();
             look_at_markers();
             look_at_pairing();
             look_at_room();
         }
         look_at_runs();
+        look_at_limits();
         look_at_recordings();
         if (result_.findings.empty()) add("waiting", "It is armed, and nothing is wrong with it.");
         return std::move(result_);
@@ -87,6 +90,10 @@ class Explainer {
     }
 
     void look_at_problem() {
+        if (truth(event_, "shed") && is_watched_in_part(event_))
+            return add("watched-in-part", "It is " + text(event_, "problem") + ".",
+                       "Its runs in the share that is watched are counted. To see all of them, watch something that "
+                       "is reached less often, or let watching take more (<budget share>).");
         if (truth(event_, "shed"))
             return add("shed",
                        "It is not watched now, for it cost too much: " + text(event_, "problem") +
@@ -102,19 +109,14 @@ class Explainer {
         if (binary.empty())
             return add("not-reached", "It is armed; the kernel has reached none of its markers since.",
                        "Look whether this machine uses what the tracepoints belong to.");
+        if (const std::uint64_t processes = number(event_, "processes"); processes > 0)
+            return tell_not_reached(processes, binary, std::to_string(number(event_, "pid")));
         const auto known = processes_.find(binary);
         if (known == processes_.end()) return;
         std::vector<const ProgramProcess*> same, others;
         for (const ProgramProcess& process : known->second.found)
             (process.same_file ? same : others).push_back(&process);
-        if (!same.empty())
-            return add("not-reached",
-                       "It is armed, and " + counted(same.size(), "process uses", "processes use") + " " + binary +
-                           " (" + std::to_string(same.front()->pid) + (same.size() > 1 ? ", ..." : "") +
-                           "), but no marker was reached since it was armed.",
-                       "Let the program do what is to be watched. If it does: the code may take another way, or the "
-                       "function may be inlined; \"lagtrap list-markers " +
-                           std::to_string(same.front()->pid) + "\" lists what can be watched.");
+        if (!same.empty()) return tell_not_reached(same.size(), binary, std::to_string(same.front()->pid));
         const auto was_there = [&](const ProgramProcess* process) {
             return process->deleted && !process->elsewhere && process->path == binary;
         };
@@ -127,6 +129,17 @@ class Explainer {
         add("no-process", sentence, "Start the program; what runs it is watched from its first call on.");
     }
 
+    // `pid`: of one of them.
+    void tell_not_reached(std::uint64_t processes, const std::string& binary, const std::string& pid) {
+        add("not-reached",
+            "It is armed, and " + counted(processes, "process uses", "processes use") + " " + binary + " (" + pid +
+                (processes > 1 ? ", ..." : "") + ")" + ", but no marker was reached since it was armed.",
+            "Let the program do what is to be watched. If it does: the code may take another way, or the "
+            "function may be inlined; \"lagtrap list-markers " +
+                pid + "\" lists what can be watched.");
+    }
+
+    // What is in a file of this name is watched in containers too, but not what has another path.
     void tell_other_files(const std::string& binary, const std::vector<const ProgramProcess*>& others) {
         const ProgramProcess& first = *others.front();
         if (first.deleted && !first.elsewhere)
@@ -134,13 +147,21 @@ class Explainer {
                        "It is armed in " + binary +
                            ", but what runs is the file that was there before: " + names_of(others) + ".",
                        "Start the program anew.");
-        const std::string seen =
-            first.elsewhere ? "/proc/" + std::to_string(first.pid) + "/root" + first.path : first.path;
         add("other-file",
             "It is armed in " + binary + ", but another file of that name runs: " + names_of(others) + ".",
-            "Watch that file: binary=\"" + seen + "\"" +
-                (first.elsewhere ? ", or the path that it has outside of the container, which outlives the process."
-                                 : "."));
+            "Watch each file of that name: binary=\"*" + binary.substr(binary.rfind('/')) + "\".");
+    }
+
+    void look_at_copies() {
+        for (const auto& entry : list(event_, "copies")) {
+            if (!entry.is_object()) continue;
+            const std::string problem = text(entry.as_object(), "problem");
+            if (problem.empty()) continue;
+            const std::string where = text(entry.as_object(), "where");
+            add("copy-not-watched", text(entry.as_object(), "path") + (where.empty() ? "" : " of " + where) +
+                                        ", which process " + std::to_string(number(entry.as_object(), "pid")) +
+                                        " uses, is not watched: " + problem + ".");
+        }
     }
 
     void look_at_markers() {
@@ -224,12 +245,27 @@ class Explainer {
         const auto histogram = histogram_of(event_);
         std::string sentence = (runs == 1 ? "Its one run was" : "All " + with_commas(runs) + " runs were") +
                                " under the threshold of " + threshold + ": ";
-        if (runs >= few_runs) sentence += "99 of 100 took at most " + duration(percentile_ns(histogram, 0.99)) + ", ";
+        if (runs >= few_runs) {
+            const std::uint64_t most_ns = std::min(percentile_ns(histogram, 0.99), number(event_, "max_ns"));
+            sentence += "99 of 100 took at most " + duration(most_ns) + ", ";
+        }
         sentence += "the longest " + duration(number(event_, "max_ns")) + ".";
         add("fast", sentence,
             runs < few_runs ? "These are few; let it run on before the threshold is chosen."
                             : "Nothing is slow as the threshold has it. A threshold below " +
                                   duration(number(event_, "max_ns")) + " would have caught the longest.");
+    }
+
+    void look_at_limits() {
+        for (const auto& entry : list(event_, "limits"))
+            if (entry.is_object())
+                add("limited",
+                    "It is not watched for " + party_text(entry.as_object()) + ": " +
+                        text(entry.as_object(), "reason") + ". It is for others; this one is tried again in " +
+                        seconds_text(entry.as_object(), "again_in_seconds") + ".",
+                    "If nobody else is to be watched, name whose runs are (<scope user>); if all are, let watching "
+                    "take more "
+                    "(<budget share>).");
     }
 
     void look_at_recordings() {
@@ -246,6 +282,13 @@ class Explainer {
         else if (!cool_down.empty())
             add("cool-down", "No recording begins for the next " + seconds_text(cool_down, "seconds_left") +
                                  ": the last one has only just ended (<recording cool-down>).");
+        for (const auto& entry : list(part(answer_, "captures"), "users_without"))
+            if (entry.is_object())
+                add("user-share",
+                    "Delays of user " + user_text(static_cast<std::uint32_t>(number(entry.as_object(), "uid"))) +
+                        " begin no recording for the next " + seconds_text(entry.as_object(), "seconds_left") +
+                        ": half of an hour's recordings were of that user.",
+                    "Delays of other users do. Raise <recording captures-per-hour>, or the threshold of the event.");
         if (state == "confirming" && text(part(answer_, "pending"), "event") == text(event_, "name"))
             add("asked", "A breach waits for an answer.", "\"lagtrap approve\" or \"lagtrap decline\".");
     }

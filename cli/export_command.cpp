@@ -1,37 +1,56 @@
-#include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
 #include "cli/bundle_finder.hpp"
 #include "cli/commands.hpp"
 #include "core/files.hpp"
+#include "formats/format_table.hpp"
 
 namespace lagtrap::cli {
 
 namespace {
 
-Result<std::string> folded_export(const std::filesystem::path& path, const ExportOptions& options) {
-    TRY_ASSIGN(const auto recording, analysis::read_recording(path));
-    const auto kind = options.off_cpu ? analysis::FoldedKind::OffCpu : analysis::FoldedKind::OnCpu;
-    if (!options.delay) return analysis::folded_text(analysis::fold_recording(recording, kind));
-    const auto& delays = recording.system.delays;
-    if (*options.delay == 0 || *options.delay > delays.size()) {
-        return make_error(ErrorKind::NotFound, "there is no delay " + std::to_string(*options.delay) +
-                                                   "; the recording has " + std::to_string(delays.size()));
+Result<std::string> export_text(const std::filesystem::path& path, const formats::Format& format,
+                                const ExportOptions& options) {
+    if (format.encode == nullptr && format.encode_delays == nullptr) {
+        TRY_ASSIGN(auto files, analysis::read_recording_files(path));
+        return format.name == "pftrace" ? std::move(files.trace) : std::move(files.system_xml);
     }
-    return analysis::folded_text(analysis::fold_delay(recording, delays[*options.delay - 1], kind));
-}
-
-Result<std::string> export_text(const std::filesystem::path& path, const ExportOptions& options) {
-    if (options.format == ExportFormat::Folded) return folded_export(path, options);
-    TRY_ASSIGN(auto files, analysis::read_recording_files(path));
-    return options.format == ExportFormat::Trace ? std::move(files.trace) : std::move(files.system_xml);
+    TRY_ASSIGN(const auto recording, analysis::read_recording(path));
+    if (format.encode_delays != nullptr) return format.encode_delays(recording, options.delay);
+    formats::ProfileChoice choice;
+    choice.delay = options.delay;
+    choice.thread = options.thread;
+    choice.time = options.time.value_or(format.time);
+    TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, choice));
+    return format.encode(profile);
 }
 
 }  // namespace
 
 int export_recording(const ExportOptions& options, Console& console) {
+    if (options.list) {
+        console.out << formats::list_formats();
+        return exit_done;
+    }
+    const formats::Format* format = formats::find_format(options.format);
+    if (format == nullptr) return console.fail("there is no form \"" + options.format + "\"");
+    if (format->encode_delays != nullptr && (options.time || !options.thread.empty())) {
+        (void)console.fail("--format " + options.format +
+                           " is of whole delays: leave out --thread, --on-cpu, --off-cpu and --all");
+        return exit_usage;
+    }
+    if (format->encode == nullptr && format->encode_delays == nullptr &&
+        (options.delay || options.time || !options.thread.empty())) {
+        (void)console.fail("--format " + options.format +
+                           " is of the whole recording: leave out --delay, --thread, --on-cpu, --off-cpu and --all");
+        return exit_usage;
+    }
+    if (options.output.empty() && format->binary && console.terminal) {
+        (void)console.fail("--format " + options.format + " is not for a terminal: name a file with --output");
+        return exit_usage;
+    }
     const auto path = find_bundle(options.bundle, options.spool);
     if (!path) return console.fail(path.error().message);
-    const auto text = export_text(*path, options);
+    const auto text = export_text(*path, *format, options);
     if (!text) return console.fail(text.error().message);
     if (!options.output.empty()) {
         const auto written = write_file_durably(options.output, *text);

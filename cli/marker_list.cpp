@@ -29,7 +29,7 @@ std::string arguments_note(const ProbeMarker& probe) {
 std::string probe_line(const ProbeMarker& probe, const std::string& path) {
     const auto element = settings::usdt_element(probe.provider, probe.name, path);
     if (element && probe.in_code) return *element + "  " + settings::xml_comment(arguments_note(probe));
-    return settings::xml_comment(probe.provider + ":" + probe.name + ": not: the settings can not name it");
+    return settings::xml_comment(probe.provider + ":" + probe.name + ": not: the settings cannot name it");
 }
 
 std::string function_line(const FunctionWay& function, const std::string& path) {

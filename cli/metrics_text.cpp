@@ -1,9 +1,12 @@
 #include "cli/metrics_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <boost/json.hpp>
+#include <fmt/core.h>
 
+#include "cli/delay_classes.hpp"
 #include "cli/status_fields.hpp"
 
 namespace lagtrap::cli {
@@ -24,7 +27,11 @@ std::string escaped(const std::string& value) {
     std::string label;
     for (const char c : value) {
         if (c == '\\' || c == '"') label += '\\';
-        label += c;
+        if (c == '\n') {
+            label += "\\n";
+        } else {
+            label += c;
+        }
     }
     return label;
 }
@@ -70,9 +77,13 @@ void put_histogram(Writer& writer, const object& event) {
                      "_bucket");
     }
     double sum_ns = 0;
-    for (const auto& [from_ns, to_ns, count] : buckets)
+    std::uint64_t all = 0;
+    for (const auto& [from_ns, to_ns, count] : buckets) {
         sum_ns += static_cast<double>(count) * (static_cast<double>(from_ns) + static_cast<double>(to_ns)) / 2;
-    const std::string runs = std::to_string(number(event, "runs"));
+        all += count;
+    }
+    // Not "runs": what is counted while the figures are read is in one of them perhaps, and a histogram has to agree with itself.
+    const std::string runs = std::to_string(all);
     writer.value(label + ",le=\"+Inf\"", runs, "_bucket");
     writer.value(label, seconds(sum_ns), "_sum");
     writer.value(label, runs, "_count");
@@ -90,15 +101,30 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
         {"unmatched_ends_total", "unmatched_ends", "Ends without a begin"},
         {"abandoned_total", "abandoned", "Runs whose thread or function ended without reaching the end"},
         {"lost_total", "lost", "Begins that found the table of open runs full"},
+        {"limited_hits_total", "limited", "Hits of users and processes that are limited"},
     };
     for (const auto& [name, field, help] : counters) {
         writer.metric(std::string("event_") + name, "counter", help);
         for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, field)));
     }
     writer.metric("event_armed", "gauge", "1 while the event is watched");
-    for (const object* event : events) writer.value(label_of(*event), truth(*event, "armed") ? "1" : "0");
+    for (const object* event : events)
+        writer.value(label_of(*event),
+                     truth(*event, "armed") || (truth(*event, "shed") && !is_shed(*event)) ? "1" : "0");
     writer.metric("event_shed", "gauge", "1 while the event is given up because it costs more than the budget");
-    for (const object* event : events) writer.value(label_of(*event), truth(*event, "shed") ? "1" : "0");
+    for (const object* event : events) writer.value(label_of(*event), is_shed(*event) ? "1" : "0");
+    writer.metric("event_watched_ratio", "gauge",
+                  "How much of the time the event is watched; below 1 it costs too much");
+    for (const object* event : events)
+        writer.value(label_of(*event), fmt::format("{:.3f}", real(*event, "watched_share")));
+    writer.metric("event_limited_parties", "gauge", "Users and processes whose hits do nothing but count");
+    for (const object* event : events) writer.value(label_of(*event), std::to_string(list(*event, "limits").size()));
+    writer.metric("event_processes", "gauge", "Processes that are watched, by their unit or container");
+    for (const object* event : events)
+        for (const auto& value : list(*event, "processes_by_unit"))
+            if (const auto* of_unit = value.if_object())
+                writer.value(label_of(*event) + ",unit=\"" + escaped(text(*of_unit, "unit")) + "\"",
+                             std::to_string(number(*of_unit, "processes")));
     writer.metric("event_hits_total", "counter", "Hits of the event's markers, in scope or not");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "hits")));
     writer.metric("event_open_runs", "gauge", "Runs begun and not ended");
@@ -110,11 +136,43 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     for (const object* event : events) put_histogram(writer, *event);
 }
 
+// Where the time of the runs went, and of each delay most of it. Why that was is for the report: the daemon looks at no stack.
+void put_times(Writer& writer, const std::vector<const object*>& events) {
+    writer.metric("event_time_seconds_total", "counter",
+                  "Time of the runs whose threads' time is counted, by what the threads did");
+    for (const object* event : events) {
+        const object& timed = part(*event, "timed");
+        const std::uint64_t all_ns = number(timed, "ns");
+        const std::uint64_t on_cpu_ns = std::min(number(timed, "on_cpu_ns"), all_ns);
+        const std::uint64_t runnable_ns = std::min(number(timed, "runnable_ns"), all_ns - on_cpu_ns);
+        const auto put = [&](const char* state, std::uint64_t time_ns) {
+            writer.value(label_of(*event) + ",state=\"" + state + "\"", seconds(static_cast<double>(time_ns)));
+        };
+        put("on_cpu", on_cpu_ns);
+        put("runnable", runnable_ns);
+        put("blocked", all_ns - on_cpu_ns - runnable_ns);
+    }
+    writer.metric("event_delays_by_class_total", "counter", "Delays that ended, by what took most of their time");
+    for (const object* event : events)
+        for (const auto& [name, delays] : delay_classes(*event))
+            writer.value(label_of(*event) + ",class=\"" + name + "\"", std::to_string(delays));
+}
+
 void put_daemon(Writer& writer, const object& answer) {
     writer.metric("captures_total", "counter", "Breaches and captures by what became of them");
-    for (const char* outcome : {"done", "failed", "declined", "skipped_cool_down", "skipped_hourly_limit"})
+    for (const char* outcome :
+         {"done", "failed", "declined", "skipped_cool_down", "skipped_hourly_limit", "skipped_user_share"})
         writer.value("outcome=\"" + std::string(outcome) + "\"",
                      std::to_string(number(part(answer, "captures"), outcome)));
+    const object& captures = part(answer, "captures");
+    writer.metric("merges_over_limit_total", "counter", "Merges that took longer than they may");
+    writer.value("", std::to_string(number(captures, "merges_over_limit")));
+    writer.metric("early_recordings_total", "counter", "Recordings begun before a breach, by what became of them");
+    const object& early = part(part(answer, "history"), "early");
+    for (const char* outcome : {"kept", "dropped", "held_back"})
+        writer.value(std::string("outcome=\"") + outcome + "\"", std::to_string(number(early, outcome)));
+    writer.metric("captures_set_aside", "gauge", "Captures of which no merge ends");
+    writer.value("", std::to_string(number(captures, "set_aside")));
     const object& batches = part(answer, "batches");
     writer.metric("batches_written_total", "counter", "Batches of runs put into the spool");
     writer.value("", std::to_string(number(batches, "written")));
@@ -146,6 +204,7 @@ std::string metrics_text(const object& answer) {
     Writer writer;
     put_daemon(writer, answer);
     put_events(writer, events);
+    put_times(writer, events);
     return writer.take();
 }
 

@@ -2,11 +2,13 @@
 
 #include <boost/json.hpp>
 
-#include "analysis/control_group_words.hpp"
 #include "analysis/meanwhile.hpp"
 #include "analysis/open_delay.hpp"
 #include "analysis/wake_cause.hpp"
 #include "cli/cause_json.hpp"
+#include "cli/report_before.hpp"
+#include "cli/report_calls.hpp"
+#include "cli/report_traced.hpp"
 #include "core/clock.hpp"
 
 namespace lagtrap::cli {
@@ -43,6 +45,10 @@ object split_json(const TimeSplit& split) {
             {"blocked_ns", split.blocked_ns},
             {"not_recorded_ns", split.not_recorded_ns},
             {"outside_recording_ns", split.outside_ns},
+            {"without_stacks",
+             {{"on_cpu_ns", split.counted.on_cpu_ns},
+              {"runnable_ns", split.counted.runnable_ns},
+              {"blocked_ns", split.counted.blocked_ns}}},
             {"between_threads_ns", split.between_threads_ns},
             {"in_goroutine_ns", split.in_goroutine_ns},
             {"from_samples", split.from_samples},
@@ -110,7 +116,7 @@ array wakers_json(const DelayReport& report) {
                               {"thread", waker.thread},
                               {"reason", waker.reason},
                               {"blocked_ns", waker.blocked_ns},
-                              {"share", report.share(waker.blocked_ns)},
+                              {"share", report.share_of_known(waker.blocked_ns)},
                               {"count", waker.count},
                               {"split", split_json(waker.split)},
                               {"calls", calls_json(waker.calls, waker.blocked_ns)},
@@ -122,7 +128,10 @@ array wakers_json(const DelayReport& report) {
 array meanwhile_json(const Recording& recording, const trace::Delay& delay) {
     array list;
     for (const auto& beginning : analysis::meanwhile_of(recording, delay).beginnings) {
-        object json{{"offset_ns", beginning.offset_ns}, {"pid", beginning.pid}, {"process", beginning.process}};
+        object json{{"offset_ns", beginning.offset_ns},
+                    {"pid", beginning.pid},
+                    {"process", beginning.process},
+                    {"unit", recording.unit_of(beginning.pid)}};
         if (beginning.delay_number > 0) {
             json["delay"] = beginning.delay_number;
         } else {
@@ -165,8 +174,11 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"program_version", delay.program_version},
             {"command_line", command_line_of(recording, delay.begin_pid)},
             {"control_group", delay.control_group},
-            {"unit", analysis::control_group_words(delay.control_group)},
+            {"unit", delay.unit},
+            {"before", before_json(recording, delay)},
             {"began_around", meanwhile_json(recording, delay)},
+            {"run_calls", run_calls_json(recording, delay)},
+            {"traced_functions", traced_functions_json(recording, delay)},
             {"samples", report.samples},
             {"split", split_json(report.split)},
             {"stages", stages_json(report.stages)},
@@ -185,6 +197,7 @@ object machine_json(const Recording& recording) {
     for (const auto& process : machine.processes) {
         processes.push_back(object{{"pid", process.pid},
                                    {"name", process.name},
+                                   {"unit", recording.unit_of(process.pid)},
                                    {"cpu_ns", process.cpu_ns},
                                    {"share", machine.share(process.cpu_ns)}});
     }
@@ -220,7 +233,10 @@ object quality_json(const Recording& recording) {
             {"stacks_complete", quality.stacks_complete},
             {"on_cpu_stacks_complete", share_or_null(quality.on_cpu_complete)},
             {"off_cpu_stacks_complete", share_or_null(quality.off_cpu_complete)},
+            {"delayed_stacks_complete", share_or_null(quality.delayed_complete)},
+            {"delayed_stacks", quality.delayed_stacks},
             {"complete_by_frame_pointers", quality.by_frame_pointers},
+            {"complete_late", quality.late},
             {"stops", std::move(stops)},
             {"other_stops", quality.other_stops},
             {"frames_named", quality.frames_named},

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
-#include "analysis/control_group_words.hpp"
 #include "analysis/meanwhile.hpp"
 #include "analysis/open_delay.hpp"
 #include "analysis/wake_cause.hpp"
+#include "cli/report_before.hpp"
+#include "cli/report_calls.hpp"
 #include "cli/report_functions.hpp"
+#include "cli/report_traced.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
@@ -65,10 +67,7 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
         text += "\n";
     }
     text += command_line_of(recording, delay, look);
-    if (delay.control_group.size() > 1) {
-        text +=
-            "  unit      " + cut_middle(analysis::control_group_words(delay.control_group), look.columns - 12) + "\n";
-    }
+    if (!delay.unit.empty()) text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
     text += "  began     " + format_utc(wall_clock_ns) + " on " + cut_end(recording.system.host, 30) + "\n";
     if (delay.queued_ns > 0) {
         text += "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
@@ -141,17 +140,19 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
         text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
     }
     if (split.between_threads_ns > 0) {
-        text += split_row("between markers, no thread", split.between_threads_ns, whole_ns, Colour::Dim, paint);
+        text += split_row("handed over between threads", split.between_threads_ns, whole_ns, Colour::Dim, paint);
     }
     if (split.in_goroutine_ns > 0) {
         text += split_row("in a goroutine, no thread", split.in_goroutine_ns, whole_ns, Colour::Dim, paint);
     }
     if (lost_ns > 0) text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
+    if (const std::uint64_t counted_ns = split.counted.total_ns(); counted_ns * 100 > whole_ns)
+        text += "  " + duration(counted_ns) + " of this passed before the recording began: counted, without stacks\n";
     return text;
 }
 
 std::string waker_rows(const DelayReport& report, const WakerReport& waker, const ReportLook& look) {
-    std::string text = "  " + pad_left(percent(report.share(waker.blocked_ns)), 5) + "  ";
+    std::string text = "  " + pad_left(percent(report.share_of_known(waker.blocked_ns)), 5) + "  ";
     const std::size_t room = look.columns - 9;
     if (waker.interrupt) return text + cut_end(analysis::words_of(waker) + ": " + waker.reason, room) + "\n";
     const std::string waits = counted(waker.count, "wait", "waits") + ": " + waker.reason;
@@ -160,6 +161,7 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker, cons
                             (waker.process.empty() ? std::to_string(waker.pid) : waker.process) + ")";
     text += cut_end(who + ", " + waits, room) + "\n";
     const std::uint64_t whole_ns = waker.blocked_ns;
+    if (waker.split.recorded_ns() == 0) return text + "         what it did meanwhile was not recorded: no stack\n";
     std::string meanwhile = "meanwhile on a CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
     if (waker.split.runnable_ns > 0)
         meanwhile += ", waiting for a CPU " + percent(ratio(waker.split.runnable_ns, whole_ns));
@@ -167,6 +169,7 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker, cons
         meanwhile += ", blocked " + percent(ratio(waker.split.blocked_ns, whole_ns));
         if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
     }
+    if (waker.split.outside_ns > 0) meanwhile += ", not recorded " + percent(ratio(waker.split.outside_ns, whole_ns));
     text += "         " + cut_end(meanwhile, room) + "\n";
     return text + call_rows(waker.calls, whole_ns, look.all ? waker.calls.size() : 3, 9, look);
 }
@@ -175,7 +178,7 @@ std::string wakers_part(const DelayReport& report, const ReportLook& look) {
     std::string text;
     std::size_t shown = 0;
     for (const WakerReport& waker : report.wakers) {
-        if (!look.all && (report.share(waker.blocked_ns) < 0.02 || shown++ == 2)) break;
+        if (!look.all && (report.share_of_known(waker.blocked_ns) < 0.02 || shown++ == 2)) break;
         text += waker_rows(report, waker, look);
     }
     return text.empty() ? "" : section_title(look.paint, "Woken by") + text;
@@ -231,8 +234,11 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
         if (!look.all && (shown == 4 || share < 0.005)) break;
         ++shown;
         const std::string name = process.name.empty() ? "unknown" : process.name;
-        text += "  " + pad_left(percent(share), 5) + "  " + cut_end(name, 40);
-        text += process.pid != 0 ? " (" + std::to_string(process.pid) + ")\n" : "\n";
+        const std::string& unit = recording.unit_of(process.pid);
+        std::string who = cut_end(name, 40);
+        if (process.pid != 0)
+            who += " (" + std::to_string(process.pid) + (unit.empty() ? "" : ", " + cut_end(unit, 30)) + ")";
+        text += "  " + pad_left(percent(share), 5) + "  " + cut_end(who, look.columns - 9) + "\n";
     }
     return text;
 }
@@ -248,6 +254,15 @@ std::string whole_stacks(const analysis::QualityReport& quality) {
     if (text.empty()) return "whole stacks " + percent(quality.stacks_complete);
     if (quality.by_frame_pointers > 0) text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
     return text;
+}
+
+// What is known of the process with the delay, and which share came late; nothing where neither says more than the line above.
+std::string late_row(const analysis::QualityReport& quality) {
+    std::string text;
+    if (quality.delayed_complete) text = "of what was slow " + percent(*quality.delayed_complete);
+    if (quality.late > 0)
+        text += (text.empty() ? "" : "; ") + percent(quality.late) + " of the whole ones came late, from copies";
+    return text.empty() ? text : "  " + text + "\n";
 }
 
 // What stopped the stacks that are not whole.
@@ -288,7 +303,7 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     std::string text = section_title(paint, "The recording", "session " + recording.system.session_id);
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
-    text += "  " + whole_stacks(quality) + "\n" + stops_row(quality) + names_rows(quality);
+    text += "  " + whole_stacks(quality) + "\n" + late_row(quality) + stops_row(quality) + names_rows(quality);
     if (quality.partial)
         text += "  " + paint(Colour::Yellow, "It was cut short: what follows its end is missing.") + "\n";
     for (const std::string& given_up : quality.shed)
@@ -359,9 +374,11 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
         text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
-        text += functions_part(report, look);
+        text += functions_part(report, look) + calls_part(recording, report.delay, look) +
+                traced_part(recording, report.delay, look);
         if (look.all) text += stacks_part(report, look);
-        text += wakers_part(report, look) + meanwhile_part(recording, report.delay, look);
+        text += wakers_part(report, look) + before_part(recording, report.delay, paint, look.all, look.columns);
+        text += meanwhile_part(recording, report.delay, look);
         text += others_part(recording, chosen, paint);
     }
     return text + machine_part(recording, look) + quality_part(recording, paint);

@@ -16,4 +16,7 @@ namespace lagtrap::cli {
 
 [[nodiscard]] std::string event_lines(const boost::json::object& answer, const Paint& paint);
 
+// One of an event's "limits": "user joe (1001)", "process 4711 of user joe (1001)".
+[[nodiscard]] std::string party_text(const boost::json::object& limit);
+
 }  // namespace lagtrap::cli

@@ -37,6 +37,16 @@ namespace lagtrap::cli {
     return value != nullptr && value->is_bool() && value->as_bool();
 }
 
+// Whether an event is watched a part of the time, because it costs too much to be watched always.
+[[nodiscard]] inline bool is_watched_in_part(const boost::json::object& event) {
+    const double share = real(event, "watched_share");
+    return share > 0 && share < 1;
+}
+
+[[nodiscard]] inline bool is_shed(const boost::json::object& event) {
+    return truth(event, "shed") && !is_watched_in_part(event);
+}
+
 [[nodiscard]] inline const boost::json::object& part(const boost::json::object& from, const char* key) {
     static const boost::json::object nothing;
     const auto* value = from.if_contains(key);

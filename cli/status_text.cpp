@@ -1,13 +1,17 @@
 #include "cli/status_text.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include <boost/json.hpp>
 
 #include "cli/status_events.hpp"
 #include "cli/status_fields.hpp"
+#include "cli/status_history.hpp"
 #include "cli/text_layout.hpp"
+#include "cli/user_name.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
@@ -44,12 +48,43 @@ std::string captures_line(const object& answer) {
             line += ", " + with_commas(count) + " " + what;
     };
     add("failed", "failed");
+    add("without_names", "without names of functions (their merge took too long)");
     add("waiting", "waiting for their merge");
+    add("set_aside", "set aside (no merge of them ends)");
     add("removed", "removed while they waited");
     add("declined", "declined");
     add("skipped_cool_down", "left out (cool-down)");
     add("skipped_hourly_limit", "left out (hourly limit)");
+    add("skipped_user_share", "left out (the user's share)");
     return line;
+}
+
+// Shown where a merge took too long: whose file it waited for.
+std::string held_up_line(const object& answer, const Paint& paint) {
+    const object& held_up = part(answer, "merge_held_up");
+    if (held_up.empty()) return {};
+    const auto* user = held_up.if_contains("user");
+    const bool known = user != nullptr && !user->is_null();
+    return "              " +
+           paint(Colour::Yellow, "a merge waited in vain for a file of user " +
+                                     (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
+                                            : std::string("unknown"))) +
+           "\n              " + text(held_up, "path") + "\n";
+}
+
+// Users whose delays begin no recording, for others shall have some too.
+std::string share_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    for (const auto& entry : list(part(answer, "captures"), "users_without")) {
+        if (!entry.is_object()) continue;
+        const object& user = entry.as_object();
+        lines += "              " +
+                 paint(Colour::Yellow, "user " + user_text(static_cast<std::uint32_t>(number(user, "uid"))) +
+                                           " has had half of the recordings of an hour: others have the rest for " +
+                                           seconds_text(user, "seconds_left")) +
+                 "\n";
+    }
+    return lines;
 }
 
 // Shown where events have their runs recorded: what was told of them, what others stand for, what is gone.
@@ -134,6 +169,8 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
                         format_byte_size(number(unwinder, "budget_bytes"));
     if (const std::uint64_t waiting = number(unwinder, "tables_waiting"); waiting > 0)
         lines += ", " + with_commas(waiting) + " to be made";
+    if (const std::uint64_t kept = number(unwinder, "tables_kept"); kept > 0)
+        lines += ", " + with_commas(kept) + " kept for what is watched";
     lines += "\n";
     const auto warn = [&](const char* key, const char* what) {
         if (const std::uint64_t count = number(unwinder, key); count > 0)
@@ -151,6 +188,75 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
         if (!entry.is_object() || ++shown > 3) break;
         lines += "              " + pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
                  text(entry.as_object(), "path") + "\n";
+    }
+    return lines;
+}
+
+// Whose processes were held to their share, so that others' are not harmed.
+std::string limited_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    const object& inspections = part(answer, "inspections");
+    if (const std::uint64_t stuck = number(inspections, "stuck"); stuck > 0)
+        lines += "              " +
+                 paint(Colour::Yellow, counted(stuck, "look", "looks") +
+                                           " into processes still held up by a file system that does not answer") +
+                 "\n";
+    if (const std::string problem = text(inspections, "problem"); !problem.empty())
+        lines += "              " + paint(Colour::Red, "processes are not looked into: " + problem) + "\n";
+    constexpr std::array<std::pair<const char*, const char*>, 6> kinds{{
+        {"mappings_left_out", "mappings beyond the share"},
+        {"files_left_out", "files with code beyond the share"},
+        {"files_unreadable", "files not read (no local file system, or no answer)"},
+        {"tables_given_up", "tables given up for users who have fewer"},
+        {"tables_slow", "tables that took long, made last"},
+        {"looks_held_up", "looks into processes held up"},
+    }};
+    for (const auto& entry : list(answer, "limited_users")) {
+        if (!entry.is_object()) continue;
+        std::string what;
+        for (const auto& [key, words] : kinds)
+            if (const std::uint64_t count = number(entry.as_object(), key); count > 0)
+                what += (what.empty() ? "" : ", ") + with_commas(count) + " " + words;
+        lines += "              " +
+                 paint(Colour::Yellow,
+                       user_text(static_cast<std::uint32_t>(number(entry.as_object(), "uid"))) + ": " + what) +
+                 "\n";
+    }
+    return lines.empty() ? lines : "  limited     " + lines.substr(14);
+}
+
+// Files with markers whose owners, or others, made trouble or could.
+std::string watched_file_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    const auto add = [&](const std::string& line) {
+        lines += (lines.empty() ? "  watched     " : "              ") + paint(Colour::Yellow, line) + "\n";
+    };
+    for (const auto& entry : list(answer, "watched_files")) {
+        if (!entry.is_object()) continue;
+        const object& file = entry.as_object();
+        const std::string whose = text(file, "path") + " of user " + text(file, "owner");
+        if (truth(file, "slow")) add(whose + " takes longer to be read than an event may");
+        if (const std::uint64_t times = number(file, "rearmed"); times > 0)
+            add(whose + " changed: armed anew " + counted(times, "time", "times") +
+                (number(file, "again_in_seconds") > 0
+                     ? ", once more in " + std::to_string(number(file, "again_in_seconds")) + " s at the earliest"
+                     : ""));
+        if (!text(file, "other_writers").empty()) add(text(file, "other_writers"));
+    }
+    return lines;
+}
+
+// Users whose processes take long to be looked at.
+std::string limited_look_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    for (const auto& entry : list(answer, "limited_looks")) {
+        if (!entry.is_object()) continue;
+        const object& user = entry.as_object();
+        lines += (lines.empty() ? "  stacks      " : "              ") +
+                 paint(Colour::Yellow, "of processes of user " + text(user, "user") + ", which map much code: at " +
+                                           with_commas(number(user, "put_off")) +
+                                           " places of unknown code it was not looked up") +
+                 "\n";
     }
     return lines;
 }
@@ -231,16 +337,23 @@ std::string status_text(const object& answer, const Paint& paint) {
     if (!text(settings, "reload_error").empty()) {
         shown += "              " + paint(Colour::Red, "last reload refused: ") + text(settings, "reload_error") + "\n";
     }
-    shown += "  recordings  " + captures_line(answer) + "\n";
+    shown += "  recordings  " + captures_line(answer) + "\n" + share_lines(answer, paint);
     if (!bundle.empty()) {
         shown += "  last        " + text(bundle, "event") + ": " + text(bundle, "path") + "\n";
     }
+    shown += held_up_line(answer, paint);
+    if (const std::string problem = text(part(answer, "spool"), "problem"); !problem.empty())
+        shown += "  spool       " + paint(Colour::Red, "not kept within its limits: ") + problem + "\n";
     shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
     shown += memory_lines(answer, paint);
     shown += budget_lines(answer, paint);
     shown += unwinding_lines(answer, paint);
+    shown += history_lines(answer, paint);
+    shown += limited_lines(answer, paint);
     shown += reader_lines(answer, paint);
+    shown += watched_file_lines(answer, paint);
+    shown += limited_look_lines(answer, paint);
     shown += control_lines(answer) + "\n";
     return shown + event_lines(answer, paint);
 }

@@ -117,14 +117,14 @@ Status drop_capabilities() {
 
 }  // namespace
 
-void be_first_to_go() {
+void become_first_oom_victim() {
     constexpr std::string_view first = "1000";
     const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
     if (score.valid()) (void)write_all(score.get(), first.data(), first.size());
 }
 
 Status drop_privileges() {
-    be_first_to_go();
+    become_first_oom_victim();
     if (::geteuid() == 0 && may_change_user()) {
         const passwd* const user = ::getpwnam(confined_user);
         const uid_t uid = user != nullptr && user->pw_uid != 0 ? user->pw_uid : nobody;
@@ -172,7 +172,7 @@ Status confine_process(const Confinement& confinement) {
         return system_error("making a system call filter for all threads", -code);
     TRY(allow_all(filter.get(), always_allowed));
     TRY(allow_conditional(filter.get()));
-    // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread can not register.
+    // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread cannot register.
     if (is_sanitized) TRY(allow_all(filter.get(), {SCMP_SYS(rseq), SCMP_SYS(set_robust_list)}));
     if (confinement.messages) TRY(allow_all(filter.get(), for_messages));
     if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));

@@ -25,11 +25,11 @@ struct Confinement {
     bool opens_files = false;
 };
 
-// Where memory runs out, the kernel ends this process rather than the one that asked it to read. That it can not be said
+// Where memory runs out, the kernel ends this process rather than the one that asked it to read. That it cannot be said
 // changes nothing else. To be called before files can no longer be opened.
-void be_first_to_go();
+void become_first_oom_victim();
 
-// Calls be_first_to_go(), then gives up root: user and groups of `confined_user`, no capability, no way to gain one again.
+// Calls become_first_oom_victim(), then gives up root: user and groups of `confined_user`, no capability, no way to gain one again.
 // Where the process is not root's, or may not change its user (CAP_SETUID, CAP_SETGID), only the last two. The kernel
 // ends the process when the thread that started it ends.
 [[nodiscard]] Status drop_privileges();

@@ -1,5 +1,6 @@
 #include "core/file_broker.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/socket.h>
@@ -87,9 +88,15 @@ Result<Message> receive_message(int socket, bool with_fd) {
     return received;
 }
 
-bool is_elf(int fd) {
-    std::array<char, 4> head{};
-    return ::pread(fd, head.data(), head.size(), 0) == 4 && std::memcmp(head.data(), "\177ELF", 4) == 0;
+// A program, a library, or what holds their debug information. A core dump is the memory of somebody's process.
+bool is_program(int fd) {
+    constexpr std::size_t type_at = EI_NIDENT;  // of both classes
+    constexpr std::size_t head_bytes = 18;
+    std::array<unsigned char, head_bytes> head{};
+    if (::pread(fd, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return false;
+    if (std::memcmp(head.data(), ELFMAG, SELFMAG) != 0 || head[EI_DATA] != ELFDATA2LSB) return false;
+    const unsigned type = head[type_at] | static_cast<unsigned>(head[type_at + 1]) << 8;
+    return type == ET_REL || type == ET_EXEC || type == ET_DYN;
 }
 
 Error refused(const std::filesystem::path& path) { return system_error(path.string(), EPERM); }
@@ -171,12 +178,16 @@ Result<FileBroker::Place> FileBroker::place_of(const std::filesystem::path& path
 }
 
 Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) const {
-    if (!policy_.may_read_program || !path.is_absolute()) return refused(path);
+    if (!policy_.program_access || !path.is_absolute()) return refused(path);
     const auto whole = path.lexically_normal();
-    if (!policy_.may_read_program(whole)) return refused(path);
-    TRY_ASSIGN(UniqueFd fd, open_regular_file(whole));
-    if (!is_elf(fd.get())) return refused(path);
-    return fd;
+    const ProgramAccess access = policy_.program_access(whole);
+    if (access == ProgramAccess::Refused) return refused(path);
+    if (policy_.on_program) policy_.on_program(whole);
+    auto opened = open_regular_file(whole, access == ProgramAccess::Allowed ? Links::Followed : Links::Refused);
+    const bool wrong = opened && !is_program(opened->get());
+    if (policy_.on_program) policy_.on_program({});
+    if (wrong) return refused(path);
+    return opened;
 }
 
 Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags, unsigned mode) const {
@@ -207,7 +218,7 @@ Result<UniqueFd> FileBroker::make_temporary(std::string& name) const {
         auto fd = open_resolved(place.folder, below, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640,
                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
         if (!fd && fd.error().system_errno == EEXIST) continue;
-        // Whatever the mask of this process is: the other side does not own the file and can not change that.
+        // Whatever the mask of this process is: the other side does not own the file and cannot change that.
         if (fd && ::fchmod(fd->get(), 0640) != 0) return system_error(name);
         if (fd) name.replace(name.size() - open_part.size(), open_part.size(), drawn.data(), open_part.size());
         return fd;

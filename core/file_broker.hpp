@@ -31,6 +31,9 @@ class BrokeredFiles : public FileAccess {
     UniqueFd socket_;
 };
 
+// About a program, library or debug file of some name: not to be opened; where no link leads there; or wherever links lead.
+enum class ProgramAccess { Refused, WithoutLinks, Allowed };
+
 // What is given out.
 struct BrokerPolicy {
     struct Folder {
@@ -42,8 +45,10 @@ struct BrokerPolicy {
     // These may be read, whatever they are.
     std::vector<std::filesystem::path> readable;
     // Whether a program, library or debug file of this name may be read: what is handed out is a regular file that
-    // begins as an ELF file does. Empty: none.
-    std::function<bool(const std::filesystem::path&)> may_read_program;
+    // begins as an ELF file does which is no core dump. Empty: none.
+    std::function<ProgramAccess(const std::filesystem::path&)> program_access;
+    // Told before one is opened, which may take for ever, and with an empty path when that is over. May be empty.
+    std::function<void(const std::filesystem::path&)> on_program{};
 };
 
 // The side that opens. One thread's.

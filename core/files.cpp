@@ -109,6 +109,13 @@ void remove_file(const std::filesystem::path& path) {
     (void)::unlink(path.c_str());
 }
 
+Status write_file(const std::filesystem::path& path, std::string_view content, unsigned mode) {
+    TRY_ASSIGN(const UniqueFd fd, open_file(path, O_WRONLY | O_CREAT | O_TRUNC, mode));
+    if (auto status = write_all(fd.get(), content.data(), content.size()); !status)
+        return status.error().within(path.string());
+    return success();
+}
+
 Status write_file_durably(const std::filesystem::path& path, std::string_view content, unsigned mode) {
     std::string temporary = path.string() + ".XXXXXX";
     TRY_ASSIGN(const UniqueFd fd, make_temporary_file(temporary));

@@ -22,6 +22,9 @@ namespace lagtrap {
 // Writes all bytes, going on after short writes and EINTR.
 [[nodiscard]] Status write_all(int fd, const void* data, std::size_t size);
 
+// Makes a new file, or replaces what one holds. Not synced, and not at once.
+[[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view content, unsigned mode = 0644);
+
 // Makes `path` hold `content` at once or not at all: written beside, synced, renamed, directory synced.
 [[nodiscard]] Status write_file_durably(const std::filesystem::path& path, std::string_view content,
                                         unsigned mode = 0644);

@@ -11,6 +11,7 @@
 
 #include "core/file_access.hpp"
 #include "core/files.hpp"
+#include "core/machine_root.hpp"
 
 namespace lagtrap {
 namespace {
@@ -40,20 +41,34 @@ bool split_process_path(const std::filesystem::path& path, ProcessPath& split) {
     return true;
 }
 
-// O_PATH on what lies at `path`.
-Result<UniqueFd> look_up(const std::filesystem::path& path) {
+Result<UniqueFd> look_up(const std::filesystem::path& path, Links links) {
+    const unsigned long long no_links =
+        RESOLVE_NO_MAGICLINKS | (links == Links::Refused ? static_cast<unsigned long long>(RESOLVE_NO_SYMLINKS) : 0);
+    if (const auto name = name_on_machine(path); name != path) {
+        TRY_ASSIGN(const UniqueFd root, open_resolved(AT_FDCWD, machine_root(), look_only | O_DIRECTORY, 0, 0));
+        const auto rest = name.relative_path();
+        return open_resolved(root.get(), rest.empty() ? "." : rest, look_only, 0, RESOLVE_IN_ROOT | no_links);
+    }
     ProcessPath split;
     if (split_process_path(path, split)) {
         if (split.what == "root") {
             TRY_ASSIGN(const UniqueFd root, open_resolved(AT_FDCWD, split.link, look_only | O_DIRECTORY, 0, 0));
-            return open_resolved(root.get(), split.rest, look_only, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+            return open_resolved(root.get(), split.rest, look_only, 0, RESOLVE_IN_ROOT | no_links);
+        }
+        // A folder that somebody holds open, and what lies below it.
+        if (split.what == "fd" && std::distance(split.rest.begin(), split.rest.end()) > 1 &&
+            is_number(split.rest.begin()->string())) {
+            const auto link = split.link / *split.rest.begin();
+            TRY_ASSIGN(const UniqueFd folder, open_resolved(AT_FDCWD, link, look_only | O_DIRECTORY, 0, 0));
+            const auto rest = split.rest.lexically_relative(*split.rest.begin());
+            return open_resolved(folder.get(), rest, look_only, 0, RESOLVE_IN_ROOT | no_links);
         }
         const bool one_link = (split.what == "exe" && split.rest.empty()) ||
                               ((split.what == "map_files" || split.what == "fd") &&
                                std::distance(split.rest.begin(), split.rest.end()) == 1 && split.rest != "..");
         if (one_link) return open_resolved(AT_FDCWD, path, look_only, 0, 0);
     }
-    return open_resolved(AT_FDCWD, path, look_only, 0, RESOLVE_NO_MAGICLINKS);
+    return open_resolved(AT_FDCWD, path, look_only, 0, no_links);
 }
 
 }  // namespace
@@ -96,9 +111,11 @@ Result<std::string> read_regular_file(const std::filesystem::path& path, std::ui
     return content;
 }
 
-Result<UniqueFd> open_regular_file(const std::filesystem::path& path) {
+Result<UniqueFd> open_place(const std::filesystem::path& path, Links links) { return look_up(path, links); }
+
+Result<UniqueFd> open_regular_file(const std::filesystem::path& path, Links links) {
     if (FileAccess* const other = file_access()) return other->open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-    TRY_ASSIGN(const UniqueFd place, look_up(path));
+    TRY_ASSIGN(const UniqueFd place, look_up(path, links));
     auto file = reopen_regular_file(place.get());
     if (!file) return file.error().within(path.string());
     return file;

@@ -12,10 +12,14 @@
 namespace lagtrap {
 
 // A regular file, for reading. What lies there is looked at before it is opened, so that a pipe or a device has no
-// effect. Below /proc/PID/root links stay within that root. No link of /proc (a magic link) is followed on the way,
+// effect. Below /proc/PID/root, a folder /proc/PID/fd/N and the machine's root, links stay within that folder. No link of /proc (a magic link) is followed on the way,
 // except /proc/PID/exe and those of /proc/PID/map_files and /proc/self/fd themselves.
-// ErrorKind::Denied: there is something else.
-[[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path);
+// Links::Refused: nor is any other link, but that of /proc/PID/root. ErrorKind::Denied: there is something else.
+enum class Links { Followed, Refused };
+[[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path, Links links = Links::Followed);
+
+// What lies there, a folder too, to be looked at alone (O_PATH); found in the same way.
+[[nodiscard]] Result<UniqueFd> open_place(const std::filesystem::path& path, Links links = Links::Followed);
 
 // `place` (O_PATH will do) opened for reading, if it is a regular file.
 [[nodiscard]] Result<UniqueFd> reopen_regular_file(int place);

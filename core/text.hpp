@@ -7,7 +7,7 @@
 namespace lagtrap {
 
 // Valid UTF-8 without control characters: each control character, and each byte that is not valid UTF-8,
-// becomes \xHH. What a process calls itself can not steer a terminal or break an XML or JSON file.
+// becomes \xHH. What a process calls itself cannot steer a terminal or break an XML or JSON file.
 [[nodiscard]] std::string printable(std::string_view raw);
 
 // The name in `known` nearest to `wrong` by edit distance, if it is near enough to be a slip; else empty.

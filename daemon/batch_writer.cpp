@@ -7,8 +7,8 @@
 #include <map>
 
 #include "core/digest.hpp"
+#include "core/disk_time.hpp"
 #include "core/files.hpp"
-#include "core/idle_disk.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -75,7 +75,7 @@ BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retent
             warn_("the daemon before did not write " + std::to_string(kept_->value()) +
                   " recorded runs: they count as lost");
     } else {
-        warn_("the number of runs that are not written yet can not be kept: " + kept.error().message);
+        warn_("the number of runs that are not written yet cannot be kept: " + kept.error().message);
     }
     thread_ = std::thread([this] { work(); });
 }

@@ -1,237 +1,313 @@
 #include "daemon/code_modules.hpp"
 
-#include <elf.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <ctime>
-#include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "binaries/file_reader.hpp"
-#include "binaries/program_file.hpp"
 #include "daemon/block_allocator.hpp"
-#include "daemon/mapped_file.hpp"
+#include "daemon/mapping_build_id.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view vdso_path = "[vdso]";
-constexpr std::size_t open_files_limit = 256;
 constexpr auto unused_limit = 10s;
-constexpr std::size_t vdso_limit_bytes = 64 * 1024;
+constexpr auto shortest_pause = 1s;
+constexpr auto longest_pause = 64s;
+constexpr std::size_t unreadable_limit = 10;
 
-std::uint64_t thread_cpu_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_nsec);
+// What the file is, in letters that a file's name may have. That of others than root is one for each user: what its owner
+// puts into it concerns nobody else.
+std::string key_of(const CodeFileIdentity& identity) {
+    return fmt::format("{:x}-{:x}-{:x}-{:x}", identity.device, identity.inode, identity.size_bytes,
+                       identity.changed_ns);
 }
 
-// The vDSO of this process, which is that of all 64-bit processes. Its section headers end it.
-Result<binaries::ElfImage> vdso_image() {
-    const auto* start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
-    if (!start) return make_error(ErrorKind::NotFound, "the kernel gives no vDSO");
-    Elf64_Ehdr header;
-    std::copy_n(start, sizeof(header), reinterpret_cast<char*>(&header));
-    const std::size_t bytes = header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
-    if (bytes > vdso_limit_bytes) return make_error(ErrorKind::TooLarge, "the vDSO is larger than 64 KiB");
-    return binaries::ElfImage::from_bytes(std::string(start, bytes), std::string(vdso_path));
-}
-
-// A file that is mapped as code and is no ELF file is a compiler's at run time.
-ModuleState state_for(ErrorKind kind) {
-    if (kind == ErrorKind::NotFound || kind == ErrorKind::Invalid) return ModuleState::FramePointers;
-    return kind == ErrorKind::TooLarge ? ModuleState::NoRoom : ModuleState::Failed;
-}
-
-Result<binaries::UnwindTable> table_of(TableJob& job) {
-    if (job.key == vdso_path) {
-        TRY_ASSIGN(const binaries::ElfImage image, vdso_image());
-        return binaries::make_unwind_table(image);
-    }
-    const bool by_build_id = job.key.find('-') == std::string::npos;
-    const std::string wanted = by_build_id ? job.key : std::string();
-    if (binaries::FileReader* const reader = binaries::file_reader())
-        return reader->unwind_table(job.file.get(), job.module->path, wanted);
-    TRY_ASSIGN(const binaries::ElfImage image, binaries::ElfImage::from_file(std::move(job.file), job.module->path));
-    if (by_build_id && image.build_id() != wanted)
-        return make_error(ErrorKind::Vanished, "another file lies there by now");
-    return binaries::make_unwind_table(image);
+std::string key_of(const CodeFileIdentity& identity, std::uint32_t user) {
+    return key_of(identity) + fmt::format("-u{}", user);
 }
 
 }  // namespace
 
-std::uint64_t CodeModule::table_start(std::uint64_t start, std::uint64_t file_offset) const {
-    if (path == vdso_path) file_offset = 0;
-    constexpr std::uint64_t page = 4096;
-    const binaries::CodeSegment* best = &segments.front();
-    for (const binaries::CodeSegment& segment : segments)
-        if (file_offset >= segment.file_offset / page * page && file_offset < segment.file_offset + segment.size_bytes)
-            best = &segment;
-    return start - file_offset + best->file_offset - best->address + base_address;
-}
+CodeModules::CodeModules(UnwindMemory& store, std::size_t threads)
+    : store_(store), numbers_(LAGTRAP_UNWIND_MAX_TABLES), queue_(threads) {}
 
-std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache) {
-    if (job.key == vdso_path) return std::nullopt;
-    const std::uint64_t before_ns = thread_cpu_ns();
-    auto known = cache.load(job.key);
-    if (!known) return std::nullopt;
-    MadeTable made;
-    made.module = job.module;
-    made.table = std::move(known).value();
-    made.from_cache = true;
-    made.cpu_ns = thread_cpu_ns() - before_ns;
-    return made;
-}
-
-MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
-    MadeTable made;
-    made.module = job.module;
-    const std::uint64_t before_ns = thread_cpu_ns();
-    if (!job.file.valid() && job.key != vdso_path) {
-        made.state = ModuleState::Waiting;
-        return made;
+std::shared_ptr<CodeModule> CodeModules::new_module(const std::string& key, const std::string& path,
+                                                    std::uint32_t user) {
+    if (!numbers_.take(user, 1)) return nullptr;
+    const auto table = store_.new_table();
+    if (!table) {
+        numbers_.give_back(user, 1);
+        numbers_.count_left_out(user, 1);
+        return nullptr;
     }
-    auto table = table_of(job);
-    if (table) {
-        // If it can not be kept, the next start makes it again.
-        if (cache != nullptr && job.key != vdso_path) (void)cache->store(job.key, *table);
-        made.table = std::move(table).value();
-    } else {
-        made.state = state_for(table.error().kind);
-        made.problem = table.error().message;
-        if (table.error().kind == ErrorKind::Busy) {
-            made.state = ModuleState::Waiting;
-            job.file.reset();
-            made.again = std::move(job);
-        }
+    auto module = std::make_shared<CodeModule>();
+    module->key = key;
+    module->path = path;
+    module->charged_user = user;
+    module->table = *table;
+    module->stored = std::make_shared<StoredTable>(store_, *table);
+    return by_key_[key] = module;
+}
+
+std::shared_ptr<CodeModule> CodeModules::module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
+                                                   const TableRequest& request) {
+    // Where root alone can have written it, it is the same file by whichever mount it was reached.
+    auto known = by_key_.find(key_of(identity));
+    const bool own = known == by_key_.end() && !identity.only_root_writes;
+    const std::string key = own ? key_of(identity, request.user) : key_of(identity);
+    if (own) known = by_key_.find(key);
+    auto module = known != by_key_.end() ? known->second : new_module(key, mapping.path, request.user);
+    if (!module) return nullptr;
+    if (known == by_key_.end()) {
+        module->identity = identity;
+        module->kept_on_disk = identity.only_root_writes;
     }
-    made.cpu_ns = thread_cpu_ns() - before_ns;
-    return made;
-}
-
-UniqueFd CodeModules::open(const lagtrap_mapping& mapping, const std::string& path) const {
-    return open_mapped_file(std::filesystem::path(proc_root_) / std::to_string(mapping.pid), mapping, path);
-}
-
-// Without a build id of the kernel's, the file's own; without any, what tells one content from another.
-std::string CodeModules::key_of(const lagtrap_mapping& mapping, const std::string& path, UniqueFd& file) const {
-    if (path == vdso_path) return path;
-    if (mapping.build_id_bytes > 0) return build_id_of(mapping);
-    file = open(mapping, path);
-    if (!file.valid()) return {};
-    if (auto build_id = binaries::read_build_id(file.get()); !build_id.empty()) return build_id;
-    struct stat facts {};
-    if (::fstat(file.get(), &facts) != 0) return {};
-    return fmt::format("{:x}-{:x}-{:x}-{:x}", facts.st_dev, facts.st_ino, facts.st_size,
-                       facts.st_mtim.tv_sec * 1'000'000'000L + facts.st_mtim.tv_nsec);
-}
-
-std::shared_ptr<CodeModule> CodeModules::module_of(const lagtrap_mapping& mapping, const std::string& path) {
-    UniqueFd file;
-    const std::string key = key_of(mapping, path, file);
-    if (key.empty()) return nullptr;
-    auto& module = by_key_[key];
-    if (!module) {
-        const auto table = store_.new_table();
-        if (!table) {
-            by_key_.erase(key);
-            return nullptr;
-        }
-        module = std::make_shared<CodeModule>();
-        module->key = key;
-        module->path = path;
-        module->table = *table;
-    }
-    module->last_used = std::chrono::steady_clock::now();
-    if (module->state != ModuleState::Waiting || module->queued) return module;
-    if (!file.valid()) file = open(mapping, path);
-    if (!file.valid() && path != vdso_path) return module;
-    module->queued = true;
-    // Beyond the limit a file is opened again when its turn comes.
-    if (jobs_.size() >= open_files_limit) file = UniqueFd();
-    jobs_.push_back({module, key, std::move(file), mapping, path});
+    if (module->build_id.empty()) module->build_id = build_id_of(mapping.mapping);
+    module->users.insert(request.user);
+    module->reachable = mapping;
+    if (request.watched) kept_.want(module);
+    request_table(module, request);
     return module;
 }
 
+void CodeModules::add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user) {
+    const auto known = by_key_.find(key_of(identity));
+    const bool mapped = known != by_key_.end() && known->second.use_count() > 1;
+    const NamedMapping reachable = mapped ? known->second->reachable : mapping;
+    (void)module_of(identity, reachable, {identity.only_root_writes ? 0 : user, true});
+}
+
+std::shared_ptr<CodeModule> CodeModules::module_told(const std::string& told) const {
+    const auto known = by_told_.find(told);
+    return known == by_told_.end() ? nullptr : known->second.lock();
+}
+
+void CodeModules::note_told(const std::string& told, const std::shared_ptr<CodeModule>& module) {
+    if (told.empty() || !module || !module->kept_on_disk) return;
+    if (by_told_.contains(told) || by_told_.size() < LAGTRAP_UNWIND_MAX_TABLES) by_told_[told] = module;
+}
+
+std::shared_ptr<CodeModule> CodeModules::module_of_kernel(const std::string& name) {
+    if (name != vdso_path) return nullptr;
+    const auto known = by_key_.find(name);
+    auto module = known != by_key_.end() ? known->second : new_module(name, name, 0);
+    if (module) request_table(module, {});
+    return module;
+}
+
+void CodeModules::request_table(const std::shared_ptr<CodeModule>& module, const TableRequest& request) {
+    module->last_used = Clock::now();
+    if (module->state != ModuleState::Waiting) return;
+    // Asked for by another user too: it is made at whoever's turn comes first.
+    const bool new_user = module->waiting_users.insert(request.user).second;
+    const bool sooner = request.watched && !module->watched_waits;
+    if (!module->queued || new_user || sooner) queue(module, request);
+}
+
+void CodeModules::queue(const std::shared_ptr<CodeModule>& module, const TableRequest& request) {
+    module->queued = true;
+    module->waiting_users.insert(request.user);
+    if (request.watched) module->watched_waits = true;
+    TableJob job;
+    job.module = module;
+    job.request = request;
+    job.mapping = module->reachable;
+    job.identity = module->identity;
+    job.key = module->key;
+    job.build_id = module->build_id;
+    job.kept_on_disk = module->kept_on_disk;
+    queue_.add(std::move(job));
+}
+
+void CodeModules::count_unreadable(const std::string& path, const Error& error, std::uint32_t user) {
+    if (error.kind == ErrorKind::Vanished || error.kind == ErrorKind::NotFound || error.kind == ErrorKind::Denied)
+        return;
+    if (totals_.unreadable.contains(user) || totals_.unreadable.size() < UserShares::counted_users)
+        ++totals_.unreadable[user];
+    if (std::any_of(unreadable_.begin(), unreadable_.end(), [&](const auto& file) { return file.path == path; }))
+        return;
+    unreadable_.push_back({path, error.message});
+    if (unreadable_.size() > unreadable_limit) unreadable_.pop_front();
+}
+
 std::optional<TableJob> CodeModules::next_job() {
-    if (jobs_.empty()) return std::nullopt;
-    TableJob job = std::move(jobs_.front());
-    jobs_.pop_front();
-    if (!job.file.valid()) job.file = open(job.mapping, job.path);
-    return job;
+    const auto now = Clock::now();
+    while (auto job = queue_.next(now)) {
+        // Another user's turn came before.
+        if (job->module->state == ModuleState::Waiting || job->module->state == ModuleState::NoRoom) return job;
+        queue_.done(job->request.user, {}, now);
+    }
+    return std::nullopt;
 }
 
 void CodeModules::take(MadeTable made) {
     CodeModule& module = *made.module;
+    const auto now = Clock::now();
+    queue_.done(made.request.user, made.took, now);
+    if (queue_.had_much(made.request.user, now) &&
+        (totals_.slow.contains(made.request.user) || totals_.slow.size() < UserShares::counted_users))
+        ++totals_.slow[made.request.user];
     if (made.again) {
+        made.again->pause = std::clamp<Clock::duration>(made.again->pause * 2, shortest_pause, longest_pause);
+        made.again->next_try = now + made.again->pause;
         postponed_.push_back(std::move(*made.again));
         return;
     }
     module.queued = false;
+    module.watched_waits = false;
+    module.waiting_users.clear();
+    if (module.state == ModuleState::Ready) return;  // two users' turns came at once
     (made.from_cache ? totals_.from_cache : totals_.made) += 1;
     (made.from_cache ? totals_.from_cache_cpu_ns : totals_.make_cpu_ns) += made.cpu_ns;
+    if (module.build_id.empty()) module.build_id = made.build_id;
     module.problem = made.problem;
+    if (made.table) return take_table(module, made);
     module.state = made.state;
-    if (!made.table) {
-        if (made.state == ModuleState::Failed) ++totals_.failed;
-        store_.set_state(module.table, made.state == ModuleState::FramePointers ? LAGTRAP_UNWIND_TABLE_FRAME_POINTERS
-                                       : made.state == ModuleState::NoRoom      ? LAGTRAP_UNWIND_TABLE_NO_ROOM
-                                                                                : LAGTRAP_UNWIND_TABLE_MISSING);
-        return;
+    if (made.state == ModuleState::Failed) {
+        ++totals_.failed;
+        unreadable_.push_back({module.path, made.problem});
+        if (unreadable_.size() > unreadable_limit) unreadable_.pop_front();
     }
+    store_.set_state(module.table, made.state == ModuleState::FramePointers ? LAGTRAP_UNWIND_TABLE_FRAME_POINTERS
+                                   : made.state == ModuleState::NoRoom      ? LAGTRAP_UNWIND_TABLE_NO_ROOM
+                                                                            : LAGTRAP_UNWIND_TABLE_MISSING);
+}
+
+// The same table twice, of two copies of a file, takes the room of one. Nothing tells this but the table itself.
+bool CodeModules::share_content(CodeModule& module, const std::string& digest) {
+    auto same = by_digest_[digest].lock();
+    if (!same) return false;
+    if (same != module.stored) retired_.push_back(std::exchange(module.stored, std::move(same)));
+    module.table = module.stored->number;
+    return true;
+}
+
+void CodeModules::take_table(CodeModule& module, MadeTable& made) {
     module.segments = std::move(made.table->segments);
     module.base_address = made.table->base_address;
     module.table_bytes = made.table->size_bytes();
+    module.state = ModuleState::Ready;
+    ++generation_;
+    if (share_content(module, made.digest)) return;
     if (store_.fill(module.table, *made.table)) {
-        module.state = ModuleState::Ready;
-        ++generation_;
+        by_digest_[made.digest] = module.stored;
         return;
     }
-    // What nobody maps gives way; its room is free when it has rested.
-    module.state = ModuleState::NoRoom;
-    store_.set_state(module.table, LAGTRAP_UNWIND_TABLE_NO_ROOM);
-    module.next_try = std::chrono::steady_clock::now() + BlockAllocator::usual_rest;
-    while (give_up_one(std::chrono::steady_clock::now())) {
+    // What gives way has room for others when it has rested.
+    set_no_room(module, Clock::now() + BlockAllocator::usual_rest);
+    while (give_up_one(Clock::now())) {
     }
+    (void)make_room(module);
+}
+
+void CodeModules::set_no_room(CodeModule& module, Clock::time_point next_try) {
+    module.state = ModuleState::NoRoom;
+    module.next_try = next_try;
+    store_.set_state(module.table, LAGTRAP_UNWIND_TABLE_NO_ROOM);
 }
 
 // The one that was mapped longest ago; false if there is none that nobody maps.
-bool CodeModules::give_up_one(std::chrono::steady_clock::time_point unused_since) {
+bool CodeModules::give_up_one(Clock::time_point unused_since) {
+    const auto kept = this->kept();
     auto oldest = by_key_.end();
     for (auto place = by_key_.begin(); place != by_key_.end(); ++place) {
         const CodeModule& module = *place->second;
         if (place->second.use_count() > 1 || module.queued || module.last_used > unused_since) continue;
+        if (kept.contains(&module)) continue;
         if (oldest == by_key_.end() || module.last_used < oldest->second->last_used) oldest = place;
     }
     if (oldest == by_key_.end()) return false;
-    store_.drop_table(oldest->second->table);
+    numbers_.give_back(oldest->second->charged_user, 1);
     by_key_.erase(oldest);
     return true;
 }
 
-void CodeModules::sweep(std::chrono::steady_clock::time_point now) {
+std::map<std::uint32_t, std::uint64_t> CodeModules::bytes_by_user() const {
+    std::map<std::uint32_t, std::uint64_t> bytes;
+    for (const auto& [key, module] : by_key_)
+        if (module->state == ModuleState::Ready)
+            for (const std::uint32_t user : module->users) bytes[user] += module->table_bytes;
+    return bytes;
+}
+
+// Takes tables away from users who have more than the one that needs room has, even with it: the largest first. Root's stay,
+// but not for one that is to be kept.
+bool CodeModules::make_room(const CodeModule& for_module) {
+    auto bytes = bytes_by_user();
+    std::uint64_t needed_bytes = for_module.table_bytes, least_had_bytes = ~0ULL;
+    for (const std::uint32_t user : for_module.users) least_had_bytes = std::min(least_had_bytes, bytes[user]);
+    const auto kept = this->kept();
+    const bool comes_first = kept.contains(&for_module);
+    if (for_module.users.empty() && !comes_first) return false;
+    std::vector<CodeModule*> candidates;
+    for (const auto& [key, module] : by_key_) {
+        const bool taken =
+            module->state == ModuleState::Ready && module->stored.use_count() == 1 && !module->users.empty();
+        if (taken && !kept.contains(module.get()) && (comes_first || !module->users.contains(0)))
+            candidates.push_back(module.get());
+    }
+    std::sort(candidates.begin(), candidates.end(), [](auto* a, auto* b) { return a->table_bytes > b->table_bytes; });
+    for (CodeModule* const module : candidates) {
+        if (needed_bytes == 0) break;
+        const bool have_more =
+            comes_first || std::all_of(module->users.begin(), module->users.end(), [&](std::uint32_t user) {
+                return bytes[user] > least_had_bytes + for_module.table_bytes;
+            });
+        const auto number = have_more ? store_.new_table() : std::nullopt;
+        if (!number) continue;
+        for (const std::uint32_t user : module->users) {
+            bytes[user] -= module->table_bytes;
+            if (totals_.given_up.contains(user) || totals_.given_up.size() < UserShares::counted_users)
+                ++totals_.given_up[user];
+        }
+        needed_bytes -= std::min(needed_bytes, module->table_bytes);
+        retired_.push_back(std::exchange(module->stored, std::make_shared<StoredTable>(store_, *number)));
+        module->table = *number;
+        set_no_room(*module, Clock::now() + unused_limit);
+        ++generation_;
+    }
+    return needed_bytes == 0;
+}
+
+void CodeModules::forget_users() {
+    for (const auto& [key, module] : by_key_) module->users.clear();
+}
+
+void CodeModules::sweep(Clock::time_point now) {
+    retired_.clear();
+    std::erase_if(by_digest_, [](const auto& entry) { return entry.second.expired(); });
+    std::erase_if(by_told_, [](const auto& entry) { return entry.second.expired(); });
     for (const auto& [key, module] : by_key_)
         if (module.use_count() > 1) module->last_used = now;
     while (give_up_one(now - unused_limit)) {
     }
     if (const auto* const reader = binaries::file_reader(); reader == nullptr || reader->may_start()) {
-        std::move(postponed_.begin(), postponed_.end(), std::back_inserter(jobs_));
-        postponed_.clear();
+        std::deque<TableJob> waiting;
+        for (TableJob& job : postponed_)
+            if (job.next_try <= now)
+                queue_.add(std::move(job));
+            else
+                waiting.push_back(std::move(job));
+        postponed_ = std::move(waiting);
     }
-    // Room may have been made for those that found none; their tables are in the cache.
+    // Room may have been made for those that found none; their tables are in the cache, or are made again.
     for (const auto& [key, module] : by_key_) {
         const bool room = store_.used_bytes() + module->table_bytes < store_.budget_bytes();
         if (module->state != ModuleState::NoRoom || module->queued || !room || now < module->next_try) continue;
         module->next_try = now + unused_limit;
-        module->queued = true;
-        jobs_.push_back({module, key, UniqueFd(), {}, {}});
+        queue(module, {module->charged_user, false});
     }
+}
+
+ModuleTotals CodeModules::totals() const {
+    ModuleTotals totals = totals_;
+    totals.files_left_out = numbers_.left_out();
+    return totals;
 }
 
 }  // namespace lagtrap::daemon

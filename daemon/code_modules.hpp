@@ -1,4 +1,4 @@
-// The files whose code processes have mapped, one entry per content, and the unwind tables made of them: lazily, from
+// The files whose code processes have mapped, one entry for each file, and the unwind tables made of them: lazily, from
 // the cache where it has them, given up when no process maps the file any more.
 #pragma once
 
@@ -8,65 +8,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "binaries/unwind_cache.hpp"
-#include "binaries/unwind_table.hpp"
-#include "bpf/records.h"
-#include "core/unique_fd.hpp"
+#include "daemon/code_module.hpp"
+#include "daemon/kept_tables.hpp"
+#include "daemon/process_inspector.hpp"
+#include "daemon/table_queue.hpp"
 #include "daemon/unwind_memory.hpp"
+#include "daemon/user_shares.hpp"
 
 namespace lagtrap::daemon {
-
-enum class ModuleState {
-    Waiting,        // its table is being made, or a process through which it can be read has yet to come
-    Ready,          // the kernel side has its table
-    FramePointers,  // the file has no unwind information
-    NoRoom,         // its table does not fit into the budget
-    Failed,         // the file could not be read; `problem` says why
-};
-
-struct CodeModule {
-    std::string key;   // build id in hexadecimal, or what else stands for the content
-    std::string path;  // as the first process had it
-    std::uint32_t table = LAGTRAP_UNWIND_UNREADABLE_FILE;
-    ModuleState state = ModuleState::Waiting;
-    std::string problem;
-    std::uint64_t table_bytes = 0;
-    std::uint64_t base_address = 0;
-    std::vector<binaries::CodeSegment> segments;
-    bool queued = false;
-    std::chrono::steady_clock::time_point last_used;
-    std::chrono::steady_clock::time_point next_try;  // of one that found no room
-
-    // Where the table's first bucket would lie, for a mapping of this file; meaningless unless the state is Ready.
-    [[nodiscard]] std::uint64_t table_start(std::uint64_t start, std::uint64_t file_offset) const;
-};
-
-// A table to be made, away from everything else: only this function's work takes long.
-struct TableJob {
-    std::shared_ptr<CodeModule> module;
-    std::string key;
-    UniqueFd file;            // not valid for the vDSO, and where it could not be opened
-    lagtrap_mapping mapping;  // by which it is opened when its turn comes
-    std::string path;
-};
-
-struct MadeTable {
-    std::shared_ptr<CodeModule> module;
-    std::optional<binaries::UnwindTable> table;
-    ModuleState state = ModuleState::Failed;  // where there is no table
-    std::string problem;
-    bool from_cache = false;
-    std::uint64_t cpu_ns = 0;       // of this thread
-    std::optional<TableJob> again;  // nobody could read the file now: to be tried later
-};
-
-// From the cache: takes microseconds to milliseconds. nullopt: the cache does not have it.
-[[nodiscard]] std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache);
-// From the file, some 15 ms per MB of unwind information; into the cache too, if there is one.
-[[nodiscard]] MadeTable make_table(TableJob job, const binaries::UnwindCache* cache);
 
 struct ModuleTotals {
     std::uint64_t made = 0;
@@ -74,42 +27,89 @@ struct ModuleTotals {
     std::uint64_t failed = 0;
     std::uint64_t make_cpu_ns = 0;
     std::uint64_t from_cache_cpu_ns = 0;
+    LeftOut files_left_out;  // by user: beyond its share of all numbers
+    LeftOut slow;            // by user: tables made after it had had much time (TableQueue)
+    LeftOut given_up;        // by user: tables that gave way to users who had fewer
+    LeftOut unreadable;      // by user: files on file systems that may not answer, and others that cannot be opened
+};
+
+struct UnreadableFile {
+    std::string path;
+    std::string problem;
 };
 
 // Not for several threads at once.
 class CodeModules {
   public:
-    CodeModules(UnwindMemory& store, std::string proc_root) : store_(store), proc_root_(std::move(proc_root)) {}
+    using Clock = std::chrono::steady_clock;
+    // `threads` make tables at once.
+    explicit CodeModules(UnwindMemory& store, std::size_t threads = 1);
 
-    // The module of a mapping of a file or of the vDSO. A new one is queued for its table if its file can be opened
-    // through the process, now. nullptr: nothing tells what file it is, or there are too many.
-    [[nodiscard]] std::shared_ptr<CodeModule> module_of(const lagtrap_mapping& mapping, const std::string& path);
+    // The module of a file that is mapped; a new one is queued for its table. nullptr: its user has too many files, or there
+    // are too many in all.
+    [[nodiscard]] std::shared_ptr<CodeModule> module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
+                                                        const TableRequest& request);
+    // The same of a file that a watched program will map; nobody need have mapped it yet. Between the two others, it takes the
+    // place of all that were told before.
+    void begin_watched() { kept_.begin_renewal(); }
+    void add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user);
+    void add_watched(const std::shared_ptr<CodeModule>& module) { kept_.want(module); }
+    void end_watched() { kept_.end_renewal(); }
+    // What a file was the last time that the kernel told the same of it, build id included: to be taken for it until somebody has
+    // looked. Only where root alone can have written that file; nullptr: not known.
+    [[nodiscard]] std::shared_ptr<CodeModule> module_told(const std::string& told) const;
+    void note_told(const std::string& told, const std::shared_ptr<CodeModule>& module);
+    // Of what is mapped and is no file: nullptr but for the vDSO.
+    [[nodiscard]] std::shared_ptr<CodeModule> module_of_kernel(const std::string& name);
+    // A file of which nobody can tell what it is.
+    void count_unreadable(const std::string& path, const Error& error, std::uint32_t user);
 
     [[nodiscard]] std::optional<TableJob> next_job();
-    [[nodiscard]] std::size_t waiting() const { return jobs_.size(); }
-    // Takes a table in. If there is no room, those of files that nobody maps give way.
+    [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
+    [[nodiscard]] bool had_much(std::uint32_t user) const { return queue_.had_much(user, Clock::now()); }
+    // Takes a table in. If there is no room, those of files that nobody maps give way, then those of users who have more; for
+    // one that is to be kept all give way that are not.
     void take(MadeTable made);
-    // Gives up what nobody has mapped for a while; queues what could not be read, if files can be read again.
-    void sweep(std::chrono::steady_clock::time_point now);
+    // Gives up what nobody has mapped for a while; queues what could not be read, if files can be read again. After the
+    // spaces were written: numbers that they no longer have are given out again.
+    void sweep(Clock::time_point now);
 
-    // Changes whenever a module becomes ready.
+    // All modules' users, to be told anew (CodeModule::users).
+    void forget_users();
+
+    // Changes whenever spaces have to be written anew.
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
-    [[nodiscard]] const ModuleTotals& totals() const { return totals_; }
+    [[nodiscard]] ModuleTotals totals() const;
+    // Those that are not thrown out for others.
+    [[nodiscard]] std::set<const CodeModule*> kept() const { return kept_.within(store_.budget_bytes()); }
+    [[nodiscard]] const std::deque<UnreadableFile>& unreadable() const { return unreadable_; }
     template <typename Visit>
     void for_each(Visit visit) const {
         for (const auto& [key, module] : by_key_) visit(*module);
     }
 
   private:
-    [[nodiscard]] std::string key_of(const lagtrap_mapping& mapping, const std::string& path, UniqueFd& file) const;
-    [[nodiscard]] UniqueFd open(const lagtrap_mapping& mapping, const std::string& path) const;
-    [[nodiscard]] bool give_up_one(std::chrono::steady_clock::time_point unused_since);
+    [[nodiscard]] std::shared_ptr<CodeModule> new_module(const std::string& key, const std::string& path,
+                                                         std::uint32_t user);
+    void request_table(const std::shared_ptr<CodeModule>& module, const TableRequest& request);
+    void queue(const std::shared_ptr<CodeModule>& module, const TableRequest& request);
+    void take_table(CodeModule& module, MadeTable& made);
+    [[nodiscard]] bool share_content(CodeModule& module, const std::string& digest);
+    void set_no_room(CodeModule& module, Clock::time_point next_try);
+    [[nodiscard]] bool give_up_one(Clock::time_point unused_since);
+    [[nodiscard]] bool make_room(const CodeModule& for_module);
+    [[nodiscard]] std::map<std::uint32_t, std::uint64_t> bytes_by_user() const;
 
     UnwindMemory& store_;
-    std::string proc_root_;
+    UserShares numbers_;  // of tables
+    KeptTables kept_;
     std::map<std::string, std::shared_ptr<CodeModule>> by_key_;
-    std::deque<TableJob> jobs_;
+    std::map<std::string, std::weak_ptr<StoredTable>> by_digest_;
+    std::map<std::string, std::weak_ptr<CodeModule>> by_told_;
+    std::vector<std::shared_ptr<StoredTable>> retired_;  // spaces may still have their numbers
+    TableQueue queue_;
     std::deque<TableJob> postponed_;
+    std::deque<UnreadableFile> unreadable_;  // the last ones
     ModuleTotals totals_;
     std::uint64_t generation_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "daemon/collector.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,21 +47,47 @@ Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Op
       options_(std::move(options)),
       state_timer_(context),
       drain_timer_(context),
+      history_calls_(context),
+      share_timer_(context),
       merge_timer_(context) {}
 
 Collector::~Collector() = default;
 
 void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
                     std::unique_ptr<Recorder> recorder) {
+    drop_early();
+    history_calls_.close();
     settings_ = settings;
-    listener_ = std::move(listener);
     recorder_ = std::move(recorder);
+    listener_ = std::move(listener);
+    keep_history(true);
+    shares_.allow(settings_.recording.captures_per_hour);
+    share_captures();
     if (state_ == CollectorState::Waiting) listener_->want_breach(true);
 }
 
-bool Collector::within_hourly_limit() {
-    while (!started_.empty() && Clock::now() - started_.front() > 1h) started_.pop_front();
-    return started_.size() < settings_.recording.captures_per_hour;
+// Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
+void Collector::share_captures() {
+    auto without = shares_.used_up(listener_->users_seen(), Clock::now());
+    for (const auto& [uid, until] : without)
+        if (!users_without_captures_.contains(uid))
+            options_.warn(fmt::format("user {} has had his share of {} captures an hour: his delays begin none for {}",
+                                      uid, settings_.recording.captures_per_hour,
+                                      format_duration(until - Clock::now())));
+    users_without_captures_ = std::move(without);
+    std::set<std::uint32_t> uids;
+    auto next = Clock::time_point::max();
+    for (const auto& [uid, until] : users_without_captures_) {
+        uids.insert(uid);
+        next = std::min(next, until);
+    }
+    listener_->set_users_without_recordings(uids);
+    share_timer_.cancel();
+    if (uids.empty()) return;
+    share_timer_.expires_at(next);
+    share_timer_.async_wait([this](const auto& failure) {
+        if (!failure) share_captures();
+    });
 }
 
 void Collector::on_breach(const Breach& breach) {
@@ -68,6 +95,65 @@ void Collector::on_breach(const Breach& breach) {
     if (settings_.confirm) return ask(breach);
     start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
                   &breach);
+}
+
+void Collector::on_early(std::uint32_t pid) {
+    if (early_ || !history_wanted_ || state_ != CollectorState::Waiting) return;
+    const Status begun = recorder_->begin_early(*listener_, pid);
+    if (begun) {
+        early_ = true;
+        return keep_draining_early();
+    }
+    if (!std::exchange(early_told_, true))
+        options_.warn("no recording begins before a breach: " + begun.error().message);
+}
+
+void Collector::keep_history(bool wanted) {
+    history_wanted_ = wanted;
+    if (!wanted) {
+        drop_early();
+        history_calls_.close();
+        return recorder_->end_history();
+    }
+    if (const Status ready = recorder_->get_ready(*listener_); !ready)
+        options_.warn("what happens before a breach is not kept: " + ready.error().message);
+    follow_history();
+}
+
+void Collector::follow_history() {
+    history_calls_.close();
+    const int calls_fd = recorder_->history_calls_fd();
+    if (calls_fd < 0) return;
+    boost::system::error_code failed;
+    history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
+    if (failed) return options_.warn("what happens before a breach is not kept: " + failed.message());
+    await_history();
+}
+
+void Collector::await_history() {
+    history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
+        if (failure) return;
+        recorder_->turn_history();
+        await_history();
+    });
+}
+
+void Collector::on_early_over() { drop_early(); }
+
+void Collector::drop_early() {
+    if (!std::exchange(early_, false)) return;
+    drain_timer_.cancel();
+    recorder_->drop_early();
+}
+
+void Collector::keep_draining_early() {
+    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.async_wait([this](const auto& failure) {
+        if (failure || !early_) return;
+        if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
+        listener_->outgrow_early();
+        drop_early();
+    });
 }
 
 void Collector::ask(const Breach& breach) {
@@ -168,19 +254,24 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     current_event_ = settings_.events[event].name;
     session_ = make_session(event, reason, breach);
     capture_directory_ = spool_.captures() / session_.id;
-    started_.push_back(Clock::now());
+    shares_.begin(breach ? std::optional(breach->run.begin_uid) : std::nullopt, Clock::now());
     next_look_at_run_.reset();
     ++begun_;
     ++begun_for_[current_event_];
+    drain_timer_.cancel();
+    early_ = false;
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
     const auto began = Clock::now();
     state_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
     longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length_limit);
+    begin_traces(breach);
     options_.on_session(session_.id);
-    options_.inform(fmt::format(
-        "recording {} for event {} of {}: {} after the breach", format_duration(settings_.events[event].trace_length),
-        current_event_, breach ? words_of_beginner(breach->run) : "a request by hand",
-        format_duration(std::chrono::nanoseconds(session_.started_ns - session_.trigger.reported_ns))));
+    const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
+    options_.inform(fmt::format("recording {} for event {} of {}: from {} {} the breach on",
+                                format_duration(settings_.events[event].trace_length), current_event_,
+                                breach ? words_of_beginner(breach->run) : "a request by hand",
+                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
+                                after_ns < 0 ? "before" : "after"));
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
         if (!failure && state_ == CollectorState::Recording) reach_planned_length();
@@ -230,7 +321,11 @@ Status Collector::begin_recording(const Breach* breach) {
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
-    TRY(write_file_durably(capture_directory_ / "settings.xml", settings_.source_text, 0640));
+    roots_ = std::make_shared<KeptRoots>();
+    next_look_at_roots_ = {};
+    keep_roots();
+    // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
+    TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
     FAULT_POINT("capture.recording");
     return success();
 }
@@ -241,6 +336,7 @@ void Collector::keep_draining() {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
+        keep_roots();
         if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
             session_.quality.truncated_by_size = true;
             session_.end = trace::RecordingEnd::Size;
@@ -264,6 +360,21 @@ void Collector::keep_budget() {
     options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
 }
 
+// Containers may come and go while it lasts.
+void Collector::keep_roots() {
+    if (Clock::now() < next_look_at_roots_) return;
+    roots_->look();
+    next_look_at_roots_ = Clock::now() + KeptRoots::look_interval;
+}
+
+// Where that cannot be written none are held.
+void Collector::keep_roots_for_merge() {
+    if (!roots_) return;
+    roots_->look();
+    const trace::HeldRoots held = roots_->held();
+    if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held)) roots_.reset();
+}
+
 void Collector::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
@@ -271,6 +382,11 @@ void Collector::end_capture(const Status& status) {
     Status ended = recorder_->stop(session_);
     KILL_POINT("capture.stopped");
     for (std::string& sentence : options_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
+    if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
+        session_.quality.shed.push_back(fmt::format(
+            "files of {} containers, or others with a view of the file system of their own, could be named only as "
+            "long as these lived: {} are held at once",
+            left_out, KeptRoots::roots_limit));
     options_.on_session({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
@@ -283,10 +399,13 @@ void Collector::end_capture(const Status& status) {
     KILL_POINT("capture.ended");
     // What reached the logs is merged even so; a capture without a session has nothing to merge.
     std::error_code ignored;
-    if (std::filesystem::exists(capture_directory_ / "session.json", ignored))
-        merge({capture_directory_, session_.id, current_event_});
-    else
+    if (std::filesystem::exists(capture_directory_ / "session.json", ignored)) {
+        keep_roots_for_merge();
+        merge_recorded();
+    } else {
+        traces_.clear();
         std::filesystem::remove_all(capture_directory_, ignored);
+    }
     cool_down();
 }
 
@@ -299,6 +418,7 @@ std::uint64_t Collector::delays_so_far() const {
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
     counts.waiting += merges_.size();
+    for (const auto& [name, counters] : listener_->all_counters()) counts.skipped_user_share += counters.unrecorded;
     if (state_ == CollectorState::CoolingDown)
         (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
             std::max(delays_so_far(), delays_before_cool_down_) - delays_before_cool_down_;
@@ -308,8 +428,10 @@ CaptureCounts Collector::counts() const {
 // No breach is reported while it lasts; a run that is still open afterwards is told of then.
 void Collector::cool_down() {
     cool_down_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.recording.cool_down);
-    hourly_limit_reached_ = !within_hourly_limit();
-    if (hourly_limit_reached_) cool_down_ends_ = std::max(cool_down_ends_, started_.front() + 1h);
+    share_captures();
+    const auto full_until = shares_.full_until(Clock::now());
+    hourly_limit_reached_ = full_until.has_value();
+    if (full_until) cool_down_ends_ = std::max(cool_down_ends_, *full_until);
     delays_before_cool_down_ = delays_so_far();
     state_ = CollectorState::CoolingDown;
     await_cool_down();
@@ -332,6 +454,7 @@ void Collector::await_cool_down() {
 
 void Collector::shut_down() {
     when_idle_ = nullptr;
+    for (const auto& lines : traces_) lines->note_over();
     if (state_ != CollectorState::Recording) return;
     (void)recorder_->stop(session_);
     (void)trace::write_session(capture_directory_, session_);

@@ -15,13 +15,19 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/result.hpp"
+#include "daemon/call_trace.hpp"
+#include "daemon/capture_lines.hpp"
+#include "daemon/capture_shares.hpp"
+#include "daemon/kept_roots.hpp"
 #include "daemon/listener.hpp"
 #include "daemon/merge_job.hpp"
 #include "daemon/recorder.hpp"
 #include "settings/settings.hpp"
+#include "trace/awaited_file.hpp"
 #include "trace/session.hpp"
 #include "uploader/spool.hpp"
 
@@ -32,13 +38,17 @@ enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
 // Captures by outcome; the skipped ones are delays that ended while none might begin.
 struct CaptureCounts {
     std::uint64_t done = 0;
-    std::uint64_t failed = 0;         // could not be recorded, or not to their end
-    std::uint64_t merges_failed = 0;  // attempts; the capture waits for the next
-    std::uint64_t waiting = 0;        // now, for their merge
-    std::uint64_t removed = 0;        // waiting ones that outgrew the spool's limits
+    std::uint64_t failed = 0;             // could not be recorded, or not to their end
+    std::uint64_t merges_failed = 0;      // attempts; the capture waits for the next
+    std::uint64_t merges_over_limit = 0;  // of these, those that took longer than they may
+    std::uint64_t without_names = 0;      // of those done, after a merge with names had taken too long
+    std::uint64_t waiting = 0;            // now, for their merge
+    std::uint64_t set_aside = 0;          // now; no merge of them ends, and none is tried
+    std::uint64_t removed = 0;            // waiting ones that outgrew the spool's limits
     std::uint64_t declined = 0;
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
+    std::uint64_t skipped_user_share = 0;  // their user had had his share of the captures of an hour
 };
 
 struct LastBundle {
@@ -46,6 +56,12 @@ struct LastBundle {
     std::string digest;
     std::string session;
     std::string event;
+};
+
+// What the last merge that took too long was waiting for.
+struct HeldUp {
+    std::string session;
+    trace::AwaitedFile file;
 };
 
 // What is to be told to people, each as one line.
@@ -60,6 +76,11 @@ class Collector {
         std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
         std::function<std::vector<std::string>()> shed_now;          // what the daemon has given up, a sentence each
         std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
+        // Begins a trace of calls for a recording, which ends when its lines are unwanted.
+        std::function<Status(CallRequest request, std::shared_ptr<AnswerLines> lines)> begin_calls{};
+        // The same of the functions of a process, as the event wants them.
+        std::function<Status(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines)>
+            begin_functions{};
     };
 
     Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
@@ -79,6 +100,10 @@ class Collector {
     void recover();
 
     void on_breach(const Breach& breach);
+    // A run of this process is unusually slow: what happens from now on is recorded into memory, for the breach that may come.
+    void on_early(std::uint32_t pid);
+    // There was none.
+    void on_early_over();
     // By hand: at once, whatever the limits. Errors: no such event, a capture runs already.
     [[nodiscard]] Status trigger(const std::string& event);
     // Answers to a question that is open. Error: there is none.
@@ -95,7 +120,13 @@ class Collector {
     [[nodiscard]] bool merging() const { return merge_runs_; }
     [[nodiscard]] CaptureCounts counts() const;
     [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
+    [[nodiscard]] const std::optional<HeldUp>& held_up() const { return held_up_; }
     [[nodiscard]] const Listener& listener() const { return *listener_; }
+    [[nodiscard]] Listener& listener() { return *listener_; }
+    [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
+    [[nodiscard]] std::uint64_t history_cost_ns() const { return recorder_ ? recorder_->history_cost_ns() : 0; }
+    // Whether what happens before a breach is kept, as far as the settings want it.
+    void keep_history(bool wanted);
     // As Recorder::look_at_cpus().
     [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
     // Of the state now: when the question, the capture or the cool-down ends; and which event it is about.
@@ -104,6 +135,10 @@ class Collector {
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
     // Of the state CoolingDown: whether it lasts so long because of the limit of captures in an hour.
     [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
+    // Users whose delays begin no capture, and until when.
+    [[nodiscard]] const std::map<std::uint32_t, CaptureShares::Clock::time_point>& users_without_captures() const {
+        return users_without_captures_;
+    }
     // Recordings begun since the daemon started: all, and by event.
     [[nodiscard]] std::uint64_t begun() const { return begun_; }
     [[nodiscard]] std::uint64_t begun_for(const std::string& event) const {
@@ -112,7 +147,14 @@ class Collector {
     }
 
   private:
-    [[nodiscard]] bool within_hourly_limit();
+    struct Merge {
+        std::filesystem::path capture;
+        std::string session;
+        std::string event;
+        bool with_names = true;
+        std::shared_ptr<const KeptRoots> roots;  // for as long as it may look for files; nullptr: none are held
+    };
+    void share_captures();
     void ask(const Breach& breach);
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
     [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason,
@@ -120,20 +162,29 @@ class Collector {
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void reach_planned_length();
     [[nodiscard]] bool run_has_ended();
+    void begin_traces(const Breach* breach);
+    void begin_calls(const settings::Event& event, std::uint32_t pid);
+    void begin_functions(const settings::Event& event, std::uint32_t pid);
+    void begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
+                     const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin);
+    void merge_recorded();
+    void await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const Merge& wanted);
     void keep_draining();
+    void keep_draining_early();
+    void drop_early();
+    void follow_history();
+    void await_history();
     void keep_budget();
+    void keep_roots();
+    void keep_roots_for_merge();
     void end_capture(const Status& status);
     void cool_down();
     void await_cool_down();
     [[nodiscard]] std::uint64_t delays_so_far() const;
-    struct Merge {
-        std::filesystem::path capture;
-        std::string session;
-        std::string event;
-    };
     void merge(Merge wanted);
     void merge_next();
     void take_merged(const Merge& merge, const Result<MergedBundle>& merged);
+    void take_over_limit(const Merge& merge, const Error& error);
     void merge_again_later();
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
     void merge_what_waits();
@@ -153,6 +204,7 @@ class Collector {
     CollectorState state_ = CollectorState::Waiting;
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
+    boost::asio::posix::stream_descriptor history_calls_;
     std::chrono::steady_clock::time_point state_ends_;
     std::chrono::steady_clock::time_point longest_ends_;  // of a recording, while its first run goes on
     std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;  // the recording lasts for its first run
@@ -160,20 +212,30 @@ class Collector {
     std::optional<Breach> asked_about_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
+    std::shared_ptr<KeptRoots> roots_;                    // of the recording
+    std::vector<std::shared_ptr<CaptureLines>> traces_;   // the same: of calls and functions, where they are wanted
+    std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures, until their traces have ended
+    std::chrono::steady_clock::time_point next_look_at_roots_;
     std::chrono::steady_clock::time_point cool_down_ends_;
-    std::deque<std::chrono::steady_clock::time_point> started_;  // of the last hour
+    CaptureShares shares_;
+    std::map<std::uint32_t, CaptureShares::Clock::time_point> users_without_captures_;
+    boost::asio::steady_timer share_timer_;
     bool hourly_limit_reached_ = false;
     std::uint64_t delays_before_cool_down_ = 0;
     std::uint64_t begun_ = 0;
     std::map<std::string, std::uint64_t> begun_for_;
     CaptureCounts counts_;
+    bool history_wanted_ = true;
+    bool early_ = false;  // the recorder records into memory
+    bool early_told_ = false;
     std::optional<LastBundle> last_bundle_;
+    std::optional<HeldUp> held_up_;
     std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows
     bool merge_runs_ = false;
     bool merges_held_ = false;
     std::uint64_t merges_failed_in_row_ = 0;
     boost::asio::steady_timer merge_timer_;
-    std::set<std::filesystem::path> unreadable_;  // told of already
+    std::set<std::filesystem::path> unreadable_;  // or set aside; told of already
 };
 
 }  // namespace lagtrap::daemon

@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
@@ -87,13 +89,71 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
         if (!request) return answer(refusal(request.error().message));
         const std::string denial = server.access_.denial(caller_, *request);
-        if (denial.empty()) return answer(server.handler_(*request));
-        ++server.counts_.denied;
-        answer(refusal(denial));
+        if (!denial.empty()) {
+            ++server.counts_.denied;
+            return answer(refusal(denial));
+        }
+        const auto streams = stream(server, *request);
+        if (!streams) return answer(refusal(streams.error().message));
+        if (!*streams) answer(server.answer_to(caller_, *request));
     }
 
-    void answer(const boost::json::object& object) {
-        answer_ = boost::json::serialize(object) + '\n';
+    // Whether the answer goes on.
+    Result<bool> stream(ControlServer& server, const boost::json::object& request) {
+        if (!server.streamer_) return false;
+        const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
+            boost::asio::post(executor, [weak] {
+                if (const auto alive = weak.lock()) alive->send_lines();
+            });
+        };
+        stream_ = std::make_shared<AnswerStream>(on_lines);
+        auto taken = server.streamer_(request, stream_);
+        if (!taken || !*taken) {
+            stream_.reset();
+            return taken;
+        }
+        timer_.cancel();
+        await_end();
+        return taken;
+    }
+
+    // What the client says now, whatever it is, means that it wants the end of the answer; its own end, that it is gone. Keeps
+    // the connection until then.
+    void await_end() {
+        socket_.async_read_some(boost::asio::buffer(unwanted_),
+                                [self = shared_from_this()](const auto& failure, std::size_t) {
+                                    if (failure) return self->leave();
+                                    if (self->stream_) self->stream_->note_enough();
+                                    self->await_end();
+                                });
+    }
+
+    void leave() {
+        if (stream_) stream_->note_gone();
+        boost::system::error_code ignored;
+        socket_.close(ignored);
+    }
+
+    void send_lines() {
+        if (sending_ || !stream_) return;
+        answer_ = stream_->take();
+        if (answer_.empty()) {
+            if (stream_->ended()) leave();
+            return;
+        }
+        sending_ = true;
+        boost::asio::async_write(socket_, boost::asio::buffer(answer_),
+                                 [self = shared_from_this()](const auto& failure, std::size_t) {
+                                     self->sending_ = false;
+                                     if (failure) return self->leave();
+                                     self->send_lines();
+                                 });
+    }
+
+    void answer(const boost::json::object& object) { answer(boost::json::serialize(object)); }
+
+    void answer(const std::string& text) {
+        answer_ = text + '\n';
         boost::asio::async_write(socket_, boost::asio::buffer(answer_),
                                  [self = shared_from_this()](const auto&, std::size_t) { self->timer_.cancel(); });
     }
@@ -104,14 +164,19 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
     std::shared_ptr<ControlServer*> server_;  // nullptr in it: gone
     std::string request_;
     std::string answer_;
+    std::shared_ptr<AnswerStream> stream_;  // of an answer that goes on
+    bool sending_ = false;
+    std::array<char, 256> unwanted_{};
 };
 
-ControlServer::ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler)
+ControlServer::ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler,
+                             Now now)
     : acceptor_(context),
       pause_(context),
       path_(std::move(path)),
       access_(std::move(access)),
       handler_(std::move(handler)),
+      now_(std::move(now)),
       self_(std::make_shared<ControlServer*>(this)) {}
 
 ControlServer::~ControlServer() {
@@ -120,7 +185,8 @@ ControlServer::~ControlServer() {
 }
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context,
-                                                             const settings::Control& control, Handler handler) {
+                                                             const settings::Control& control, Handler handler,
+                                                             Now now) {
     const std::string& path = control.socket;
     if (path.size() >= sizeof(sockaddr_un::sun_path))
         return make_error(ErrorKind::Invalid, "the control socket's path is longer than a socket's may be: " + path);
@@ -132,7 +198,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
         if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is there and no socket");
         ::unlink(path.c_str());
     }
-    std::unique_ptr<ControlServer> server(new ControlServer(context, path, std::move(access), std::move(handler)));
+    std::unique_ptr<ControlServer> server(
+        new ControlServer(context, path, std::move(access), std::move(handler), std::move(now)));
     boost::system::error_code failure;
     server->acceptor_.open(stream_protocol(), failure);
     const mode_t mask_before = ::umask(0177);
@@ -145,12 +212,28 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
     return server;
 }
 
+// Root asks for what is so now: its scripts compare a status with the one before.
+std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
+    const auto* const name = request.if_contains("command");
+    const bool is_status = name != nullptr && name->is_string() && name->as_string() == "status";
+    const std::string* const kept = is_status && caller.uid != 0 ? status_.at(now_()) : nullptr;
+    if (kept != nullptr) return *kept;
+    std::string made = boost::json::serialize(handler_(request));
+    if (is_status) {
+        status_.keep(made, now_());
+    } else {
+        status_.forget();
+    }
+    return made;
+}
+
 Status ControlServer::change_access(ControlAccess access) {
     if (Status set = set_rights(path_, access); !set) {
         (void)set_rights(path_, access_);
         return set;
     }
     access_ = std::move(access);
+    status_.forget();
     return success();
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 using boost::json::array;
 using boost::json::object;
+using boost::json::value;
 
 array histogram(const EventCounters& counters) {
     array buckets;
@@ -85,6 +86,56 @@ const char* key_name(const settings::Event& event, const EventStatus& status) {
     return status.by_goroutine ? "goroutine" : "thread";
 }
 
+object groups_report(const ScopedGroups& groups) {
+    object not_known;
+    for (const auto& [what, containers] : groups.not_known) not_known[what] = containers;
+    return {{"groups", groups.groups}, {"not_known", std::move(not_known)}, {"problem", printable(groups.problem)}};
+}
+
+object copy_report(const CopyStatus& copy) {
+    return {{"path", printable(copy.path)},
+            {"where", printable(copy.where)},
+            {"pid", copy.pid},
+            {"processes", copy.processes},
+            {"problem", printable(copy.problem)}};
+}
+
+array copy_reports(const std::vector<CopyStatus>& copies) {
+    array reports;
+    for (const CopyStatus& copy : copies) reports.push_back(copy_report(copy));
+    return reports;
+}
+
+array unit_reports(const std::map<std::string, std::uint64_t>& processes_by_unit) {
+    array reports;
+    for (const auto& [unit, processes] : processes_by_unit)
+        reports.push_back({{"unit", printable(unit)}, {"processes", processes}});
+    return reports;
+}
+
+// Who is not watched, and why; the rest of the event's users are.
+array limit_reports(const EventSurroundings& surroundings) {
+    array limits;
+    const std::uint64_t now_ns = surroundings.now.monotonic_ns;
+    for (const OverheadBudget::Limit& limit : surroundings.limits) {
+        const std::chrono::nanoseconds again_in(limit.again_ns - std::min(limit.again_ns, now_ns));
+        limits.push_back({{"uid", limit.who.uid},
+                          {"pid", limit.who.pid == 0 ? boost::json::value() : boost::json::value(limit.who.pid)},
+                          {"reason", limit.reason},
+                          {"again_in_seconds", std::chrono::duration<double>(again_in).count()}});
+    }
+    return limits;
+}
+
+// By what took most of their time.
+object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>& delays) {
+    array blocked;
+    for (std::size_t part = LAGTRAP_DELAY_BLOCKED; part < delays.size(); ++part) blocked.push_back(delays[part]);
+    return {{"on_cpu", delays[LAGTRAP_DELAY_ON_CPU]},       {"runnable", delays[LAGTRAP_DELAY_RUNNABLE]},
+            {"throttled", delays[LAGTRAP_DELAY_THROTTLED]}, {"handed_over", delays[LAGTRAP_DELAY_HANDED_OVER]},
+            {"not_known", delays[LAGTRAP_DELAY_NOT_KNOWN]}, {"blocked", std::move(blocked)}};
+}
+
 }  // namespace
 
 object event_report(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
@@ -111,11 +162,23 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"problem", status.problem},
             {"shed", status.shed},
             {"stacks_shed", status.stacks_shed},
+            {"watched_share", static_cast<double>(surroundings.watched_ppm) / 1e6},
             {"again_in_seconds", std::chrono::duration<double>(surroundings.again_in).count()},
             {"shed_at_look", surroundings.shed_at.look},
             {"over_since_look", surroundings.shed_at.over_since},
+            {"scope_groups", status.groups ? value(groups_report(*status.groups)) : value()},
+            {"files", status.copies.files},
+            {"processes", status.copies.processes},
+            {"processes_by_unit", unit_reports(status.copies.processes_by_unit)},
+            {"pid", status.copies.pid},
+            {"copies_problem", printable(status.copies.problem)},
+            {"files_left_out", status.copies.left_out},
+            {"copies", copy_reports(status.copies.copies)},
+            {"namesake", status.copies.namesake ? value(copy_report(*status.copies.namesake)) : value()},
             {"hits", counters.hits()},
             {"out_of_scope", counters.out_of_scope},
+            {"limited", counters.limited},
+            {"limits", limit_reports(surroundings)},
             {"markers", marker_reports(event, counters, surroundings.now)},
             {"pairing", std::move(pairing)},
             {"runs", counters.runs()},
@@ -132,6 +195,13 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"oldest_open_ns", oldest_ns == 0 ? 0 : now_ns - std::min(now_ns, oldest_ns)},
             {"recordings", surroundings.recordings},
             {"max_ns", counters.max_ns},
+            {"timed",
+             {{"ns", counters.timed_ns},
+              {"on_cpu_ns", counters.on_cpu_ns},
+              {"runnable_ns", counters.runnable_ns},
+              {"handed_over_ns", counters.handed_over_ns},
+              {"left_out", counters.untimed}}},
+            {"delays_mostly", delays_mostly_report(counters.delays_mostly)},
             {"recorded", std::move(recorded)},
             {"histogram", histogram(counters)}};
 }

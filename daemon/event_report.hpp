@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -15,8 +16,10 @@ namespace lagtrap::daemon {
 
 // What others than the listener know of an event.
 struct EventSurroundings {
-    std::chrono::nanoseconds again_in{};  // when what the budget took is tried again; 0: it took nothing
+    std::uint64_t watched_ppm = 1'000'000;  // how much of the time it is watched
+    std::chrono::nanoseconds again_in{};    // when what the budget took is tried again; 0: it took nothing
     OverheadBudget::ShedAt shed_at;
+    std::vector<OverheadBudget::Limit> limits;
     std::uint64_t recordings = 0;  // begun for it since the daemon started
     ClockSnapshot now;
 };

@@ -1,8 +1,8 @@
 #include "daemon/listener.hpp"
 
 #include <bpf/libbpf.h>
+#include <linux/membarrier.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "core/clock.hpp"
+#include "daemon/context_switches.hpp"
 #include "daemon/open_runs.hpp"
 
 namespace lagtrap::daemon {
@@ -28,6 +29,8 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
 constexpr auto sweep_interval = 10s;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
+// Of a switch and its waking, in programs that pass over other threads (docs/performance.md).
+constexpr std::uint64_t time_cost_ns = 65;
 
 std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
     std::uint64_t smallest = LAGTRAP_NEVER_NS;
@@ -41,9 +44,10 @@ std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>&
 
 // What the thread works on. The mutex guards the mapped table against status requests of other threads.
 struct Listener::Loop {
-    Loop(Listener& listener, OpenRuns open_runs)
+    Loop(Listener& listener, OpenRuns open_runs, const settings::Settings& settings)
         : owner(listener),
           runs(std::move(open_runs)),
+          early(settings, listener.options_.early),
           beliefs(listener.events_.size()),
           smallest_threshold_ns(smallest_deadline_threshold_ns(listener.events_)),
           look_timer(context),
@@ -64,6 +68,10 @@ struct Listener::Loop {
         if (auto aborted = runs.take_aborted(); !aborted.empty()) owner.options_.on_aborted(std::move(aborted));
     }
     std::uint64_t look_once(std::uint64_t now_ns);
+    void tell(const OpenRuns::Look& seen);
+    void learn(std::uint64_t now_ns);
+    void want_looks();
+    [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const;
     // What experience says of the event's overdue runs (believes_deadlines()), asked for once a second.
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns);
     void schedule_look(std::uint64_t at_ns);
@@ -72,6 +80,7 @@ struct Listener::Loop {
     boost::asio::io_context context{1};
     mutable std::mutex mutex;
     OpenRuns runs;
+    EarlyWatch early;
     struct Belief {
         bool believed = true;
         std::uint64_t until_ns = 0;
@@ -109,7 +118,11 @@ int Listener::Loop::take_notice(const lagtrap_record* record, std::size_t bytes)
         Breach breach;
         std::memcpy(&breach.run, record, std::min(bytes, sizeof(breach.run)));
         breach.noticed_ns = monotonic_ns();
-        if (owner.breach_wanted_.exchange(false)) owner.options_.on_breach(breach);
+        if (owner.breach_wanted_.exchange(false)) {
+            const std::lock_guard lock(mutex);
+            early.take_breach(breach.noticed_ns);
+            owner.options_.on_breach(breach);
+        }
     }
     return 0;
 }
@@ -119,7 +132,10 @@ bool Listener::Loop::believes(std::uint32_t event, std::uint64_t now_ns) {
     Belief& belief = beliefs[event];
     if (now_ns < belief.until_ns) return belief.believed;
     const auto counters = owner.programs_->counters(event);
-    belief = {!counters || believes_deadlines(*counters, runs.count(now_ns)[event]), now_ns + belief_lasts_ns};
+    // Before the first end there is no experience yet: what the first runs seemed to say lasts for one look.
+    const bool experienced = counters && counters->ends().hits > 0;
+    belief = {!counters || believes_deadlines(*counters, runs.count(now_ns)[event]),
+              now_ns + (experienced ? belief_lasts_ns : 1)};
     return belief.believed;
 }
 
@@ -129,21 +145,54 @@ std::uint64_t Listener::Loop::look_once(std::uint64_t now_ns) {
     const bool begun = __atomic_exchange_n(&watch->begun_since_look, 0, __ATOMIC_ACQ_REL) != 0;
     const std::lock_guard lock(mutex);
     // A run that becomes overdue during a recording is in it; one during the cool-down shall be told of after it.
-    const bool tell = owner.breach_wanted_.load() || __atomic_load_n(&watch->recording, __ATOMIC_ACQUIRE) != 0;
+    using Tell = OpenRuns::Tell;
+    const bool recorded = owner.recorded_.load() == Recorded::Yes;
+    const bool wanted = owner.breach_wanted_.load();
+    const Tell told = recorded ? Tell::Everything : wanted ? Tell::WhoMayRecord : Tell::Nothing;
     const auto believed = [&](std::uint32_t event) { return believes(event, now_ns); };
-    const OpenRuns::Look seen = runs.look(now_ns, owner.events_, tell, believed);
+    learn(now_ns);
+    const OpenRuns::Look seen = runs.look(now_ns, owner.events_, told, believed, early.points_ns());
     tell_aborted();
-    if (!seen.overdue.empty() && owner.breach_wanted_.exchange(false)) {
-        __atomic_store_n(&watch->breach_wanted, 0, __ATOMIC_RELEASE);
-        const auto first = std::min_element(seen.overdue.begin(), seen.overdue.end(),
-                                            [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-        owner.options_.on_breach(Breach{*first, true, monotonic_ns()});
-    }
-    if (seen.open == 0 && !begun) return LAGTRAP_NEVER_NS;
-    // A run that begins from now on is not overdue before now + the smallest threshold.
+    tell(seen);
+    early.take_look(seen.early_pid, owner.breach_wanted_.load(), now_ns);
+    if (seen.open == 0 && !begun && !early.is_on()) return LAGTRAP_NEVER_NS;
+    return next_look_ns(seen, now_ns);
+}
+
+void Listener::Loop::tell(const OpenRuns::Look& seen) {
+    if (seen.overdue.empty() || !owner.breach_wanted_.exchange(false)) return;
+    __atomic_store_n(&owner.programs_->watch()->breach_wanted, 0, __ATOMIC_RELEASE);
+    const auto first = std::min_element(seen.overdue.begin(), seen.overdue.end(),
+                                        [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    const std::uint64_t noticed_ns = monotonic_ns();
+    early.take_breach(noticed_ns);
+    owner.options_.on_breach(Breach{*first, true, noticed_ns});
+}
+
+// A run that begins from now on is not overdue before now + the smallest threshold, nor early before the smallest point.
+std::uint64_t Listener::Loop::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
     std::uint64_t next_ns = seen.earliest_deadline_ns;
     if (smallest_threshold_ns != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns);
+    std::uint64_t next_early_ns = early.is_on() ? now_ns : seen.next_early_ns;
+    for (const std::uint64_t point_ns : early.points_ns())
+        if (point_ns != LAGTRAP_NEVER_NS) next_early_ns = std::min(next_early_ns, now_ns + point_ns);
+    if (next_early_ns != LAGTRAP_NEVER_NS)
+        next_ns = std::min(next_ns, std::max(next_early_ns, now_ns + early.look_interval_ns()));
     return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, now_ns + shortest_look_interval_ns);
+}
+
+void Listener::Loop::learn(std::uint64_t now_ns) {
+    const auto counts_of = [this](std::uint32_t event) -> std::optional<EarlyPoints::Histogram> {
+        const auto counters = owner.programs_->counters(event);
+        return counters ? std::optional(counters->histogram) : std::nullopt;
+    };
+    if (early.learn(now_ns, counts_of)) want_looks();
+}
+
+// An event whose age cannot be set is looked at when others are.
+void Listener::Loop::want_looks() {
+    for (std::uint32_t event = 0; event < owner.events_.size(); ++event)
+        (void)owner.programs_->look_after(event, early.points_ns()[event]);
 }
 
 // A begin between the pass and the publishing of the next look has seen the old time and may not have asked for
@@ -185,103 +234,59 @@ void Listener::Loop::await_sweep() {
     });
 }
 
-Listener::Listener(const std::vector<settings::Event>& events, Options options)
-    : events_(events),
-      problems_(events.size()),
-      arming_(events.size(), true),
-      shed_(events.size()),
-      stacks_shed_(events.size()),
-      options_(std::move(options)) {}
+Listener::Listener(const settings::Settings& settings, Options options)
+    : events_(settings.events),
+      stacks_shed_(settings.events.size()),
+      options_(std::move(options)),
+      weights_(std::make_shared<RunWeights>(settings.events.size())) {}
 
 Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
                                                    Options options) {
     const std::vector<settings::Event>& events = settings.events;
-    std::unique_ptr<Listener> self(new Listener(events, std::move(options)));
-    TRY_ASSIGN(self->programs_, ListenerPrograms::load(events, settings.runs, store));
+    std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
+    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store));
     TRY_ASSIGN(OpenRuns runs, OpenRuns::map(self->programs_->tags_fd(), self->programs_->slots_fd()));
+    if (self->programs_->counts_times())
+        TRY(runs.map_times(self->programs_->timed_sets_fd(), self->programs_->thread_times_fd()));
     runs.follow_programs(self->programs_->program_starts_fd());
-    self->loop_ = std::make_unique<Loop>(*self, std::move(runs));
+    self->loop_ = std::make_unique<Loop>(*self, std::move(runs), settings);
+    self->loop_->want_looks();
     TRY(self->loop_->open_notices());
-    for (std::uint32_t index = 0; index < events.size(); ++index)
-        for (const std::string& binary : self->binaries_of(index))
-            if (const auto identity = identity_of(binary); identity) self->binary_identities_[binary] = *identity;
-    std::vector<std::string> guarded;
-    for (const auto& [binary, identity] : self->binary_identities_) guarded.push_back(binary);
-    self->guard_ = std::make_unique<WriteGuard>(
-        std::move(guarded), [listener = self.get()](const std::string& binary) { listener->leave(binary); });
+    self->follow_groups();
+    self->arming_ = std::make_unique<EventArming>(
+        events, *self->programs_,
+        EventArming::Options{[listener = self.get()](std::uint32_t event) { listener->forget_runs(event); },
+                             self->options_.on_armed, self->options_.on_replaced, self->options_.takes_over,
+                             self->options_.sightings, self->options_.inspector, self->options_.names});
     return self;
 }
 
-void Listener::arm_all() {
-    {
-        const std::lock_guard attaching(attach_mutex_);
-        programs_->expect_all();
-    }
-    for (std::uint32_t index = 0; index < events_.size() && !arming_given_up_.load(); ++index) {
-        arm(index);
-        const std::lock_guard lock(shed_mutex_);
-        arming_[index] = false;
-    }
-    const std::lock_guard attaching(attach_mutex_);
-    programs_->forget_places();
-}
-
-std::optional<Listener::FileIdentity> Listener::identity_of(const std::string& path) {
-    struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) return std::nullopt;
-    return FileIdentity{facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
-                        static_cast<std::uint64_t>(facts.st_mtim.tv_sec),
-                        static_cast<std::uint64_t>(facts.st_mtim.tv_nsec)};
-}
-
-std::vector<std::string> Listener::binaries_of(std::uint32_t event) const {
-    std::vector<std::string> binaries;
-    const auto add = [&](const settings::Marker& marker) {
-        if (!marker.binary.empty()) binaries.push_back(marker.binary);
-    };
-    add(events_[event].begin);
-    add(events_[event].end);
-    for (const auto& stage : events_[event].stages) add(stage.marker);
-    return binaries;
-}
-
-void Listener::arm(std::uint32_t event) {
-    const std::lock_guard attaching(attach_mutex_);
-    for (const std::string& binary : binaries_of(event)) {
-        if (!guard_->written(binary)) continue;
-        const std::lock_guard lock(shed_mutex_);
-        problems_[event] = binary + " is being written to; it is watched when that has ended";
+void Listener::follow_groups() {
+    if (!options_.names || std::all_of(events_.begin(), events_.end(),
+                                       [](const settings::Event& event) { return event.scope.groups.empty(); }))
+        return;
+    const auto hierarchy = find_group_hierarchy();
+    if (!hierarchy) {
+        groups_problem_ = hierarchy.error().message;
         return;
     }
-    if (const auto attached = programs_->attach(event); !attached) {
-        const std::lock_guard lock(shed_mutex_);
-        problems_[event] = attached.error().message;
-    }
+    groups_ = std::make_unique<GroupScopes>(
+        events_, *options_.names,
+        [this](auto event, auto group, bool wanted) { return programs_->scope_group(event, group, wanted); },
+        *hierarchy);
 }
 
-void Listener::leave(const std::string& binary) {
-    const std::lock_guard attaching(attach_mutex_);
-    for (std::uint32_t event = 0; event < events_.size(); ++event) {
-        const auto binaries = binaries_of(event);
-        if (std::find(binaries.begin(), binaries.end(), binary) == binaries.end()) continue;
-        (void)programs_->let_hits_count(event, false);
-        auto links = programs_->take_links(event);
-        while (!links.empty()) links.pop_back();
-        const std::lock_guard lock(shed_mutex_);
-        problems_[event] = binary + " is being written to; it is watched when that has ended";
-    }
+void Listener::forget_runs(std::uint32_t event) {
+    const std::lock_guard lock(loop_->mutex);
+    loop_->runs.drop(event, events_);
 }
 
 Listener::~Listener() { detach(); }
 
 void Listener::detach() {
     stop();
-    detaching_.clear();  // waits for them
-    {
-        const std::lock_guard attaching(attach_mutex_);
-        if (programs_) programs_->detach_all();
-    }
-    guard_.reset();
+    if (arming_) arming_->stop();
+    if (programs_) programs_->detach_all();
 }
 
 void Listener::start() {
@@ -308,14 +313,30 @@ void Listener::want_breach(bool wanted) {
     if (wanted) boost::asio::post(loop_->context, [this] { loop_->look(); });
 }
 
-void Listener::record_runs(bool on) {
-    __atomic_store_n(&programs_->watch()->recording, on ? 1U : 0U, __ATOMIC_RELEASE);
+void Listener::record_runs(Recorded recorded) {
+    recorded_.store(recorded);
+    __atomic_store_n(&programs_->watch()->recording, recorded == Recorded::No ? 0U : 1U, __ATOMIC_RELEASE);
+}
+
+void Listener::outgrow_early() {
+    const std::lock_guard lock(loop_->mutex);
+    loop_->early.outgrow(monotonic_ns());
+}
+
+Listener::Early Listener::early() const {
+    const std::lock_guard lock(loop_->mutex);
+    return {loop_->early.points_ns(), loop_->early.counts(monotonic_ns())};
 }
 
 std::vector<lagtrap_run> Listener::open_runs() const {
     const std::lock_guard lock(loop_->mutex);
     const std::uint64_t now_ns = monotonic_ns();
     return loop_->runs.snapshot(now_ns, [&](std::uint32_t event) { return loop_->believes(event, now_ns); });
+}
+
+std::vector<lagtrap_run_so_far> Listener::runs_so_far() const {
+    const std::lock_guard lock(loop_->mutex);
+    return loop_->runs.so_far();
 }
 
 bool Listener::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
@@ -333,14 +354,20 @@ std::vector<EventStatus> Listener::status() const {
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         EventStatus status;
         status.name = events_[index].name;
+        const EventArming::EventState state = arming_->state(index);
+        status.problem = state.problem;
+        status.arming = state.arming;
+        status.shed = state.shed;
+        status.armed = state.armed();
+        status.copies = arming_->copies_of(index);
+        if (!events_[index].scope.groups.empty()) {
+            status.groups = groups_ ? groups_->of(index) : ScopedGroups{};
+            if (!groups_problem_.empty()) status.groups->problem = groups_problem_;
+        }
         {
-            const std::lock_guard lock(shed_mutex_);
-            status.problem = problems_[index];
-            status.arming = arming_[index];
-            status.shed = shed_[index];
+            const std::lock_guard lock(stacks_mutex_);
             status.stacks_shed = stacks_shed_[index];
         }
-        status.armed = status.problem.empty() && !status.arming;
         status.open = open[index];
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
@@ -349,11 +376,13 @@ std::vector<EventStatus> Listener::status() const {
         status.counters.expired += status.open.expired;
         // What was noticed while it was open counts from then on, and not again at its end.
         const std::uint64_t counted_before = status.counters.told_delays + status.counters.withdrawn;
-        status.counters.delays += status.open.told - std::min(status.open.told, counted_before);
+        const auto before_us = told_before_.find(index);
+        const std::uint64_t told = status.open.told + (before_us == told_before_.end() ? 0 : before_us->second);
+        status.counters.delays += told - std::min(told, counted_before);
         status.by_goroutine = programs_->pairs_by_goroutine(index);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
-        if (const auto before = options_.carried.find(status.name); before != options_.carried.end()) {
+        if (const auto before = carried_.find(status.name); before != carried_.end()) {
             status.counters.add(before->second.counters);
             status.runs.add(before->second.runs);
         }
@@ -362,10 +391,59 @@ std::vector<EventStatus> Listener::status() const {
     return result;
 }
 
-Listener::Progress Listener::progress() const {
-    const std::lock_guard lock(shed_mutex_);
-    const auto waiting = std::count(arming_.begin(), arming_.end(), true);
-    return {arming_.size() - static_cast<std::size_t>(waiting), arming_.size()};
+Listener::Progress Listener::progress() const { return {events_.size() - arming_->count_arming(), events_.size()}; }
+
+std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& before) const {
+    std::map<std::uint32_t, std::uint32_t> numbers;
+    for (std::uint32_t old = 0; old < before.events_.size(); ++old) {
+        const auto same = std::find_if(events_.begin(), events_.end(), [&](const settings::Event& event) {
+            return make_the_same_runs(event, before.events_[old]);
+        });
+        if (same == events_.end()) continue;
+        const auto number = static_cast<std::uint32_t>(same - events_.begin());
+        const auto files = arming_->identities_of(number), files_before = before.arming_->identities_of(old);
+        const bool same_files = std::equal(files.begin(), files.end(), files_before.begin(), files_before.end(),
+                                           [](const auto& one, const auto& other) { return one.same_file(other); });
+        if (same_files && arming_->state(number).armed()) numbers[old] = number;
+    }
+    return numbers;
+}
+
+// What the programs in both counted in the meantime, some microseconds, counts here.
+std::uint64_t Listener::take_over(Listener& before) {
+    auto takeover = RunTakeover::between({before.programs_->tags_fd(), before.programs_->slots_fd()},
+                                         {programs_->tags_fd(), programs_->slots_fd()});
+    const auto numbers = takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
+    {
+        // Here nobody knows which programs were replaced by others before now.
+        const std::lock_guard lock(before.loop_->mutex);
+        before.loop_->runs.sweep(monotonic_ns(), before.events_);
+        before.loop_->tell_aborted();
+    }
+    carried_ = before.all_totals();
+    arming_->let_hits_count();
+    if (takeover) takeover->copy(numbers, before.events_);
+    before.arming_->hold_hits();
+    const std::uint64_t told_until_ns = monotonic_ns();
+    // Programs that had begun before are through: the kernel lets none run across this.
+    (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+    if (!takeover) return told_until_ns;
+    takeover->settle();
+    carry(before, takeover->counts(), numbers);
+    boost::asio::post(loop_->context, [this] { loop_->look(); });
+    return told_until_ns;
+}
+
+// Delays that were noticed while they were open are in the totals already, and are counted again when they end.
+void Listener::carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
+                     const std::map<std::uint32_t, std::uint32_t>& numbers) {
+    for (const auto& [event, counts] : moved) {
+        EventCounters& counters = carried_[before.events_[event].name].counters;
+        counters.abandoned += counts.left;
+        counters.delays -= std::min(counters.delays, counts.told);
+        if (const auto number = numbers.find(event); number != numbers.end())
+            told_before_[number->second] = counts.told;
+    }
 }
 
 std::map<std::string, EventCounters> Listener::all_counters() const {
@@ -378,7 +456,6 @@ std::map<std::string, EventTotals> Listener::all_totals() const {
     std::map<std::string, EventTotals> totals;
     for (const EventStatus& status : this->status()) {
         totals[status.name] = {status.counters, status.runs};
-        totals[status.name].counters.abandoned += status.open.open;  // open runs do not survive a reload
     }
     return totals;
 }
@@ -387,53 +464,44 @@ std::vector<Listener::EventHits> Listener::hits() const {
     std::vector<EventHits> result(events_.size());
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         if (const auto counters = programs_->counters(index); counters)
-            result[index] = {counters->hits(), counters->stack_ns, counters->costs, programs_->probe_kinds(index)};
+            result[index] = {counters->hits(),     counters->out_of_scope + counters->limited,
+                             counters->users_seen, counters->stack_ns,
+                             counters->costs,      programs_->probe_kinds(index)};
     }
     return result;
 }
 
-void Listener::shed(std::uint32_t event, std::string reason) {
-    {
-        const std::lock_guard lock(shed_mutex_);
-        problems_[event] = std::move(reason);
-        shed_[event] = true;
-    }
-    const std::lock_guard attaching(attach_mutex_);
-    (void)programs_->let_hits_count(event, false);  // else the markers go one after the other
-    detaching_.push_back(std::async(std::launch::async, [this, event, links = programs_->take_links(event)]() mutable {
-        while (!links.empty()) links.pop_back();
-        const std::lock_guard lock(loop_->mutex);
-        loop_->runs.drop(event, events_);
-    }));
+std::uint64_t Listener::users_seen() const {
+    std::uint64_t users = 0;
+    for (std::uint32_t index = 0; index < events_.size(); ++index)
+        if (const auto counters = programs_->counters(index); counters) users |= counters->users_seen;
+    return users;
 }
 
-Status Listener::arm_again(std::uint32_t event) {
-    detaching_.clear();
-    const std::lock_guard attaching(attach_mutex_);
-    for (const std::string& binary : binaries_of(event))
-        if (guard_->written(binary)) return make_error(ErrorKind::Busy, binary + " is being written to");
-    const Status attached = programs_->attach(event);
-    programs_->forget_places();
-    if (!attached) return attached;
-    const std::lock_guard lock(shed_mutex_);
-    problems_[event].clear();
-    shed_[event] = false;
+void Listener::set_users_without_recordings(const std::set<std::uint32_t>& uids) {
+    programs_->parties().set_users_without_recordings(uids);
+    const std::lock_guard lock(loop_->mutex);
+    loop_->runs.set_users_without_recordings(uids);
+}
+
+Status Listener::limit(std::uint32_t event, const HitParty& who, bool wanted) {
+    TRY(programs_->limit(event, who, wanted));
+    const std::lock_guard lock(loop_->mutex);
+    if (wanted) loop_->runs.leave_out(event, who, events_);
     return success();
+}
+
+Status Listener::count_times(bool wanted) { return programs_->count_times(wanted); }
+
+std::uint64_t Listener::times_cost_ns() const {
+    return programs_->counts_times() ? context_switches() * time_cost_ns : 0;
 }
 
 Status Listener::take_stacks(std::uint32_t event, bool wanted) {
     TRY(programs_->take_stacks(event, wanted));
-    const std::lock_guard lock(shed_mutex_);
+    const std::lock_guard lock(stacks_mutex_);
     stacks_shed_[event] = !wanted;
     return success();
-}
-
-bool Listener::binaries_changed() const {
-    for (const auto& [path, attached] : binary_identities_) {
-        const auto now = identity_of(path);
-        if (now && (*now != attached || (guard_ && guard_->written(path)))) return true;
-    }
-    return false;
 }
 
 }  // namespace lagtrap::daemon

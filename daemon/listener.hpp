@@ -1,27 +1,32 @@
 // The listener: owns the marker programs, notices breaches and hands them on. One thread of its own.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
+#include "daemon/container_names.hpp"
+#include "daemon/early_watch.hpp"
+#include "daemon/event_arming.hpp"
+#include "daemon/group_scopes.hpp"
+#include "daemon/hit_party.hpp"
 #include "daemon/listener_programs.hpp"
 #include "daemon/open_runs.hpp"
 #include "daemon/pairing.hpp"
 #include "daemon/program_cost.hpp"
-#include "daemon/write_guard.hpp"
+#include "daemon/run_takeover.hpp"
+#include "daemon/run_weights.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -46,6 +51,8 @@ struct EventStatus {
     std::vector<PairingFinding> pairing;  // since it was armed
     bool records_runs = false;
     bool by_goroutine = false;  // goroutines are its keys, not threads
+    EventCopies copies;
+    std::optional<ScopedGroups> groups;  // of an event whose scope names control groups
     RunCounters runs;
 };
 
@@ -62,9 +69,16 @@ class Listener {
     // The same; runs of events with record="runs" that will never end.
     using OnAborted = std::function<void(std::vector<OpenRuns::Aborted>)>;
     struct Options {
-        std::map<std::string, EventTotals> carried;  // counters of events of these names go on from there
         OnBreach on_breach;
         OnAborted on_aborted;
+        EarlyWatch::Options early;  // the same, called on the listener's thread
+        decltype(EventArming::Options::on_armed) on_armed;
+        decltype(EventArming::Options::on_replaced) on_replaced;
+        bool takes_over = false;  // take_over() will be called; until then hits do nothing but count
+        // As EventArming has them.
+        FileSightings* sightings = nullptr;
+        ProcessInspector* inspector = nullptr;
+        ContainerNames* names = nullptr;  // outlives it; nullptr: scopes of control groups hold nobody
     };
 
     // Loads the programs; arm_all() attaches them. Errors: BPF is refused altogether.
@@ -72,11 +86,14 @@ class Listener {
                                                                   const UnwindStore& store, Options options);
     ~Listener();
 
-    // Attaches the markers of all events; one that cannot be armed has its problem in status(), and the others go on. On
-    // any thread; once.
-    void arm_all();
-    // Makes arm_all() of another thread return soon.
-    void give_up_arming() { arming_given_up_.store(true); }
+    // Attaches the markers of all events, by a thread of its own; one that cannot be armed has its problem in status(), and
+    // the others go on. As EventArming::arm_all().
+    void arm_all(std::function<void()> on_first_round) { arming_->arm_all(std::move(on_first_round)); }
+
+    // Goes on where `before` stops, which was made for earlier settings: with its totals, and with the open runs of events
+    // that are in both and did not change. Hits count here from now on, and no more there. Once, after start(). Gives the
+    // moment (CLOCK_MONOTONIC) up to which runs that ended were told there.
+    std::uint64_t take_over(Listener& before);
 
     // Starts and stops the thread.
     void start();
@@ -88,18 +105,36 @@ class Listener {
 
     // Whether breaches are reported: after one was, no more are until this is called again with true.
     void want_breach(bool wanted);
-    // Switches the recording of every run that ends, into recorded_runs_fd().
-    void record_runs(bool on);
+    // Switches the recording of every run that ends, into recorded_runs_fd(). In one that is early, delays are noticed as
+    // without it.
+    enum class Recorded { No, Early, Yes };
+    void record_runs(Recorded recorded);
+    // As EarlyWatch::outgrow().
+    void outgrow_early();
+    struct Early {
+        std::vector<std::uint64_t> points_ns;  // by event
+        EarlyCounts counts;
+    };
+    [[nodiscard]] Early early() const;
     [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
+    // The tables of threads whose time is counted, by which threads in a run are known.
+    [[nodiscard]] int timed_sets_fd() const { return programs_->timed_sets_fd(); }
+    [[nodiscard]] int thread_times_fd() const { return programs_->thread_times_fd(); }
     // Where runs of events with record="runs" come from.
     [[nodiscard]] int reported_runs_fd() const { return programs_->reported_runs_fd(); }
     [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }
     // Copies of the runs that are open now.
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    // What is known already of the runs that are open now, whose threads' time is counted.
+    [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
     // Whether this run is open; once it is not, its record is in the ring, unless it was abandoned.
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
     [[nodiscard]] std::vector<EventStatus> status() const;
-    // Of arm_all(), in events.
+    // That have a file of the event mapped.
+    [[nodiscard]] std::set<std::uint32_t> processes_of(std::uint32_t event) const {
+        return arming_->copies_of(event).pids;
+    }
+    // Of the arming, in events.
     struct Progress {
         std::size_t done = 0, of = 0;
     };
@@ -111,55 +146,66 @@ class Listener {
     // Hits of the markers of each event since this listener was made, the time that stacks at them took, and what programs took.
     struct EventHits {
         std::uint64_t hits = 0;
+        std::uint64_t passed = 0;  // of these, out of scope or limited
+        std::uint64_t users_seen = 0;
         std::uint64_t stack_ns = 0;
         CostCounts costs{};
         std::vector<ProbeKind> kinds;  // of its markers; empty: never armed
     };
     [[nodiscard]] std::vector<EventHits> hits() const;
+    // Whose hits there were since the last call, by event.
+    [[nodiscard]] std::map<std::uint32_t, HitParties> take_parties() { return programs_->parties().take(); }
+    // Who has begun runs of any event, as lagtrap_event_counters has it.
+    [[nodiscard]] std::uint64_t users_seen() const;
+    // Delays of these users begin no recording, until the next call.
+    void set_users_without_recordings(const std::set<std::uint32_t>& uids);
+
+    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return programs_->marker_places(); }
+    // Of its events' runs.
+    [[nodiscard]] const std::shared_ptr<RunWeights>& weights() const { return weights_; }
+    [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
+
+    // As EventArming has them; the open runs of an event that is taken out are forgotten.
+    void shed(std::uint32_t event, std::string reason) { arming_->shed(event, std::move(reason)); }
+    void arm_again(std::uint32_t event, bool tell) { arming_->arm_again(event, tell); }
+    void look_at_files() const { arming_->look_at_files(); }
 
     // The following may be called from one thread at a time.
 
-    // Takes an event out, for this reason: its markers have no effect from now on, all at once, and its open runs are
-    // forgotten. The probes leave the kernel after the call: by the older interface that takes 0.1 s a marker.
-    void shed(std::uint32_t event, std::string reason);
-    // Arms a shed event again; waits for markers that are still being taken out.
-    [[nodiscard]] Status arm_again(std::uint32_t event);
+    // Hits of these do nothing but count, from now on or no more. Their open runs are forgotten. shed() ends it too.
+    [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted);
+    // Whether it is counted where the time of runs goes. Runs that were open meanwhile have no times.
+    [[nodiscard]] Status count_times(bool wanted);
+    // What that took of the machine since it runs, as far as it can be told: by context switches. 0: it is not counted.
+    [[nodiscard]] std::uint64_t times_cost_ns() const;
     // Stacks at the markers of an event, off and on again.
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
 
-    // Whether a program or library with markers was replaced or written to since it was attached to.
-    [[nodiscard]] bool binaries_changed() const;
-
   private:
     struct Loop;
-    Listener(const std::vector<settings::Event>& events, Options options);
+    Listener(const settings::Settings& settings, Options options);
+    void forget_runs(std::uint32_t event);
+    void follow_groups();
+    // The numbers in `before`, and here, of events whose runs go on.
+    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(const Listener& before) const;
+    void carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
+               const std::map<std::uint32_t, std::uint32_t>& numbers);
 
     std::vector<settings::Event> events_;
-    // Held while markers are attached or taken out.
-    std::mutex attach_mutex_;
-    // Guards what shed() changes against status() of other threads.
-    mutable std::mutex shed_mutex_;
-    std::vector<std::string> problems_;
-    std::vector<bool> arming_;
-    std::atomic<bool> arming_given_up_{false};
-    std::vector<bool> shed_;
+    mutable std::mutex stacks_mutex_;
     std::vector<bool> stacks_shed_;
-    std::vector<std::future<void>> detaching_;
-    // What tells a file from another: device, inode, size, time of the last change.
-    using FileIdentity = std::array<std::uint64_t, 5>;
-    [[nodiscard]] static std::optional<FileIdentity> identity_of(const std::string& path);
-    [[nodiscard]] std::vector<std::string> binaries_of(std::uint32_t event) const;
-    void arm(std::uint32_t event);
-    // Takes out the markers of all events in a file that is about to be written to.
-    void leave(const std::string& binary);
-
-    std::map<std::string, FileIdentity> binary_identities_;
     Options options_;
+    std::map<std::string, EventTotals> carried_;          // counters of events of these names go on from there
+    std::map<std::uint32_t, std::uint64_t> told_before_;  // open runs that were taken over, by event: noticed as delays
+    const std::shared_ptr<RunWeights> weights_;
     std::unique_ptr<ListenerPrograms> programs_;
     std::unique_ptr<Loop> loop_;
     std::atomic<bool> breach_wanted_{false};
+    std::atomic<Recorded> recorded_{Recorded::No};
     std::thread thread_;
-    std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the others
+    std::unique_ptr<GroupScopes> groups_;  // nullptr: no event's scope names any
+    std::string groups_problem_;
+    std::unique_ptr<EventArming> arming_;  // last: its threads use the others
 };
 
 }  // namespace lagtrap::daemon

@@ -2,28 +2,31 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/perf_event.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
 #include <fmt/core.h>
 
+#include "core/patience.hpp"
+#include "daemon/at_once.hpp"
+#include "daemon/exit_cookies.hpp"
 #include "daemon/open_runs.hpp"
 #include "daemon/optional_programs.hpp"
+#include "daemon/preempt_count.hpp"
 #include "daemon/unwind_store.hpp"
 #include "listener.skel.h"
 
 namespace lagtrap::daemon {
 namespace {
 
+// One call to the kernel takes milliseconds; before there were links for many places, one place took 40.
+constexpr std::chrono::milliseconds attach_patience{20'000};
+constexpr std::chrono::milliseconds patience_of_place{100};
 // As run_report.bpf.h has it.
 constexpr __u32 scratches_of_cpu = 4;
 
@@ -34,10 +37,6 @@ lagtrap_nesting nesting_of(settings::Nesting nesting) {
         case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
     }
     return LAGTRAP_NESTING_EACH;
-}
-
-std::string attaching_to(const settings::Marker& function) {
-    return "attach to function " + function.name + " of " + function.binary;
 }
 
 template <typename Wanted>
@@ -57,91 +56,54 @@ bool wants_arguments(const settings::Event& event) {
     return event.key == settings::KeyKind::Argument || event.begin_time;
 }
 
-// Where an indirect jump leads to, and what counts as staying.
-lagtrap_exit_site exit_site_of(const binaries::FunctionExit& exit) {
-    static_assert(LAGTRAP_EXIT_RANGES == binaries::kMaxJumpRanges);
-    static_assert(LAGTRAP_NO_REGISTER == binaries::kNoJumpRegister);
-    lagtrap_exit_site site{};
-    site.target.number = exit.target.displacement;
-    site.target.place = exit.target.in_memory ? LAGTRAP_ARGUMENT_MEMORY : LAGTRAP_ARGUMENT_REGISTER;
-    site.target.bytes = sizeof(std::uint64_t);
-    site.target.base = exit.target.base;
-    site.target.index = exit.target.index;
-    site.target.scale_shift = exit.target.scale_shift;
-    for (std::size_t i = 0; i < exit.within.size(); ++i) site.within[i] = {exit.within[i].begin, exit.within[i].end};
-    return site;
+lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
+    lagtrap_marker_config config{};
+    config.event = event;
+    config.role = static_cast<std::uint16_t>(plan.role);
+    config.stage = plan.stage;
+    config.key_argument = plan.key.argument;
+    config.key_bytes = plan.key.bytes;
+    config.begin_time_argument = plan.begin_time.argument;
+    config.begin_time_bytes = plan.begin_time.bytes;
+    config.goid_offset = static_cast<std::uint16_t>(plan.places.goid_offset);
+    config.go_frame_offset = static_cast<std::uint16_t>(plan.places.frame_offset);
+    return config;
+}
+
+std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
+    return {places.goid_offset, places.frame_offset};
+}
+
+std::vector<Link> all_links_of(std::vector<Link>& links, std::map<std::uint32_t, std::vector<Link>>& copies) {
+    std::vector<Link> all = std::exchange(links, {});
+    for (auto& [number, of_copy] : copies)
+        for (Link& link : of_copy) all.push_back(std::move(link));
+    copies.clear();
+    return all;
 }
 
 // Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
 // for as quickly as one.
 void destroy_at_once(std::vector<std::vector<Link>> events) {
-    constexpr std::size_t most_threads = 32;
-    std::atomic<std::size_t> next{0};
-    const auto destroy_some = [&] {
-        for (std::size_t number = next++; number < events.size(); number = next++)
-            while (!events[number].empty()) events[number].pop_back();
-    };
-    std::vector<std::thread> threads;
-    try {
-        while (threads.size() + 1 < std::min(events.size(), most_threads)) threads.emplace_back(destroy_some);
-    } catch (const std::system_error&) {
-        // Then with fewer.
-    }
-    destroy_some();
-    for (std::thread& thread : threads) thread.join();
+    do_at_once(events.size(), [&](std::size_t number) {
+        while (!events[number].empty()) events[number].pop_back();
+    });
 }
 
 }  // namespace
 
-void EventCounters::add(const EventCounters& other) {
-    delays += other.delays;
-    told_delays += other.told_delays;
-    abandoned += other.abandoned;
-    lost += other.lost;
-    expired += other.expired;
-    unended_late += other.unended_late;
-    withdrawn += other.withdrawn;
-    too_deep += other.too_deep;
-    records_lost += other.records_lost;
-    out_of_scope += other.out_of_scope;
-    stack_ns += other.stack_ns;
-    max_ns = std::max(max_ns, other.max_ns);
-    for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += other.histogram[i];
-    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] += other.costs[i];
-    for (std::size_t i = 0; i < markers.size(); ++i) {
-        markers[i].hits += other.markers[i].hits;
-        markers[i].unmatched += other.markers[i].unmatched;
-        markers[i].last_ns = std::max(markers[i].last_ns, other.markers[i].last_ns);
+// An event keeps its markers' numbers, however often it is attached.
+ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
+    : events_(settings.events), times_wanted_(settings.history.times) {
+    std::uint32_t next = 0;
+    for (const settings::Event& event : events_) {
+        first_markers_.push_back(next);
+        next += static_cast<std::uint32_t>(2 + event.stages.size());
     }
+    markers_ = next;
 }
 
-std::uint64_t EventCounters::runs() const {
-    return std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0});
-}
-
-std::uint64_t EventCounters::hits() const {
-    return std::accumulate(markers.begin(), markers.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const auto& marker) { return sum + marker.hits; });
-}
-
-std::uint64_t EventCounters::unmatched_stages() const {
-    return std::accumulate(markers.begin() + LAGTRAP_PLACE_STAGE, markers.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const auto& marker) { return sum + marker.unmatched; });
-}
-
-ListenerPrograms::ListenerPrograms(const std::vector<settings::Event>& events) : events_(events) {}
-
-ListenerPrograms::~ListenerPrograms() {
-    detach_all();
-    listener_bpf__destroy(programs_);
-}
-
-void RunCounters::add(const RunCounters& other) {
-    reported += other.reported;
-    sampled_away += other.sampled_away;
-    ring_full += other.ring_full;
-    stacks_lost += other.stacks_lost;
-}
+ListenerPrograms::~ListenerPrograms() { detach_all(); }
 
 // The verifier takes a quarter of a second for each program.
 void ListenerPrograms::leave_out_unused() {
@@ -155,6 +117,8 @@ void ListenerPrograms::leave_out_unused() {
     const bool probes = any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
     for (bpf_program* program : {all.on_entry, all.on_exit, all.on_return, all.on_go})
         bpf_program__set_autoload(program, functions);
+    bpf_program__set_autoload(all.count_switch, wants_any_times());
+    bpf_program__set_autoload(all.count_waking, wants_any_times());
     bpf_program__set_autoload(all.on_site, probes);
     bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
     bpf_program__set_autoload(all.on_tracepoint, any_of_kind(settings::MarkerKind::Tracepoint));
@@ -174,8 +138,14 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
     if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
     if (std::none_of(events_.begin(), events_.end(), wants_arguments))
         bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
+    if (std::none_of(events_.begin(), events_.end(), [](const auto& event) { return !event.scope.groups.empty(); }))
+        bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
     if (std::none_of(events_.begin(), events_.end(), ends_at_function))
         bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
+    if (!wants_any_times()) {
+        bpf_map__set_max_entries(programs_->maps.timed_sets, 1);
+        bpf_map__set_max_entries(programs_->maps.thread_times, 1);
+    }
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     if (any_stacks) {
@@ -190,13 +160,16 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
     return success();
 }
 
-Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vector<settings::Event>& events,
-                                                                 const settings::Runs& runs, const UnwindStore& store) {
+Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
+                                                                 const UnwindStore& store) {
     keep_libbpf_messages();
+    const std::vector<settings::Event>& events = settings.events;
     if (events.size() > LAGTRAP_MAX_EVENTS)
         return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
-    std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(events));
-    self->programs_ = listener_bpf__open();
+    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
+    std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
+    if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
+    self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     if (has_uprobe_multi()) {
         const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
@@ -205,15 +178,50 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const std::vect
               self->programs_->progs.on_exit, self->programs_->progs.on_return, self->programs_->progs.on_go})
             bpf_program__set_expected_attach_type(program, type);
     }
+    self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     self->leave_out_unused();
     TRY(self->size_maps(store));
-    if (const int failed = listener_bpf__load(self->programs_); failed != 0)
+    if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();
     self->exec_link_.reset(bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
     if (!self->exec_link_) return libbpf_error("learn when a process becomes another program", -errno);
-    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, runs));
+    if (self->wants_any_times()) TRY(self->attach_times());
+    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, settings.runs));
     return self;
+}
+
+bool ListenerPrograms::wants_times(const settings::Event& event) const {
+    return times_wanted_ && daemon::counts_times(event);
+}
+
+bool ListenerPrograms::wants_any_times() const {
+    return std::any_of(events_.begin(), events_.end(), [&](const auto& event) { return wants_times(event); });
+}
+
+Status ListenerPrograms::attach_times() {
+    for (bpf_program* program : {programs_->progs.count_switch, programs_->progs.count_waking}) {
+        time_links_.emplace_back(bpf_program__attach_trace(program));
+        if (time_links_.back()) continue;
+        const int failed = -errno;
+        time_links_.clear();
+        return libbpf_error("count the time of threads", failed);
+    }
+    return success();
+}
+
+// The threads are forgotten, so that no run takes the difference of sums that were not kept in between.
+Status ListenerPrograms::count_times(bool wanted) {
+    if (!wants_any_times() || wanted == counts_times()) return success();
+    if (wanted) TRY(attach_times());
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
+    if (wanted) return success();
+    time_links_.clear();
+    constexpr std::size_t bytes = LAGTRAP_TIMED_SETS * sizeof(lagtrap_timed_set);
+    TRY_ASSIGN(const MappedMemory threads, MappedMemory::map(timed_sets_fd(), bytes));
+    std::memset(threads.data(), 0, bytes);
+    return success();
 }
 
 Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
@@ -221,9 +229,10 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     lagtrap_event_config config{};
     config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
     config.nesting = nesting_of(event.nesting);
-    if (event.breach == settings::BreachMode::Deadline) config.flags |= LAGTRAP_EVENT_DEADLINE;
+    config.look_after_ns = event.breach == settings::BreachMode::Deadline ? config.threshold_ns : LAGTRAP_NEVER_NS;
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
+    if (wants_times(event)) config.flags |= LAGTRAP_EVENT_TIMES;
     if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
     if (keeps_stack_order(event)) config.flags |= LAGTRAP_EVENT_STACK_ORDER;
     if (event.record == settings::RecordMode::Runs) {
@@ -239,16 +248,10 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
         config.flags |= LAGTRAP_EVENT_SCOPE_PID;
         config.scope_pid = *event.scope.pid;
     }
+    if (!event.scope.groups.empty()) config.flags |= LAGTRAP_EVENT_SCOPE_GROUP;
     if (event.scope.uid) {
         config.flags |= LAGTRAP_EVENT_SCOPE_UID;
         config.scope_uid = *event.scope.uid;
-    }
-    if (!event.scope.binary.empty()) {
-        struct stat facts {};
-        if (::stat(event.scope.binary.c_str(), &facts) != 0) return system_error(event.scope.binary);
-        config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
-        config.scope_inode = facts.st_ino;
-        config.scope_device = major(facts.st_dev) << 20 | minor(facts.st_dev);
     }
     const int failed =
         bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
@@ -256,116 +259,150 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     return success();
 }
 
-Status ListenerPrograms::point_at_field(const settings::Marker& marker, const settings::ArgumentRef& reference,
-                                        std::uint16_t& offset, std::uint16_t& bytes) {
-    if (marker.kind != settings::MarkerKind::Tracepoint) {
-        offset = static_cast<std::uint16_t>(reference.index);
-        return success();
-    }
-    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
-    TRY_ASSIGN(const settings::TracepointField field, names->field(marker.provider, marker.name, reference.field));
-    offset = field.offset;
-    bytes = field.bytes;
-    return success();
-}
-
-Result<ListenerPrograms::MarkerNumber> ListenerPrograms::configure_marker(std::uint32_t index,
-                                                                          const settings::Marker& marker,
-                                                                          lagtrap_marker_role role,
-                                                                          std::uint16_t stage) {
-    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
-    if (next_marker_ >= LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
-    lagtrap_marker_config config{};
-    config.event = index;
-    config.role = static_cast<std::uint16_t>(role);
-    config.stage = stage;
-    config.key_argument = LAGTRAP_NO_ARGUMENT;
-    config.begin_time_argument = LAGTRAP_NO_ARGUMENT;
-    if (marker.key) TRY(point_at_field(marker, *marker.key, config.key_argument, config.key_bytes));
-    if (role == LAGTRAP_ROLE_BEGIN && events_[index].begin_time)
-        TRY(point_at_field(marker, *events_[index].begin_time, config.begin_time_argument, config.begin_time_bytes));
-    if (marker.kind == settings::MarkerKind::Function) {
-        TRY_ASSIGN(const ProbePlaces places, places_of_function(marker));
-        config.goid_offset = static_cast<std::uint16_t>(places.goid_offset);
-        config.go_frame_offset = static_cast<std::uint16_t>(places.frame_offset);
-    }
-    const std::uint32_t marker_id = next_marker_++;
+Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id, const MarkerPlan& plan) {
+    const lagtrap_marker_config config = config_of(index, plan);
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
                                             sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
-    return MarkerNumber{marker_id, {config.key_argument, config.begin_time_argument}};
+    return success();
 }
 
-void ListenerPrograms::expect_all() {
-    for (const settings::Event& event : events_) planner_.expect(event);
-}
-
-Status ListenerPrograms::attach(std::uint32_t index) {
-    const settings::Event& event = events_[index];
-    std::vector<Link> links;
-    // Attached anew, an event has the numbers that it had: there are only so many.
-    const auto before = attached_.find(index);
-    const std::uint32_t first_marker = before == attached_.end() ? next_marker_ : before->second.first_marker;
-    const std::uint32_t next_of_others = next_marker_;
-    next_marker_ = first_marker;
-    argument_sites_.give_back(index);
-    exit_sites_.give_back(index);
-    kinds_.clear();
-    const auto attach_one = [&](const settings::Marker& marker, lagtrap_marker_role role,
-                                std::uint16_t stage) -> Status {
-        TRY_ASSIGN(const MarkerNumber number, configure_marker(index, marker, role, stage));
-        return attach_marker(index, marker, number, links);
-    };
-    TRY_ASSIGN(const bool by_goroutine, is_keyed_by_goroutine(event));
-    TRY(change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, by_goroutine));
-    TRY(let_hits_count(index, false));
-    TRY(attach_one(event.end, LAGTRAP_ROLE_END, 0));
-    for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
-        TRY(attach_one(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, static_cast<std::uint16_t>(stage)));
-    TRY(attach_one(event.begin, LAGTRAP_ROLE_BEGIN, 0));
-    next_marker_ = std::max(next_marker_, next_of_others);
-    const std::lock_guard lock(attached_mutex_);
-    attached_[index] = {first_marker, kinds_, std::move(links)};
-    return let_hits_count(index, true);
-}
-
-Result<ProbePlaces> ListenerPrograms::places_of_function(const settings::Marker& marker) {
-    auto places = planner_.function_places(marker);
-    if (places && places->arguments_on_stack && marker.key)
-        places =
-            make_error(ErrorKind::Unsupported,
-                       "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
-                       "function that is written in Go");
-    if (!places) return places.error().within(attaching_to(marker));
-    return places;
-}
-
-Result<bool> ListenerPrograms::is_keyed_by_goroutine(const settings::Event& event) {
-    if (event.key != settings::KeyKind::Thread) return false;
-    std::vector<const settings::Marker*> markers{&event.begin, &event.end};
-    for (const settings::Stage& stage : event.stages) markers.push_back(&stage.marker);
-    const settings::Marker* of_go = nullptr;
-    const settings::Marker* other = nullptr;
-    for (const settings::Marker* marker : markers) {
-        bool is_go = false;
-        if (marker->kind == settings::MarkerKind::Function) {
-            TRY_ASSIGN(const ProbePlaces places, places_of_function(*marker));
-            is_go = places.goid_offset != 0;
-        }
-        (is_go ? of_go : other) = marker;
+bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
+    const auto& all = programs_->progs;
+    switch (plan.marker.kind) {
+        case settings::MarkerKind::Usdt:
+        case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
+        case settings::MarkerKind::Tracepoint: return all.on_tracepoint;
+        case settings::MarkerKind::Function: break;
     }
-    if (of_go == nullptr || other == nullptr) return of_go != nullptr;
-    return make_error(
-        ErrorKind::Unsupported,
-        fmt::format("{} is a function of Go, which changes threads, and {} is none: nothing tells which belong "
-                    "together; expected functions of Go alone, or a key on all markers",
-                    of_go->name, other->name));
+    if (plan.places.goid_offset != 0) return all.on_go;
+    if (plan.places.return_probe) return all.on_return;
+    return plan.places.exits.empty() ? all.on_entry : all.on_exit;
+}
+
+// As the constructor counts them, in the order of attaching: the end comes before the begin.
+std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
+    const std::uint32_t first = first_markers_[event];
+    if (plan.role == LAGTRAP_ROLE_END) return first;
+    if (plan.role == LAGTRAP_ROLE_STAGE) return first + 1 + plan.stage;
+    return first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
+}
+
+Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
+    const std::uint32_t marker_id = marker_id_of(owner.event, plan);
+    TRY(configure_marker(owner.event, marker_id, plan));
+    ProbeRequest request{program_for(plan),      plan.doing(), plan.places.file,         plan.places.offsets,
+                         plan.places.semaphores, {marker_id},  plan.places.return_probe, plan.tracepoint_id};
+    if (!plan.places.file) return request;
+    auto cookies = cookies_of(owner, marker_id, plan.places);
+    if (!cookies) return cookies.error().within(plan.doing());
+    request.cookies = std::move(*cookies);
+    return request;
+}
+
+Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan) {
+    TRY(change_config(index, [&](lagtrap_event_config& config) {
+        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM);
+        if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
+        if (!plan.scope) return;
+        config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
+        config.scope_inode = plan.scope->inode;
+        config.scope_device = major(plan.scope->device) << 20 | minor(plan.scope->device);
+    }));
+    return let_hits_count(index, false);
+}
+
+Result<std::vector<Link>> ListenerPrograms::attach_markers(SiteOwner owner, const EventPlan& plan,
+                                                           std::vector<ProbeKind>& kinds) {
+    std::vector<ProbeRequest> requests;
+    std::chrono::milliseconds patience = attach_patience;
+    for (const MarkerPlan& marker : plan.markers) {
+        TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
+        patience += request.offsets.size() * patience_of_place;
+        kinds.push_back(request.file ? marker.places.kind : ProbeKind::Tracepoint);
+        requests.push_back(std::move(request));
+    }
+    // The programs stay for as long as a call is on its way that was left behind.
+    return call_within<std::vector<Link>>(
+        patience, "attach its markers",
+        [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); });
+}
+
+Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
+    argument_sites_.give_back_all(index);
+    exit_sites_.give_back_all(index);
+    TRY(configure_plan(index, plan));
+    Attached attached;
+    TRY_ASSIGN(attached.links, attach_markers({index, 0}, plan, attached.kinds));
+    note_go_places(index, plan, attached);
+    marker_places_->note(index, plan);
+    {
+        const std::lock_guard lock(attached_mutex_);
+        attached_[index] = std::move(attached);
+    }
+    return count_runs ? let_hits_count(index, true) : success();
+}
+
+void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
+    for (const MarkerPlan& marker : plan.markers)
+        if (marker.places.file)
+            attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
+}
+
+// The programs know of each marker once where Go keeps a goroutine's number, and of each event whether these are its keys.
+Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
+    decltype(Attached::go_places) known;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        known = attached_[index].go_places;
+    }
+    if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
+    const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
+                      std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
+                          const auto told = known.find(marker_id_of(index, marker));
+                          return told != known.end() && told->second != go_place_of(marker.places);
+                      });
+    if (same) return success();
+    return make_error(ErrorKind::Unsupported,
+                      "another version of Go made it than the file that is watched already, and keeps its goroutines' "
+                      "numbers elsewhere; expected an event of its own for it (binary=\"build-id:...\")");
+}
+
+Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
+    TRY(check_go_of_copy(index, plan));
+    std::vector<ProbeKind> kinds;
+    auto links = attach_markers({index, copy}, plan, kinds);
+    if (!links) {
+        give_back_copy(index, copy);
+        return links.error();
+    }
+    marker_places_->note_another(index, plan);
+    const std::lock_guard lock(attached_mutex_);
+    Attached& attached = attached_[index];
+    attached.copies[copy] = std::move(*links);
+    note_go_places(index, plan, attached);
+    if (attached.kinds.size() < kinds.size()) attached.kinds = std::move(kinds);
+    return success();
+}
+
+std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return {};
+    auto links = found->second.copies.extract(copy);
+    return links.empty() ? std::vector<Link>{} : std::move(links.mapped());
+}
+
+void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
+    argument_sites_.give_back({index, copy});
+    exit_sites_.give_back({index, copy});
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
-    return found == attached_.end() ? std::vector<Link>{} : std::exchange(found->second.links, {});
+    if (found == attached_.end()) return {};
+    return all_links_of(found->second.links, found->second.copies);
 }
 
 std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
@@ -374,13 +411,21 @@ std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const 
     return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
 }
 
-Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
+template <typename Change>
+Status ListenerPrograms::change_config(std::uint32_t index, Change change) {
+    const std::lock_guard lock(configs_mutex_);
     lagtrap_event_config config{};
     const int map = bpf_map__fd(programs_->maps.event_configs);
     if (bpf_map_lookup_elem(map, &index, &config) != 0) return system_error("read the configuration of an event");
-    config.flags = wanted ? config.flags | flag : config.flags & ~flag;
+    change(config);
     if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
     return success();
+}
+
+Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.flags = wanted ? config.flags | flag : config.flags & ~flag;
+    });
 }
 
 bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
@@ -393,132 +438,42 @@ Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
 }
 
+Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
+    const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.look_after_ns = at_deadline ? std::min<std::uint64_t>(config.threshold_ns, age_ns) : age_ns;
+    });
+}
+
 Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_OFF, !wanted);
 }
 
-Status ListenerPrograms::attach_marker(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
-                                       std::vector<Link>& links) {
-    switch (marker.kind) {
-        case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return attach_usdt(event, marker, number, links);
-        case settings::MarkerKind::Function: return attach_function(event, marker, number, links);
-        case settings::MarkerKind::Tracepoint: return attach_tracepoint(marker, number.id, links);
-    }
-    return make_error(ErrorKind::Invalid, "unknown kind of marker");
-}
-
-Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(std::uint32_t event, std::uint32_t marker_id,
+Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
                                                                 const ProbePlaces& places) {
     std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id);
     const int map = bpf_map__fd(programs_->maps.argument_sites);
     for (std::size_t i = 0; i < places.arguments.size(); ++i) {
-        TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, event, places.arguments[i]));
+        TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, owner, places.arguments[i]));
         cookies[i] |= site << LAGTRAP_COOKIE_SITE_SHIFT;
     }
     const int exits_map = bpf_map__fd(programs_->maps.exit_sites);
     for (std::size_t i = 0; i < places.exits.size(); ++i) {
         const binaries::FunctionExit& exit = places.exits[i];
-        std::uint64_t how = static_cast<std::uint64_t>(exit.condition);
-        if (exit.of_others_too) cookies[i] |= LAGTRAP_COOKIE_EXIT_SHARED;
+        std::uint64_t number = 0;
         if (exit.by_target) {
-            TRY_ASSIGN(const std::uint64_t site, exit_sites_.take(exits_map, event, exit_site_of(exit)));
-            cookies[i] |= site << LAGTRAP_COOKIE_EXIT_SITE_SHIFT;
-            how = LAGTRAP_EXIT_BY_TARGET;
+            TRY_ASSIGN(number, exit_sites_.take(exits_map, owner, exit_site_of(exit)));
         }
-        cookies[i] |= how << LAGTRAP_COOKIE_EXIT_SHIFT;
+        cookies[i] |= exit_cookie_of(exit, number);
     }
     return cookies;
-}
-
-// The kernel is given path and offset: libbpf, given the name of a function, would read the file itself.
-Status ListenerPrograms::attach_places(bpf_program* program, const std::string& binary, const ProbePlaces& places,
-                                       const std::vector<std::uint64_t>& cookies, std::vector<Link>& links) {
-    const bool semaphores = !places.semaphores.empty();
-    kinds_.push_back(places.kind);
-    if (has_uprobe_multi()) {
-        const std::vector<__u64> kernel_cookies(cookies.begin(), cookies.end());
-        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.offsets.data(),
-                    .ref_ctr_offsets = semaphores ? places.semaphores.data() : nullptr,
-                    .cookies = kernel_cookies.data(), .cnt = places.offsets.size(), .retprobe = places.return_probe);
-        Link link(bpf_program__attach_uprobe_multi(program, -1, binary.c_str(), nullptr, &options));
-        if (!link) return libbpf_error("probe", -errno);
-        links.push_back(std::move(link));
-        return success();
-    }
-    for (std::size_t i = 0; i < places.offsets.size(); ++i) {
-        LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = semaphores ? places.semaphores[i] : 0,
-                    .bpf_cookie = cookies[i], .retprobe = places.return_probe);
-        Link link(bpf_program__attach_uprobe_opts(program, -1, binary.c_str(), places.offsets[i], &options));
-        if (!link) return libbpf_error("probe", -errno);
-        links.push_back(std::move(link));
-    }
-    return success();
-}
-
-Status ListenerPrograms::attach_usdt(std::uint32_t event, const settings::Marker& marker, const MarkerNumber& number,
-                                     std::vector<Link>& links) {
-    const auto attach_all = [&]() -> Status {
-        TRY_ASSIGN(const ProbePlaces places, planner_.usdt_places(marker, number.arguments));
-        TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
-        bpf_program* program = places.arguments.empty() ? programs_->progs.on_site : programs_->progs.on_usdt;
-        return attach_places(program, marker.binary, places, cookies, links);
-    };
-    const Status attached = attach_all();
-    if (attached) return success();
-    return attached.error().within("attach to USDT probe " + marker.provider + ":" + marker.name + " of " +
-                                   marker.binary);
-}
-
-Status ListenerPrograms::attach_function(std::uint32_t event, const settings::Marker& marker,
-                                         const MarkerNumber& number, std::vector<Link>& links) {
-    const auto attach_all = [&]() -> Status {
-        TRY_ASSIGN(const ProbePlaces places, planner_.function_places(marker));
-        TRY_ASSIGN(const auto cookies, cookies_of(event, number.id, places));
-        bpf_program* program = places.goid_offset != 0 ? programs_->progs.on_go
-                               : places.return_probe   ? programs_->progs.on_return
-                               : !places.exits.empty() ? programs_->progs.on_exit
-                                                       : programs_->progs.on_entry;
-        return attach_places(program, marker.binary, places, cookies, links);
-    };
-    const Status attached = attach_all();
-    if (attached) return success();
-    return attached.error().within(attaching_to(marker));
-}
-
-Result<settings::TraceFs*> ListenerPrograms::tracefs() {
-    if (!tracefs_) {
-        TRY_ASSIGN(settings::TraceFs opened, settings::TraceFs::open());
-        tracefs_ = std::make_unique<settings::TraceFs>(std::move(opened));
-    }
-    return tracefs_.get();
-}
-
-Status ListenerPrograms::attach_tracepoint(const settings::Marker& marker, std::uint32_t marker_id,
-                                           std::vector<Link>& links) {
-    const std::string doing = "attach to tracepoint " + marker.provider + ":" + marker.name;
-    TRY_ASSIGN(settings::TraceFs* const names, tracefs());
-    perf_event_attr attributes{};
-    attributes.size = sizeof(attributes);
-    attributes.type = PERF_TYPE_TRACEPOINT;
-    TRY_ASSIGN(attributes.config, names->tracepoint_id(marker.provider, marker.name));
-    // A program on a tracepoint's event runs on every CPU, whichever the event was opened for.
-    UniqueFd event(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
-    if (!event.valid()) return system_error(doing);
-    LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = marker_id);
-    Link link(bpf_program__attach_perf_event_opts(programs_->progs.on_tracepoint, event.get(), &options));
-    if (!link) return libbpf_error(doing, -errno);
-    (void)event.release();  // the link closes it
-    links.push_back(std::move(link));
-    kinds_.push_back(ProbeKind::Tracepoint);
-    return success();
 }
 
 void ListenerPrograms::detach_all() {
     std::vector<std::vector<Link>> links;
     {
         const std::lock_guard lock(attached_mutex_);
-        for (auto& [event, attached] : attached_) links.push_back(std::move(attached.links));
+        for (auto& [event, attached] : attached_) links.push_back(all_links_of(attached.links, attached.copies));
         attached_.clear();
     }
     destroy_at_once(std::move(links));
@@ -545,6 +500,40 @@ Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
     for (const EventCounters& one : per_cpu) sum.add(one);
     return sum;
 }
+
+Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, bool wanted) {
+    const lagtrap_scoped_group key{group, event, 0};
+    const int map = bpf_map__fd(programs_->maps.scoped_groups);
+    if (!wanted) {
+        (void)bpf_map_delete_elem(map, &key);
+        return success();
+    }
+    const std::uint8_t in_scope = 1;
+    if (bpf_map_update_elem(map, &key, &in_scope, BPF_ANY) == 0) return success();
+    if (errno == E2BIG)
+        return make_error(ErrorKind::TooLarge,
+                          "more than " + std::to_string(LAGTRAP_SCOPED_GROUPS) + " control groups in scopes");
+    return system_error("note a control group");
+}
+
+PartyMaps ListenerPrograms::parties() const {
+    const auto& maps = programs_->maps;
+    return PartyMaps({bpf_map__fd(maps.hits_of_users), bpf_map__fd(maps.hits_of_processes),
+                      bpf_map__fd(maps.limited_parties), bpf_map__fd(maps.users_without_recordings)});
+}
+
+Status ListenerPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
+    TRY(parties().limit(event, who, wanted));
+    return change_flag(event, LAGTRAP_EVENT_LIMITED, parties().limits(event));
+}
+
+Status ListenerPrograms::release_all(std::uint32_t event) {
+    parties().release_all(event);
+    return change_flag(event, LAGTRAP_EVENT_LIMITED, false);
+}
+
+int ListenerPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }
+int ListenerPrograms::thread_times_fd() const { return bpf_map__fd(programs_->maps.thread_times); }
 
 int ListenerPrograms::reported_runs_fd() const { return bpf_map__fd(programs_->maps.reported_runs); }
 int ListenerPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }

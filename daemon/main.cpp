@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
@@ -10,6 +11,9 @@
 #include "binaries/file_reader.hpp"
 #include "core/heap.hpp"
 #include "core/program_log.hpp"
+#include "daemon/inspector_pool.hpp"
+#include "daemon/inspector_service.hpp"
+#include "daemon/process_inspector.hpp"
 #include "daemon/service.hpp"
 #include "settings/parser.hpp"
 
@@ -32,7 +36,7 @@ std::string find_merge_program() {
 }
 
 int check_settings(const std::string& path, const lagtrap::settings::ParseOutcome& outcome) {
-    std::cerr << lagtrap::settings::format_notes(path, outcome.notes);
+    std::cerr << lagtrap::settings::format_notes(path, outcome);
     if (outcome.ok()) {
         std::cout << lagtrap::settings::success_line(path, outcome);
         return 0;
@@ -52,6 +56,8 @@ int report_missing_reader(const lagtrap::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 2 && std::string_view(argv[1]) == lagtrap::daemon::inspector_argument)
+        return lagtrap::daemon::run_inspector();
     lagtrap::keep_heap_small();
     CLI::App app("Watches operations and records the machine when one is too slow");
     std::string settings_path = "/etc/lagtrap/settings.xml";
@@ -78,12 +84,17 @@ int main(int argc, char** argv) {
     if (!checked_path.empty())
         return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
+    // Nor into a process that could hold this one up.
+    lagtrap::daemon::InspectorPool inspectors({});
+    lagtrap::daemon::inspect_processes_by(&inspectors);
+
     const auto inform = [](const std::string& line) { spdlog::info(line); };
     const auto warn = [](const std::string& line) { spdlog::warn(line); };
 
     const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
     if (!outcome.ok()) return check_settings(settings_path, outcome);
-    auto service = lagtrap::daemon::Service::create(outcome.settings, {settings_path, merge_program, inform, warn});
+    auto service =
+        lagtrap::daemon::Service::create(outcome.settings, {settings_path, merge_program, &inspectors, inform, warn});
     if (!service) {
         spdlog::error(service.error().message);
         return exit_failure;

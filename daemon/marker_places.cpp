@@ -1,27 +1,7 @@
 #include "daemon/marker_places.hpp"
 
-#include <set>
-
-#include "binaries/program_file.hpp"
-
 namespace lagtrap::daemon {
 namespace {
-
-std::set<std::uint64_t> offsets_of(const settings::Marker& marker, const binaries::ProgramFile& file) {
-    std::set<std::uint64_t> offsets;
-    if (marker.kind == settings::MarkerKind::Function) {
-        const auto functions = file.find_functions(marker.name);
-        if (!functions || marker.side != settings::FunctionSide::Entry) return offsets;
-        for (const binaries::Function& function : *functions) offsets.insert(function.file_offset);
-        return offsets;
-    }
-    const auto probes = file.usdt_probes();
-    if (!probes) return offsets;
-    for (const binaries::UsdtProbe& probe : *probes)
-        if (probe.provider == marker.provider && probe.name == marker.name)
-            if (const auto offset = file.file_offset_of(probe.address)) offsets.insert(*offset);
-    return offsets;
-}
 
 std::string from_hexadecimal(const std::string& text) {
     std::string bytes;
@@ -32,13 +12,42 @@ std::string from_hexadecimal(const std::string& text) {
 
 }  // namespace
 
-std::optional<SolePlace> sole_place_of(const settings::Marker& marker) {
-    if (marker.kind == settings::MarkerKind::Tracepoint) return std::nullopt;
-    const auto file = binaries::ProgramFile::open(marker.binary);
-    if (!file) return std::nullopt;
-    const std::set<std::uint64_t> offsets = offsets_of(marker, *file);
-    if (offsets.size() != 1) return std::nullopt;
-    return SolePlace{marker.binary, from_hexadecimal(file->build_id()), *offsets.begin()};
+std::optional<SolePlace> sole_place_of(const MarkerPlan& plan) {
+    const bool at_ends =
+        plan.marker.kind == settings::MarkerKind::Function && plan.marker.side != settings::FunctionSide::Entry;
+    if (!plan.places.file || at_ends || plan.places.offsets.size() != 1) return std::nullopt;
+    return SolePlace{plan.marker.binary, from_hexadecimal(plan.places.build_id), plan.places.offsets.front()};
+}
+
+void MarkerPlaces::note(std::uint32_t event, const EventPlan& plan) {
+    const std::lock_guard lock(mutex_);
+    for (const MarkerPlan& marker : plan.markers) {
+        const std::tuple name(event, marker.role, marker.stage);
+        places_.erase(name);
+        in_several_.erase(name);
+        if (auto place = sole_place_of(marker)) places_.emplace(name, std::move(*place));
+    }
+}
+
+void MarkerPlaces::note_another(std::uint32_t event, const EventPlan& plan) {
+    const std::lock_guard lock(mutex_);
+    for (const MarkerPlan& marker : plan.markers) {
+        const std::tuple name(event, marker.role, marker.stage);
+        const auto place = sole_place_of(marker);
+        const auto known = places_.find(name);
+        if (known == places_.end() && place && !in_several_.contains(name)) {
+            places_.emplace(name, *place);
+        } else if (known == places_.end() || !place || known->second != *place) {
+            places_.erase(name);
+            in_several_.insert(name);
+        }
+    }
+}
+
+std::optional<SolePlace> MarkerPlaces::find(std::uint32_t event, lagtrap_marker_role role, std::uint16_t stage) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = places_.find({event, role, stage});
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace lagtrap::daemon

@@ -62,6 +62,7 @@ void MemoryWatch::await_look() {
 void MemoryWatch::look() {
     const MemoryShed before = status_.shed;
     status_.use = group_->use();
+    if (options_.mapping_bytes) status_.mapping_bytes = options_.mapping_bytes();
     status_.shed = budget_.look(status_.use);
     const auto tell = [&](bool was, bool is, const char* sentence, const char* again, const auto& hold) {
         if (was == is) return;

@@ -37,7 +37,8 @@ struct MemoryStatus {
     std::optional<MemoryUse> use;  // nullopt: no limit
     MemoryShed shed;
     std::uint64_t times_shed = 0;
-    std::uint64_t killed = 0;  // processes that the kernel ended at the limit, since the daemon began
+    std::uint64_t mapping_bytes = 0;  // of the use, what is known of processes' mappings
+    std::uint64_t killed = 0;         // processes that the kernel ended at the limit, since the daemon began
 };
 
 // Runs on the io_context it is given, on one thread.
@@ -48,6 +49,7 @@ class MemoryWatch {
         std::function<void(const std::string&)> warn;
         std::function<void(bool held)> hold_tables;
         std::function<void(bool held)> hold_merges;
+        std::function<std::uint64_t()> mapping_bytes{};  // held of what processes have mapped; may be empty
     };
 
     // Begins to look at once. Without a group nothing is ever given up.

@@ -43,19 +43,31 @@ std::uint32_t first_bucket(std::uint64_t tag) { return (tag >> 8) & (LAGTRAP_BUC
 // The words of the table that hold no tag.
 bool is_spill_count(std::size_t index) { return index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS; }
 
+// A key of the whole machine may be ended by any process, so nothing shows that nobody will: this is how long one is waited
+// for whose process lives. A threshold's multiples, and no less than the time.
+constexpr std::uint64_t machine_run_thresholds = 1000;
+constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
+
 // An event with no more open runs than these keeps them for as long as somebody may end them.
 constexpr std::uint64_t open_runs_kept = 256;
 
-// As listener.bpf.c has it.
-bool is_stale(const lagtrap_slot& slot, std::uint64_t now_ns) {
+bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t least_ns, std::uint64_t thresholds) {
     const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
     if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
-    return now_ns > begin_ns + LAGTRAP_STALE_NS &&
-           now_ns > begin_ns + (deadline_ns - begin_ns) * LAGTRAP_STALE_THRESHOLDS;
+    return now_ns > begin_ns + least_ns && now_ns > begin_ns + (deadline_ns - begin_ns) * thresholds;
+}
+
+// As listener.bpf.c has it.
+bool is_stale(const lagtrap_slot& slot, std::uint64_t now_ns) {
+    return is_older_than(slot, now_ns, LAGTRAP_STALE_NS, LAGTRAP_STALE_THRESHOLDS);
 }
 
 bool keyed_by_argument(const std::vector<settings::Event>& events, std::uint32_t event) {
     return event < events.size() && events[event].key == settings::KeyKind::Argument;
+}
+
+bool keyed_for_machine(const std::vector<settings::Event>& events, std::uint32_t event) {
+    return keyed_by_argument(events, event) && events[event].key_scope == settings::KeyScope::Machine;
 }
 
 // The programs leave the name to us for runs that are open: reading it here costs nothing in the watched program.
@@ -78,6 +90,14 @@ bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
     std::uint64_t now_at = 0;
     std::from_chars(text->data() + before_sp + 3, text->data() + before_last, now_at, 16);
     return now_at == 0 || now_at <= stack_pointer;
+}
+
+// Whether a run whose key is the machine's has been waited for long enough: less where its process is gone.
+bool outlived(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns,
+              const std::vector<settings::Event>& events) {
+    if (!keyed_for_machine(events, run.event)) return false;
+    return is_older_than(slot, now_ns, machine_run_ns, machine_run_thresholds) ||
+           !thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
 }
 
 bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
@@ -116,6 +136,17 @@ bool keeps_stack_order(const settings::Event& event) {
     };
     return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
            !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
+}
+
+bool counts_times(const settings::Event& event) {
+    if (event.key == settings::KeyKind::Thread) return true;
+    // Tracepoints are met by whichever thread an interrupt hits; a goroutine's threads run others between its markers.
+    const auto in_kernel = [](const settings::Marker& marker) {
+        return marker.kind == settings::MarkerKind::Tracepoint;
+    };
+    return !in_kernel(event.begin) && !in_kernel(event.end) &&
+           std::none_of(event.stages.begin(), event.stages.end(),
+                        [&](const auto& stage) { return in_kernel(stage.marker); });
 }
 
 Result<MappedMemory> MappedMemory::map(int fd, std::size_t bytes) {
@@ -166,9 +197,7 @@ Result<OpenRuns> OpenRuns::map(int tags_fd, int slots_fd) {
 // Whether a run can still end: its thread lives in the program that began it, or (where a value or a goroutine is the key) its
 // process; a key of the whole machine may outlive both.
 bool OpenRuns::can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const {
-    const bool of_machine =
-        keyed_by_argument(events, run.event) && events[run.event].key_scope == settings::KeyScope::Machine;
-    if (of_machine) return true;
+    if (keyed_for_machine(events, run.event)) return true;
     std::uint64_t program_ns = 0;
     if (program_starts_fd_ >= 0 && bpf_map_lookup_elem(program_starts_fd_, &run.begin_pid, &program_ns) == 0 &&
         program_ns > run.begin_hit_ns)
@@ -185,7 +214,7 @@ std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t 
     lagtrap_run run = slot.run;
     // The slot may have been freed, and even taken by another run, while it was copied.
     if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
-    const std::uint32_t stages = load(slot.stage_next);
+    const auto stages = static_cast<std::uint32_t>(load(slot.stage_next));  // without whose they are
     run.stage_count = static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
     return run;
 }
@@ -213,41 +242,56 @@ void OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& 
     aborted_.push_back(aborted);
 }
 
-template <typename Each>
-void OpenRuns::for_each_open(Each each) const {
-    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        const std::uint64_t tag = load(tags_[index]);
-        if (tag != 0 && tag != LAGTRAP_TAG_TAKEN && !is_spill_count(index)) each(index, tag);
+// Of a run that would begin a recording if it passed its threshold. One whose breach is seen at its end goes on to count after
+// that, unless it has been open for so long that it may have none.
+void OpenRuns::look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
+                          const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) const {
+    const lagtrap_slot& slot = slots_[index];
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    const std::uint64_t early_ns = load(slot.run.begin_ns) + point_ns;
+    if (early_ns > now_ns) {
+        result.next_early_ns = std::min(result.next_early_ns, early_ns);
+        return;
     }
+    if (result.early_pid != 0 || load(slot.doubtful) != 0 || is_stale(slot, now_ns)) return;
+    const std::uint32_t event = slot.run.event;
+    if (event >= events.size()) return;
+    if (events[event].breach == settings::BreachMode::Deadline && deadline_ns < now_ns) return;
+    const auto run = read_slot(index, tag);
+    if (run && !users_without_recordings_.contains(run->begin_uid) && can_end(*run, events))
+        result.early_pid = run->begin_pid;
 }
 
-OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell,
-                              const IsBelieved& is_believed) {
+OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::Event>& events, Tell tell,
+                              const IsBelieved& is_believed, const std::vector<std::uint64_t>& early_points_ns) {
     Look result;
     for_each_open([&](std::size_t index, std::uint64_t tag) {
         ++result.open;
         lagtrap_slot& slot = slots_[index];
         const std::uint64_t deadline_ns = load(slot.deadline_ns);
         const std::uint32_t event = slot.run.event;
-        if (deadline_ns == 0 || load(slot.reported) != 0) return;
-        if (event >= events.size() || events[event].breach != settings::BreachMode::Deadline) return;
+        if (deadline_ns == 0 || (deadline_ns & LAGTRAP_DEADLINE_TOLD) != 0 || event >= events.size()) return;
+        const std::uint64_t early_ns = event < early_points_ns.size() ? early_points_ns[event] : LAGTRAP_NEVER_NS;
+        if (early_ns != LAGTRAP_NEVER_NS && is_believed(event))
+            look_early(index, tag, now_ns, events, early_ns, result);
+        if (events[event].breach != settings::BreachMode::Deadline) return;
         if (deadline_ns >= now_ns) {
             result.earliest_deadline_ns = std::min(result.earliest_deadline_ns, deadline_ns);
             return;
         }
-        if (!tell || load(slot.doubtful) != 0 || !is_believed(event)) return;
+        if (tell == Tell::Nothing || load(slot.doubtful) != 0 || !is_believed(event)) return;
         auto run = read_slot(index, tag);
-        if (!run) return;
+        if (!run || (tell == Tell::WhoMayRecord && users_without_recordings_.contains(run->begin_uid))) return;
         if (!can_end(*run, events)) return abandon(index, tag, *run, events);
         const FrameState frame = frame_of(*run, slot, events);
         if (frame == FrameState::Gone) return abandon(index, tag, *run, events);
         if (frame == FrameState::Unknown) return;
-        // Its end sees that it is reported, or has come before and is a breach itself.
-        (void)__atomic_exchange_n(&slot.reported, 1, __ATOMIC_SEQ_CST);
-        if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) {
-            __atomic_store_n(&slot.reported, 0, __ATOMIC_RELEASE);
+        // Its end sees the bit, or has come before and is a breach itself.
+        std::uint64_t expected_ns = deadline_ns;
+        if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
+                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return;
-        }
+        __atomic_store_n(&slot.reported, 1, __ATOMIC_RELEASE);
         run->end_ns = now_ns;
         run->flags |= LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED;
         fill_name(*run);
@@ -303,8 +347,18 @@ void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& e
         const auto run = read_slot(index, tag);
         if (!run || !is_stale(slots_[index], now_ns)) return;
         const auto of_event = counts.find(run->event);
-        if (of_event == counts.end() || of_event->second.open <= open_runs_kept) return;
+        const bool crowded = of_event != counts.end() && of_event->second.open > open_runs_kept;
+        if (!crowded && !outlived(*run, slots_[index], now_ns, events)) return;
         if (free_slot(index, tag)) ++counts_[run->event].expired;
+    });
+}
+
+void OpenRuns::leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events) {
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto run = read_slot(index, tag);
+        const bool is_theirs =
+            run && run->event == event && run->begin_uid == who.uid && (who.pid == 0 || run->begin_pid == who.pid);
+        if (is_theirs) abandon(index, tag, *run, events);
     });
 }
 

@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
+#include "daemon/hit_party.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -20,6 +22,9 @@ namespace lagtrap::daemon {
 
 // Whether begin and end are reached by one thread in a program, so that its stack pointer at both can be compared.
 [[nodiscard]] bool keeps_stack_order(const settings::Event& event);
+
+// Whether the time of the threads of the event's runs is counted, by what they did.
+[[nodiscard]] bool counts_times(const settings::Event& event);
 
 // A file mapped into memory, unmapped at the end.
 class MappedMemory {
@@ -55,7 +60,9 @@ class OpenRuns {
     void follow_programs(int program_starts_fd) { program_starts_fd_ = program_starts_fd; }
 
     struct Look {
-        std::vector<lagtrap_run> overdue;  // not told of before; end_ns is now
+        std::uint32_t early_pid = 0;                     // whose run is past its early point, and not told of; 0: none
+        std::uint64_t next_early_ns = LAGTRAP_NEVER_NS;  // when the next will be
+        std::vector<lagtrap_run> overdue;                // not told of before; end_ns is now
         std::uint32_t open = 0;
         std::uint64_t earliest_deadline_ns = LAGTRAP_NEVER_NS;  // of those that are neither overdue nor told of
     };
@@ -63,19 +70,31 @@ class OpenRuns {
     using IsBelieved = std::function<bool(std::uint32_t event)>;
     // One pass over the tags (64 KiB), reading slots only of runs that are open. An overdue run whose thread is
     // gone, or whose call was left by an exception or a panic, is freed and counted as abandoned instead; one of a goroutine
-    // that cannot be asked is not told while it is open. Without `tell` overdue
-    // runs stay untold, for a later pass; so do doubtful ones, and those of events that are not believed.
-    [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, bool tell,
-                            const IsBelieved& is_believed);
+    // that cannot be asked is not told while it is open. Those that `tell` leaves out stay untold, for a later pass; so do
+    // doubtful ones, and those of events that are not believed.
+    enum class Tell { Nothing, WhoMayRecord, Everything };
+    // `early_points_ns`, by event: the age at which a run is past its early point; empty: there are none.
+    [[nodiscard]] Look look(std::uint64_t now_ns, const std::vector<settings::Event>& events, Tell tell,
+                            const IsBelieved& is_believed, const std::vector<std::uint64_t>& early_points_ns = {});
 
     // Whether this run holds a slot. Its end is told before the slot is given up.
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
     // Copies of all open runs, flagged as open, their end_ns `now_ns`; without overdue ones that look() would not tell.
     [[nodiscard]] std::vector<lagtrap_run> snapshot(std::uint64_t now_ns, const IsBelieved& is_believed) const;
 
+    // The tables of threads whose time is counted, as timed_sets and thread_times have them.
+    [[nodiscard]] Status map_times(int sets_fd, int times_fd);
+    // Of each open run what its thread's counts know now.
+    [[nodiscard]] std::vector<lagtrap_run_so_far> so_far() const;
+
     // Frees the slots of runs whose thread or process is gone; and of stale ones, where an event has so many runs open that
-    // some seem to have no end.
+    // some seem to have no end, or whose keys are the machine's and nobody seems left to end them.
     void sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events);
+
+    // Frees the slots of one party's runs of an event, whose ends will pass; they count as abandoned.
+    void leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events);
+    // These users' runs are left out by Tell::WhoMayRecord.
+    void set_users_without_recordings(std::set<std::uint32_t> uids) { users_without_recordings_ = std::move(uids); }
 
     // Frees the slots of all runs of an event whose markers are met no more; they count as abandoned.
     void drop(std::uint32_t event, const std::vector<settings::Event>& events);
@@ -95,6 +114,8 @@ class OpenRuns {
     [[nodiscard]] std::vector<Aborted> take_aborted() { return std::exchange(aborted_, {}); }
 
   private:
+    void look_early(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
+                    const std::vector<settings::Event>& events, std::uint64_t point_ns, Look& result) const;
     [[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events) const;
     [[nodiscard]] std::optional<lagtrap_run> read_slot(std::size_t index, std::uint64_t tag) const;
     // False: it ended, or gave way, before.
@@ -103,13 +124,22 @@ class OpenRuns {
                  const std::vector<settings::Event>& events);
     // Calls `each` with the index and the tag of every open run.
     template <typename Each>
-    void for_each_open(Each each) const;
+    void for_each_open(Each each) const {
+        for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
+            const bool is_spill_count = index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS;
+            const std::uint64_t tag = __atomic_load_n(&tags_[index], __ATOMIC_ACQUIRE);
+            if (tag != 0 && tag != LAGTRAP_TAG_TAKEN && !is_spill_count) each(index, tag);
+        }
+    }
 
     int program_starts_fd_ = -1;
+    std::set<std::uint32_t> users_without_recordings_;
     MappedMemory tags_memory_;
     MappedMemory slots_memory_;
     std::uint64_t* tags_ = nullptr;
     lagtrap_slot* slots_ = nullptr;
+    MappedMemory timed_memory_;
+    MappedMemory times_memory_;
     std::map<std::uint32_t, Counts> counts_;  // what happened, by event; what is open stays 0
     std::vector<Aborted> aborted_;
 };

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "binaries/file_reader.hpp"
+#include "core/other_writers.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::daemon {
@@ -32,7 +33,7 @@ boost::json::object control_report(const ControlServer& control) {
 void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control) {
     report["control"] = control_report(control);
     boost::json::array unreadable;
-    for (const UnwinderStatus::Unreadable& file : unwinder.status().unreadable)
+    for (const UnreadableFile& file : unwinder.status().unreadable)
         unreadable.push_back({{"path", printable(file.path)}, {"problem", printable(file.problem)}});
     const auto* const reader = binaries::file_reader();
     const auto counts = reader ? reader->counts() : binaries::FileReaderCounts{};
@@ -47,6 +48,28 @@ void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const 
                              {"stopped", counts.stopped},
                              {"last_problem", printable(counts.last_problem)},
                              {"unreadable", std::move(unreadable)}};
+}
+
+void add_limited_looks(boost::json::object& report, const std::vector<LookBudget::Limited>& users) {
+    boost::json::array limited;
+    for (const LookBudget::Limited& user : users)
+        limited.push_back(
+            {{"user", printable(user_text(user.user))}, {"looks", user.looks}, {"put_off", user.put_off}});
+    report["limited_looks"] = std::move(limited);
+}
+
+void add_watched_files(boost::json::object& report, const std::vector<WatchedFileStatus>& files) {
+    boost::json::array noted;
+    for (const WatchedFileStatus& file : files) {
+        if (file.other_writers.empty() && file.rearmed == 0 && !file.slow) continue;
+        noted.push_back({{"path", printable(file.path)},
+                         {"owner", printable(user_text(file.owner))},
+                         {"other_writers", printable(file.other_writers)},
+                         {"rearmed", file.rearmed},
+                         {"again_in_seconds", file.again_in.count()},
+                         {"slow", file.slow}});
+    }
+    report["watched_files"] = std::move(noted);
 }
 
 }  // namespace lagtrap::daemon

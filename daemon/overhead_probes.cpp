@@ -2,7 +2,6 @@
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -19,6 +18,7 @@
 #include "core/files.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/libbpf_support.hpp"
+#include "daemon/own_code.hpp"
 
 #if defined(__x86_64__)
 extern "C" {
@@ -57,28 +57,6 @@ namespace {
 constexpr const char* own_program = "/proc/self/exe";
 
 #if defined(__x86_64__)
-struct Place {
-    std::uintptr_t address = 0;
-    std::optional<std::uint64_t> offset;
-};
-
-// Where this program's own code lies in its file.
-std::optional<std::uint64_t> own_file_offset(void (*function)()) {
-    Place place{reinterpret_cast<std::uintptr_t>(function), {}};
-    const auto look = [](dl_phdr_info* object, std::size_t, void* wanted) {
-        auto& found = *static_cast<Place*>(wanted);
-        for (int i = 0; i < object->dlpi_phnum; ++i) {
-            const ElfW(Phdr)& part = object->dlpi_phdr[i];
-            const std::uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-            if (part.p_type == PT_LOAD && found.address >= begin && found.address - begin < part.p_filesz)
-                found.offset = found.address - begin + part.p_offset;
-        }
-        return 1;  // the first object is the program itself
-    };
-    ::dl_iterate_phdr(look, &place);
-    return place.offset;
-}
-
 UniqueFd load_empty_program(bool multi) {
     const std::array<bpf_insn, 2> instructions{
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};

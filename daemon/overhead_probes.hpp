@@ -31,7 +31,7 @@ struct ProbeCosts {
 [[nodiscard]] ProbeKind probe_kind_of(std::string_view code);
 
 // Probes functions of this program itself and calls them some hundred times: some milliseconds, and up to a second where
-// the kernel detaches slowly. What can not be measured (other processors, probes refused) stays as above.
+// the kernel detaches slowly. What cannot be measured (other processors, probes refused) stays as above.
 [[nodiscard]] ProbeCosts measure_probe_costs();
 
 }  // namespace lagtrap::daemon

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ class OverheadWatch {
             bool now = false;
         };
         std::function<Recordings()> recordings;
+        std::function<std::uint64_t()> history_cost_ns;  // since it is kept; it may begin anew
+        std::function<void(bool)> keep_history;
     };
 
     // Measures the cost of a probe (measure_probe_costs()).
@@ -56,7 +59,13 @@ class OverheadWatch {
     [[nodiscard]] OverheadStatus status() const;
     // When a shed event, or its stacks, are tried again, from now; 0: nothing of it is shed.
     [[nodiscard]] std::chrono::nanoseconds again_in(std::uint32_t event) const;
+    // Whose hits of the event do nothing but count, and why.
+    [[nodiscard]] std::vector<OverheadBudget::Limit> limits(std::uint32_t event) const { return budget_.limits(event); }
+    [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const { return budget_.watched_ppm(event); }
     [[nodiscard]] OverheadBudget::ShedAt shed_at(std::uint32_t event) const { return budget_.shed_at(event); }
+    // When the history is kept, and the times of runs are counted again, from now; 0: they are.
+    [[nodiscard]] std::chrono::nanoseconds history_again_in() const;
+    [[nodiscard]] std::chrono::nanoseconds times_again_in() const;
     // What is given up now, a sentence each.
     [[nodiscard]] std::vector<std::string> shed_now() const;
 
@@ -65,14 +74,22 @@ class OverheadWatch {
     struct Counted {
         std::uint64_t at_ns = 0, own_cpu_ns = 0;
         Options::Recordings recordings;
+        std::uint64_t history_cost_ns = 0, times_cost_ns = 0;
         std::vector<Listener::EventHits> hits;
+        std::map<std::uint32_t, HitParties> parties;  // since the look before
     };
 
     void await_look();
     void look();
-    [[nodiscard]] Counted count() const;
+    [[nodiscard]] Counted count();
     [[nodiscard]] WatchUse use_between(const Counted& before, const Counted& now);
+    // What each party's hits between two looks cost, as far as can be told from a part of them.
+    void share_cost(EventUse& use, const Listener::EventHits& before, const Listener::EventHits& now,
+                    const HitParties& parties, std::uint64_t program_ns) const;
     void take(const BudgetStep& step);
+    void take_limit(const BudgetStep& step);
+    // What is of all events, given up or taken again.
+    void take_whole(const BudgetStep& step);
 
     boost::asio::steady_timer timer_;
     Options options_;

@@ -1,5 +1,7 @@
 #include "daemon/probe_places.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <map>
 
@@ -59,10 +61,20 @@ void ProbePlanner::expect(const settings::Event& event) {
     for (const auto& stage : event.stages) expect_one(stage.marker);
 }
 
-Result<binaries::ProgramFile*> ProbePlanner::file(const std::string& binary) {
-    auto found = files_.find(binary);
-    if (found == files_.end()) found = files_.emplace(binary, binaries::ProgramFile::open(binary)).first;
+Result<ProbePlanner::OpenProgram> ProbePlanner::open(const std::string& binary) const {
+    TRY_ASSIGN(auto file, open_(binary));
+    // The planner's own descriptor: ProgramFile closes what it is given.
+    UniqueFd descriptor(::fcntl(file->fd(), F_DUPFD_CLOEXEC, 0));
+    if (!descriptor.valid()) return system_error(binary);
+    TRY_ASSIGN(auto program, binaries::ProgramFile::open(std::move(descriptor), binary, budget_));
+    return OpenProgram{std::move(file), std::move(program)};
+}
+
+Result<ProbePlanner::OpenProgram*> ProbePlanner::program(const std::string& binary) {
+    auto found = programs_.find(binary);
+    if (found == programs_.end()) found = programs_.emplace(binary, open(binary)).first;
     if (!found->second) return found->second.error();
+    found->second->program.use(budget_);
     return &*found->second;
 }
 
@@ -73,8 +85,8 @@ Result<binaries::FunctionPlaces> ProbePlanner::answer_to(const settings::Marker&
     binary.expected.push_back(wanted);
     std::vector<binaries::FunctionQuery> queries;
     for (const auto& [name, at_return] : binary.expected) queries.push_back({name, at_return});
-    TRY_ASSIGN(binaries::ProgramFile* const program, file(marker.binary));
-    TRY_ASSIGN(auto answers, binaries::function_places(*program, queries));
+    TRY_ASSIGN(OpenProgram* const opened, program(marker.binary));
+    TRY_ASSIGN(auto answers, binaries::function_places(opened->program, queries));
     for (std::size_t number = 0; number < queries.size(); ++number)
         binary.answers.insert_or_assign(binary.expected[number], std::move(answers[number]));
     binary.expected.clear();
@@ -83,7 +95,10 @@ Result<binaries::FunctionPlaces> ProbePlanner::answer_to(const settings::Marker&
 
 Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker) {
     TRY_ASSIGN(binaries::FunctionPlaces found, answer_to(marker));
+    TRY_ASSIGN(const OpenProgram* const opened, program(marker.binary));
     ProbePlaces places;
+    places.file = opened->file;
+    places.build_id = opened->program.build_id();
     places.return_probe = found.return_probe;
     places.goid_offset = found.goid_offset;
     places.frame_offset = found.frame_offset;
@@ -98,8 +113,8 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
 }
 
 Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, WantedArguments wanted) {
-    TRY_ASSIGN(binaries::ProgramFile* const program, file(marker.binary));
-    TRY_ASSIGN(const auto found, binaries::usdt_sites(*program, marker.provider, marker.name));
+    TRY_ASSIGN(const OpenProgram* const opened, program(marker.binary));
+    TRY_ASSIGN(const auto found, binaries::usdt_sites(opened->program, marker.provider, marker.name));
     std::map<unsigned long, Site> sites;  // the kernel refuses a place given twice
     bool any_argument = false;
     for (const auto& [offset, semaphore, probe] : found) {
@@ -111,12 +126,14 @@ Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, Wa
         sites[offset] = site;
     }
     ProbePlaces places;
+    places.file = opened->file;
+    places.build_id = opened->program.build_id();
     for (const auto& [offset, site] : sites) {
         places.offsets.push_back(offset);
         places.semaphores.push_back(site.semaphore);
         if (any_argument) places.arguments.push_back(site.arguments);
     }
-    places.kind = kind_at(*program, places.offsets.front());
+    places.kind = kind_at(opened->program, places.offsets.front());
     return places;
 }
 

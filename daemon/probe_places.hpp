@@ -2,21 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "binaries/file_reader.hpp"
 #include "binaries/function_places.hpp"
 #include "binaries/program_file.hpp"
 #include "bpf/listener.h"
 #include "core/result.hpp"
 #include "daemon/overhead_probes.hpp"
+#include "daemon/watched_file.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
 
 struct ProbePlaces {
+    std::shared_ptr<const WatchedFile> file;    // that was read, and that the offsets are good for
+    std::string build_id;                       // of it, in lower-case hexadecimal
     std::vector<unsigned long> offsets;         // in the file
     std::vector<unsigned long> semaphores;      // in the file, one for each offset, 0: none; empty: none at all
     std::vector<lagtrap_site> arguments;        // one for each offset; empty: none has an argument that is wanted
@@ -37,8 +43,14 @@ struct WantedArguments {
 // Whatever is asked of one file is read at once. What was read is kept: for one arming, as files change.
 class ProbePlanner {
   public:
+    // Gives the file of a path as it is to be probed. The same one for as long as the planner is used.
+    using OpenFile = std::function<Result<std::shared_ptr<const WatchedFile>>(const std::string& path)>;
+    explicit ProbePlanner(OpenFile open) : open_(std::move(open)) {}
+
     // The markers of this event will be asked for.
     void expect(const settings::Event& event);
+    // What is asked from now on may use so much.
+    void use(const binaries::ReadBudget& budget) { budget_ = budget; }
 
     [[nodiscard]] Result<ProbePlaces> function_places(const settings::Marker& marker);
     // A site that has fewer arguments than are wanted tells 0 for those. ErrorKind::Unsupported: one that is wanted is of
@@ -46,7 +58,12 @@ class ProbePlanner {
     [[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted);
 
   private:
-    [[nodiscard]] Result<binaries::ProgramFile*> file(const std::string& binary);
+    struct OpenProgram {
+        std::shared_ptr<const WatchedFile> file;
+        binaries::ProgramFile program;
+    };
+    [[nodiscard]] Result<OpenProgram> open(const std::string& binary) const;
+    [[nodiscard]] Result<OpenProgram*> program(const std::string& binary);
     [[nodiscard]] Result<binaries::FunctionPlaces> answer_to(const settings::Marker& marker);
 
     using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
@@ -54,8 +71,10 @@ class ProbePlanner {
         std::vector<Query> expected;
         std::map<Query, Result<binaries::FunctionPlaces>> answers;
     };
+    OpenFile open_;
+    binaries::ReadBudget budget_;
     std::map<std::string, Binary> binaries_;
-    std::map<std::string, Result<binaries::ProgramFile>> files_;
+    std::map<std::string, Result<OpenProgram>> programs_;
 };
 
 }  // namespace lagtrap::daemon

@@ -6,58 +6,57 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "bpf/records.h"
+#include "daemon/process_inspector.hpp"
+#include "daemon/record_buffer.hpp"
+#include "daemon/user_shares.hpp"
 
 namespace lagtrap::daemon {
 
-// Records of the rundown log, one after the other in memory that is aligned to 8 bytes.
-class RecordBuffer {
-  public:
-    // `size` bytes of a record followed by `text`; size_bytes of the copy is set to both.
-    void append(const void* record, std::size_t size, std::string_view text);
-    void append(const RecordBuffer& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
-    template <typename Visit>
-    void for_each(Visit visit) const {
-        for (std::size_t at = 0; at < words_.size();) {
-            const auto* record = reinterpret_cast<const lagtrap_record*>(words_.data() + at);
-            visit(record);
-            at += (record->size_bytes + 7) / 8;
-        }
-    }
-    [[nodiscard]] bool empty() const { return words_.empty(); }
-    [[nodiscard]] std::size_t size_bytes() const { return words_.size() * sizeof(std::uint64_t); }
-
-  private:
-    std::vector<std::uint64_t> words_;
+struct ScanLimits {
+    // Held of all processes at once, at most: beyond it, and beyond its user's share of it (user_shares.hpp), the texts of a
+    // process are cut to its program's name, and its mappings are left out.
+    std::uint64_t total_bytes = 64ULL << 20;
+    InspectionLimits process;
 };
 
 // Reads /proc (or what stands in for it): a lagtrap_process record of each process and, where it is asked for, the
 // lagtrap_mapping records of its code. Processes that vanish while they are read are left out, and so are threads of the
-// kernel. The build id of a file is read once.
+// kernel, and those that hold up who looks at them. The build id of a file is read once.
 class ProcessScan {
   public:
-    explicit ProcessScan(std::filesystem::path proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
+    explicit ProcessScan(std::filesystem::path proc_root = "/proc", ScanLimits limits = {});
 
     // One process with its code, before the others: the one that may end first.
     void add(std::uint32_t pid);
+    // What a process says of itself now, without its code: it may have become another program since it was added.
+    void add_again(std::uint32_t pid);
     // All that add() was not called for.
     enum class Code { Read, Known };
     void add_others(Code code = Code::Read);
 
     [[nodiscard]] const RecordBuffer& records() const { return records_; }
     [[nodiscard]] RecordBuffer take_records() { return std::exchange(records_, RecordBuffer()); }
+    // Records that were cut or left out, by user.
+    [[nodiscard]] const LeftOut& left_out() const { return room_.left_out(); }
 
   private:
     void add(std::uint32_t pid, Code code);
+    void take(const RecordBuffer& process);
+    void set_build_id_of(lagtrap_mapping& mapping, const std::string& path);
 
     std::filesystem::path proc_root_;
+    ScanLimits limits_;
+    UserShares room_;
+    DirectInspector own_inspector_;
+    ProcessInspector& inspector_;
     RecordBuffer records_;
     std::set<std::uint32_t> added_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> build_ids_;  // by device and inode
 };
+
+// The processes there are, as the names in /proc tell; some may be gone by now.
+[[nodiscard]] std::set<std::uint32_t> list_processes(const std::filesystem::path& proc_root);
 
 }  // namespace lagtrap::daemon

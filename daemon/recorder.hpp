@@ -1,5 +1,5 @@
-// The recorder: everything that writes during a capture. Made when the daemon starts, asleep until a breach:
-// its perf events are open and disabled, its programs loaded, its rings not mapped.
+// The recorder: everything that writes during a capture. Made when the daemon starts, asleep until a breach, or until a run is
+// unusually slow: its perf events are open and disabled, its programs loaded, its rings not mapped.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "daemon/awaited_run.hpp"
 #include "daemon/listener.hpp"
 #include "daemon/overhead_recording.hpp"
+#include "daemon/recorder_programs.hpp"
 #include "daemon/unwinder.hpp"
 #include "settings/settings.hpp"
 #include "trace/session.hpp"
@@ -23,12 +24,40 @@ class Recorder {
   public:
     // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the recorder. Errors: BPF or
     // perf events are refused.
-    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Recording& settings,
-                                                                  Unwinder& unwinder);
+    // `listener`: whose runs it will record; only its tables are taken. `names` (may be null) as Rundown has it.
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Settings& settings,
+                                                                  Unwinder& unwinder, const Listener& listener,
+                                                                  ContainerNames* names);
     ~Recorder();
 
+    // Begins to keep the machine's last seconds, and does what an early recording would take milliseconds for; as far as the
+    // settings want either. A recording works without.
+    [[nodiscard]] Status get_ready(const Listener& listener);
+    // Forgets what was kept, and keeps nothing until get_ready() is called again.
+    void end_history();
+    [[nodiscard]] std::uint64_t history_cost_ns() const { return programs_.history_cost_ns(); }
+    // To be called whenever `history_calls_fd` is readable; that is -1 while no history is kept, and gone with the recorder.
+    void turn_history();
+    [[nodiscard]] int history_calls_fd() const { return programs_.history_calls_fd(); }
+    struct History {
+        bool is_kept = false;
+        std::size_t size_bytes = 0;
+        std::uint64_t cut = 0;   // as HistoryWindow has it
+        std::uint64_t lost = 0;  // records that found the ring full
+    };
+    [[nodiscard]] History history() const;
+    [[nodiscard]] bool keeps_history() const;
+    // Switches recording on, before there is a breach, into memory. drain() and the like are as in any recording. start() makes
+    // it a part of the recording, drop_early() forgets it. What the threads of process `pid` wait for is looked at: it may be over
+    // at the breach. `listener` must outlive it.
+    [[nodiscard]] Status begin_early(Listener& listener, std::uint32_t pid);
+    void drop_early();
+    // It holds as much as it may, and nothing more is taken.
+    [[nodiscard]] bool early_is_full() const;
+    static constexpr std::size_t early_limit_bytes = 32 << 20;
+
     // Switches recording on (first thing: the sampler), then opens the logs in `directory`, which exists.
-    // Sets session.started_ns. `listener` must outlive the recording.
+    // Sets session.started_ns: of a recording that has begun early, when it did. `listener` must outlive the recording.
     [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session, Listener& listener);
 
     // Moves what the rings hold into the logs; to be called every `drain_interval`. An error ends the recording.
@@ -37,7 +66,8 @@ class Recorder {
     // So much of a recording a daemon that is killed may lose.
     static constexpr std::chrono::seconds flush_interval{1};
 
-    // Samples CPUs that came, or came back, since the last call; these it returns. Called by itself while it records.
+    // Samples CPUs that came, or came back, since the last call; these it returns. While it records it does so itself. Takes
+    // programs out that no recording has needed for a while.
     std::vector<int> look_at_cpus();
 
     // Processor time of this recording until now.
@@ -60,12 +90,20 @@ class Recorder {
     [[nodiscard]] Status stop(trace::Session& session);
 
   private:
-    struct State;
     struct Capture;
-    explicit Recorder(std::unique_ptr<State> state);
+    Recorder(const settings::Settings& settings, Unwinder& unwinder);
+    void follow_cpus();
+    void describe_history(trace::Session& session) const;
+    void write_history();
+    [[nodiscard]] Status switch_on(Listener& listener, Listener::Recorded recorded, std::uint32_t first_pid);
+    void switch_off();
 
-    std::unique_ptr<State> state_;
-    std::unique_ptr<Capture> capture_;
+    settings::Settings settings_;
+    Unwinder& unwinder_;
+    ContainerNames* container_names_ = nullptr;
+    RecorderPrograms programs_;
+    std::vector<int> cpus_that_came_;   // and that nobody was told of
+    std::unique_ptr<Capture> capture_;  // while it records
 };
 
 }  // namespace lagtrap::daemon

@@ -14,6 +14,7 @@ namespace {
 // What runs and stacks take in a batch, about: texts are written once, numbers by their size.
 constexpr std::uint64_t run_bytes = 80;
 constexpr std::uint64_t stage_bytes = 14;
+constexpr std::uint64_t times_bytes = 24;
 constexpr std::uint64_t frame_bytes = 24;
 // Below the limits of a batch: naming adds the functions that were inlined.
 constexpr std::size_t stacks_limit = 5'000;
@@ -26,18 +27,32 @@ constexpr std::uint64_t marker_number(std::uint32_t event, std::uint32_t place) 
     return 0xffff'0000'0000'0000ULL | std::uint64_t{event} << 16 | place;
 }
 
+// Nothing where the programs did not count the time.
+std::optional<trace::RunTimes> times_of(const lagtrap_slot& slot) {
+    if (slot.times_generation == 0) return std::nullopt;
+    const trace::RunTimes times{trace::time_parts(slot.parts), slot.handed_over_ns};
+    const std::uint64_t duration_ns = slot.run.end_ns - std::min(slot.run.begin_ns, slot.run.end_ns);
+    const std::uint64_t counted_ns = times.parts.total_ns();
+    if (counted_ns > duration_ns || times.handed_over_ns > duration_ns - counted_ns) return std::nullopt;
+    return times;
+}
+
 std::string text_of(const char (&name)[LAGTRAP_COMM_BYTES]) { return printable({name, ::strnlen(name, sizeof(name))}); }
 
 }  // namespace
 
 RunGatherer::RunGatherer(Machine machine)
-    : machine_(std::move(machine)), processes_(machine_.proc_root), stacks_(machine_.proc_root) {
+    : machine_(std::move(machine)),
+      processes_(machine_.proc_root, machine_.name_of_container),
+      stacks_(machine_.proc_root) {
     clocks_.note(steady_snapshot());
 }
 
-void RunGatherer::use(const std::vector<settings::Event>& events, const settings::Runs& limits,
-                      std::uint64_t since_ns) {
+void RunGatherer::use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
+                      std::shared_ptr<const MarkerPlaces> places, std::shared_ptr<const RunWeights> weights) {
     events_ = events;
+    marker_places_ = std::move(places);
+    weights_ = std::move(weights);
     limits_ = limits;
     last_of_event_.clear();  // the numbers of events are others now
     stacks_.clear();
@@ -54,7 +69,6 @@ void RunGatherer::use(const std::vector<settings::Event>& events, const settings
     }
     processes_.expect(std::move(programs));
     starts_.watch(names, since_ns);
-    find_sole_places();
 }
 
 void RunGatherer::take(const lagtrap_record* record, std::size_t bytes, std::uint64_t ended_after_ns) {
@@ -66,11 +80,9 @@ void RunGatherer::take(const lagtrap_record* record, std::size_t bytes, std::uin
         processes_.take(*reinterpret_cast<const lagtrap_process_report*>(record));
     } else if (record->type == LAGTRAP_REPORT_RUN &&
                bytes >= offsetof(lagtrap_slot, run) + offsetof(lagtrap_run, stages)) {
-        ReportedRun reported;
-        std::memcpy(&reported.report, record, sizeof(reported.report));
-        std::memcpy(&reported.run, reinterpret_cast<const char*>(record) + offsetof(lagtrap_slot, run),
-                    std::min(bytes - offsetof(lagtrap_slot, run), sizeof(reported.run)));
-        if (reported.run.end_ns >= ended_after_ns) add(reported, false);
+        lagtrap_slot slot{};
+        std::memcpy(&slot, record, std::min(bytes, offsetof(lagtrap_slot, run) + sizeof(slot.run)));
+        if (slot.run.end_ns >= ended_after_ns) add({slot.report, slot.run}, times_of(slot));
     }
 }
 
@@ -79,22 +91,17 @@ void RunGatherer::take_aborted(const ReportedRun& aborted) {
     copy.report.weight = 1;
     copy.run.comm[0] = 0;  // nobody wrote it
     copy.report.end_stack = 0;
-    add(copy, true);
+    add(copy, std::nullopt, true);
 }
 
-// Markers of events without stacks.
-void RunGatherer::find_sole_places() {
-    sole_places_.clear();
-    for (std::uint32_t index = 0; index < events_.size(); ++index) {
-        const settings::Event& event = events_[index];
-        if (event.record != settings::RecordMode::Runs || event.stacks != settings::StackMode::None) continue;
-        const auto find = [&](const settings::Marker& marker, std::uint32_t place) {
-            if (auto found = sole_place_of(marker)) sole_places_.emplace(marker_number(index, place), *found);
-        };
-        find(event.begin, begin_marker);
-        find(event.end, end_marker);
-        for (std::uint32_t stage = 0; stage < event.stages.size(); ++stage) find(event.stages[stage].marker, stage);
-    }
+std::optional<SolePlace> RunGatherer::sole_place(std::uint64_t marker) const {
+    const auto event = static_cast<std::uint32_t>(marker >> 16);
+    const auto place = static_cast<std::uint16_t>(marker);
+    if (!marker_places_ || event >= events_.size() || events_[event].stacks != settings::StackMode::None)
+        return std::nullopt;
+    if (place == begin_marker) return marker_places_->find(event, LAGTRAP_ROLE_BEGIN, 0);
+    if (place == end_marker) return marker_places_->find(event, LAGTRAP_ROLE_END, 0);
+    return marker_places_->find(event, LAGTRAP_ROLE_STAGE, place);
 }
 
 std::uint32_t RunGatherer::add_stack(std::uint64_t id, trace::RunStack stack) {
@@ -108,10 +115,10 @@ std::uint32_t RunGatherer::add_stack(std::uint64_t id, trace::RunStack stack) {
 
 std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marker) {
     if (stack_id == 0) {
-        const auto place = sole_places_.find(marker);
-        if (place == sole_places_.end()) return 0;
         if (const auto known = stack_numbers_.find(marker); known != stack_numbers_.end()) return known->second;
-        const SolePlace& sole = place->second;
+        const auto place = sole_place(marker);
+        if (!place) return 0;
+        const SolePlace& sole = *place;
         const bool same = std::any_of(gathered_.modules.begin(), gathered_.modules.end(), [&](const auto& module) {
             return module.path == sole.binary && module.build_id == sole.build_id;
         });
@@ -191,7 +198,7 @@ std::string RunGatherer::thread_of(const lagtrap_run& run, const RunProcess& pro
     return name && !name->empty() ? printable(std::string_view(*name).substr(0, name->size() - 1)) : std::string();
 }
 
-void RunGatherer::add(const ReportedRun& reported, bool aborted) {
+void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times, bool aborted) {
     const lagtrap_run& from = reported.run;
     if (from.event >= events_.size()) return;
     const settings::Event& event = events_[from.event];
@@ -210,20 +217,27 @@ void RunGatherer::add(const ReportedRun& reported, bool aborted) {
     run.executable = process.executable;
     run.build_id = process.build_id;
     run.user = process.user;
+    run.unit = process.unit;
     run.delay = run.duration_ns > run.threshold_ns;
     run.aborted = aborted;
-    run.weight = std::max<std::uint32_t>(reported.report.weight, 1);
+    run.weight = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(weight_of(from.event, std::max<std::uint32_t>(reported.report.weight, 1)), UINT32_MAX));
     run.start = start_of(reported, event, process);
     run.dirty_reasons = clocks_.reasons(from.begin_ns, from.end_ns) | (aborted ? trace::DirtyAborted : 0U);
     run.begin_stack = number_of(reported.report.begin_stack, marker_number(from.event, begin_marker));
     if (!aborted) run.end_stack = number_of(reported.report.end_stack, marker_number(from.event, end_marker));
     add_stages(reported, event, run);
+    run.times = times;
     if (aborted) run.dirty_reasons &= ~static_cast<std::uint32_t>(trace::DirtyMissingStage);
     gathered_.batch.runs_sampled_away += run.weight - 1;
-    bytes_ += run_bytes + run.stages.size() * stage_bytes;
+    bytes_ += run_bytes + run.stages.size() * stage_bytes + (run.times ? times_bytes : 0);
     if (gathered_.batch.runs.empty()) first_ns_ = monotonic_ns();
     last_of_event_[from.event] = gathered_.batch.runs.size();
     gathered_.batch.runs.push_back(std::move(run));
+}
+
+std::uint64_t RunGatherer::weight_of(std::uint32_t event, std::uint64_t runs) const {
+    return weights_ ? runs * weights_->of(event) : runs;
 }
 
 std::optional<std::uint64_t> RunGatherer::due_ns() const {
@@ -244,6 +258,7 @@ bool RunGatherer::add_weight(std::uint32_t event, std::uint64_t runs) {
     const auto last = last_of_event_.find(event);
     if (last == last_of_event_.end()) return false;
     trace::RecordedRun& run = gathered_.batch.runs[last->second];
+    runs = weight_of(event, runs);
     if (runs > UINT32_MAX - run.weight) return false;
     run.weight += static_cast<std::uint32_t>(runs);
     gathered_.batch.runs_sampled_away += runs;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "daemon/marker_stacks.hpp"
 #include "daemon/open_runs.hpp"
 #include "daemon/run_processes.hpp"
+#include "daemon/run_weights.hpp"
 #include "daemon/start_kinds.hpp"
 #include "settings/settings.hpp"
 
@@ -30,11 +32,14 @@ class RunGatherer {
         std::string host;
         std::string boot_id;
         std::filesystem::path proc_root = "/proc";
+        NameOfContainer name_of_container{};
     };
     explicit RunGatherer(Machine machine);
 
-    // From now on records are of these events. What was gathered stays.
-    void use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns);
+    // From now on records are of these events, whose markers stand at `places` (nullptr: nobody knows where). What was
+    // gathered stays. `weights`: of events that are watched a part of the time (nullptr: none is).
+    void use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
+             std::shared_ptr<const MarkerPlaces> places = nullptr, std::shared_ptr<const RunWeights> weights = nullptr);
 
     // A record of reported_runs; of one that is cut short or of another kind nothing is taken. Runs that ended
     // before `ended_after_ns` are another's to tell.
@@ -46,7 +51,7 @@ class RunGatherer {
     // When the batch is to be closed by the age of its first run; nothing while it is empty.
     [[nodiscard]] std::optional<std::uint64_t> due_ns() const;
     [[nodiscard]] bool full() const;
-    // Lets the last run of the event in this batch stand for `runs` more; false where there is none.
+    // Lets the last run of the event in this batch stand for `runs` more (and for as many that were not watched as they do); false where there is none.
     [[nodiscard]] bool add_weight(std::uint32_t event, std::uint64_t runs);
     // Runs of which nothing more is known.
     void add_lost(std::uint64_t runs) { gathered_.batch.runs_lost += runs; }
@@ -57,18 +62,23 @@ class RunGatherer {
 
     // Whether the programs should tell all stacks anew; forgets them.
     [[nodiscard]] bool forget_stacks_if_full();
+    // As MarkerStacks has it. From any thread.
+    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return stacks_.limited(); }
 
   private:
-    void add(const ReportedRun& reported, bool aborted);
+    void add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times, bool aborted = false);
     void add_stages(const ReportedRun& reported, const settings::Event& event, trace::RecordedRun& run);
     [[nodiscard]] std::string thread_of(const lagtrap_run& run, const RunProcess& process) const;
     [[nodiscard]] trace::StartKind start_of(const ReportedRun& reported, const settings::Event& event,
                                             const RunProcess& process);
+    // Of `runs` that were seen, with those in between that were not.
+    [[nodiscard]] std::uint64_t weight_of(std::uint32_t event, std::uint64_t runs) const;
     // The stack's number in this batch, 0 where nothing is known of it. Without one (id 0) a marker that is in one place
     // alone has that as its only frame.
     [[nodiscard]] std::uint32_t number_of(std::uint64_t stack_id, std::uint64_t marker);
     std::uint32_t add_stack(std::uint64_t id, trace::RunStack stack);
-    void find_sole_places();
+    // Where the marker stands alone, of events without stacks.
+    [[nodiscard]] std::optional<SolePlace> sole_place(std::uint64_t marker) const;
 
     Machine machine_;
     std::vector<settings::Event> events_;
@@ -77,7 +87,8 @@ class RunGatherer {
     StartKinds starts_;
     RunProcesses processes_;
     MarkerStacks stacks_;
-    std::unordered_map<std::uint64_t, SolePlace> sole_places_;  // by marker
+    std::shared_ptr<const MarkerPlaces> marker_places_;
+    std::shared_ptr<const RunWeights> weights_;
     GatheredBatch gathered_;
     std::uint64_t bytes_ = 0;     // of the batch, about
     std::uint64_t first_ns_ = 0;  // when its first run was taken

@@ -12,6 +12,7 @@
 #include "binaries/program_file.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/process_texts.hpp"
 #include "daemon/started_path.hpp"
 
 namespace lagtrap::daemon {
@@ -64,6 +65,14 @@ void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
     }
 }
 
+std::string RunProcesses::unit_of(const std::filesystem::path& process) const {
+    const std::string group = control_group_of(process);
+    trace::ContainerNames names;
+    if (const std::string id = trace::container_of_group(group).id; !id.empty() && name_of_container_)
+        names[id] = name_of_container_(id);
+    return printable(trace::group_words(group, names).brief);
+}
+
 RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& program) {
     RunProcess process;
     // First what goes with the process; a connection's first may live for milliseconds.
@@ -71,6 +80,7 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& p
     process.executable = printable(program_of(folder));
     const auto file = open_file(folder / "exe", O_RDONLY | O_NONBLOCK);
     process.user = name_of_user(uid);
+    process.unit = unit_of(folder);
     struct stat facts {};
     if (!file || ::fstat(file->get(), &facts) != 0) return process;
     program = file_id_of(facts);

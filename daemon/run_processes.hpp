@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "bpf/listener.h"
+#include "trace/control_group_words.hpp"
 
 struct stat;
 
@@ -22,13 +24,18 @@ struct RunProcess {
     std::string executable;
     std::string build_id;  // hexadecimal
     std::string user;
+    std::string unit;  // or container, as trace::group_words() has it, brief
     std::uint64_t started_boottime_ns = 0;
 };
+
+// The name of the container with this id, as far as it is known.
+using NameOfContainer = std::function<trace::ContainerName(const std::string& id)>;
 
 // One thread's. Holds a bounded number of processes.
 class RunProcesses {
   public:
-    explicit RunProcesses(std::filesystem::path proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
+    explicit RunProcesses(std::filesystem::path proc_root = "/proc", NameOfContainer name_of_container = {})
+        : proc_root_(std::move(proc_root)), name_of_container_(std::move(name_of_container)) {}
 
     // Files that are likely to be the program of a process that has ended when it is looked at.
     void expect(std::vector<std::string> programs) { expected_ = std::move(programs); }
@@ -52,7 +59,10 @@ class RunProcesses {
     [[nodiscard]] std::string build_id_of(int file, const struct stat& facts);
     [[nodiscard]] const std::string& name_of_user(std::uint32_t uid);
 
+    [[nodiscard]] std::string unit_of(const std::filesystem::path& process) const;
+
     std::filesystem::path proc_root_;
+    NameOfContainer name_of_container_;
     std::unordered_map<std::uint64_t, RunProcess> processes_;
     std::unordered_map<std::uint32_t, std::string> users_;
     std::vector<std::string> expected_;

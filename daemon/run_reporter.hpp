@@ -25,6 +25,8 @@ struct RunSource {
     UniqueFd quotas;
     std::vector<settings::Event> events;
     settings::Runs limits;
+    std::shared_ptr<const MarkerPlaces> places;
+    std::shared_ptr<const RunWeights> weights;
     std::uint64_t since_ns = 0;        // CLOCK_MONOTONIC: when its programs were attached
     std::uint64_t ended_after_ns = 0;  // runs that ended before were told by the source before
 };
@@ -33,10 +35,11 @@ struct RunSource {
 class RunReporter {
   public:
     // Error: no descriptors left. `on_process` is called on the reporter's thread when a process is new whose stacks are
-    // wanted; `warn` as BatchWriter has it.
+    // wanted; `name_of_container` too, and may wait for files; `warn` as BatchWriter has it.
     [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const uploader::Spool& spool,
                                                                      const settings::Spool& limits,
                                                                      std::function<void()> on_process,
+                                                                     NameOfContainer name_of_container,
                                                                      BatchWriter::Say warn);
     // As stop().
     ~RunReporter();
@@ -50,16 +53,22 @@ class RunReporter {
     void stop();
 
     [[nodiscard]] BatchTotals totals() const { return writer_.totals(); }
+    // As MarkerStacks::limited().
+    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return gatherer_.limited_looks(); }
     // What could not be told of reports; empty: nothing.
     [[nodiscard]] std::string problem() const;
 
   private:
     struct Ring;
-    RunReporter(const uploader::Spool& spool, const settings::Spool& limits, BatchWriter::Say warn);
+    RunReporter(const uploader::Spool& spool, const settings::Spool& limits, NameOfContainer name_of_container,
+                BatchWriter::Say warn);
     void work();
     void take_orders();
     void change_source(RunSource source);
     void drain();
+    void wait(bool gather_some);
+    // Whether it is worth to let some gather, after a drain that took so many.
+    bool runs_come_fast(std::uint64_t taken);
     void settle_pending();
     void close_batch();
     [[nodiscard]] int wait_ms() const;
@@ -73,6 +82,7 @@ class RunReporter {
     std::function<void()> on_process_;
     std::string session_;  // of the batch; the thread's, as is the next
     bool session_over_ = false;
+    std::uint64_t drained_ns_ = 0;
 
     mutable std::mutex mutex_;  // over what follows
     std::vector<RunSource> sources_;

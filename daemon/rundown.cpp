@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/unique_fd.hpp"
@@ -15,14 +16,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-void read_threads(bpf_program* program) {
-    const Link link(bpf_program__attach_iter(program, nullptr));
-    if (!link) return;
-    const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
-    char nothing = 0;
-    while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
-    }
-}
+// Looked at one by one; what a storm of short programs is called matters less than the machine.
+constexpr std::size_t most_started = 2'000;
 
 CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
     CodeRundownLimits limits;
@@ -32,13 +27,45 @@ CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
 
 }  // namespace
 
+void list_threads(const bpf_program* program, std::uint32_t pid) {
+    bpf_iter_link_info info{};
+    info.task.pid = pid;
+    bpf_iter_attach_opts options{};
+    options.sz = sizeof(options);
+    options.link_info = &info;
+    options.link_info_len = sizeof(info);
+    const Link link(bpf_program__attach_iter(program, pid == 0 ? nullptr : &options));
+    if (!link) return;
+    const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    char nothing = 0;
+    while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
+    }
+}
+
 Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
-                 std::uint64_t code_limit_bytes)
-    : code_(std::move(capture_directory), "/proc", limits_within(code_limit_bytes)) {
+                 std::uint64_t code_limit_bytes, ContainerNames* names)
+    : code_(std::move(capture_directory), "/proc", limits_within(code_limit_bytes)), names_(names) {
     thread_ = std::thread([this, threads, first_pid] { work(threads, first_pid); });
 }
 
 Rundown::~Rundown() { finish(); }
+
+void Rundown::name_container(const lagtrap_record* record) {
+    if (names_ == nullptr || record->type != LAGTRAP_RECORD_PROCESS) return;
+    const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
+    const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
+    // Program, command line, control group, each with its end.
+    std::size_t begin = 0;
+    for (int skipped = 0; skipped < 2; ++skipped) {
+        const std::size_t end = texts.find('\0', begin);
+        if (end == std::string_view::npos) return;
+        begin = end + 1;
+    }
+    const std::string_view group = texts.substr(begin, texts.find('\0', begin) - begin);
+    const std::string id = trace::container_of_group(group).id;
+    if (id.empty() || containers_.size() >= trace::session_containers_limit || containers_.contains(id)) return;
+    containers_[id] = names_->name_of(id);
+}
 
 void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
@@ -46,8 +73,9 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
     if (first_pid != 0) scan.add(first_pid);
     follow_code();
-    read_threads(threads);
+    list_threads(threads, 0);
     scan.add_others(ProcessScan::Code::Known);
+    scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
     std::unique_lock lock(mutex_);
     records_ = scan.take_records();
     for (;;) {
@@ -55,11 +83,26 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
         const RecordBuffer events = std::exchange(events_, RecordBuffer());
         const bool ending = ending_;
         lock.unlock();
-        events.for_each([this](const lagtrap_record* record) { code_.take(record); });
+        follow(events, scan);
         copied_bytes_ = code_.counts().bytes;
-        if (ending) return code_.finish();
+        if (ending) code_.finish();
         lock.lock();
+        records_.append(scan.take_records());
+        if (ending) return;
     }
+}
+
+void Rundown::follow(const RecordBuffer& events, ProcessScan& scan) {
+    std::set<std::uint32_t> started;
+    events.for_each([&](const lagtrap_record* record) {
+        code_.take(record);
+        if (record->type != LAGTRAP_RECORD_NAME) return;
+        const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
+        if (name.by_exec != 0) started.insert(name.pid);
+    });
+    for (const std::uint32_t pid : started)
+        if (++started_ <= most_started) scan.add_again(pid);
+    scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
 }
 
 void Rundown::add(const RecordBuffer& events) {

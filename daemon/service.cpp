@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -17,6 +18,9 @@
 #include "binaries/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
+#include "core/machine_root.hpp"
+#include "core/patience.hpp"
+#include "daemon/limited_users.hpp"
 #include "daemon/outsiders.hpp"
 #include "settings/parser.hpp"
 
@@ -27,6 +31,7 @@ using namespace std::chrono_literals;
 
 // How often the watchdog is told that all is well, and the watched binaries are looked at for replacement.
 constexpr auto watch_interval = 10s;
+constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service manager has none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
@@ -34,10 +39,35 @@ uploader::RetentionLimits retention_of(const settings::Settings& settings) {
     return {settings.spool.size_limit_bytes, settings.spool.age_limit};
 }
 
+// Those who depend on the service do not wait longer for files that are slow to be read.
+constexpr auto ready_patience = 30s;
+constexpr auto link_patience = 1s;
+
 // Who vanished and came back is found, though nothing is to be read: the status tells what holds.
 void look_for_reader() {
     auto* const reader = binaries::file_reader();
     if (reader != nullptr && !reader->counts().start_problem.empty()) (void)reader->try_start();
+}
+
+std::set<std::string> watched_programs(const settings::Settings& settings) {
+    std::set<std::string> paths;
+    for (const settings::Event& event : settings.events) {
+        for (const std::string& path : {event.begin.binary, event.end.binary, event.scope.binary}) paths.insert(path);
+        for (const settings::Stage& stage : event.stages) paths.insert(stage.marker.binary);
+    }
+    paths.erase(std::string());
+    return paths;
+}
+
+// The same, and what those of them lead to that are links: under that name processes have them mapped.
+std::set<std::string> programs_to_find(const settings::Settings& settings) {
+    std::set<std::string> paths = watched_programs(settings);
+    for (const std::string& path : std::set<std::string>(paths)) {
+        const auto linked = call_within<std::string>(
+            link_patience, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
+        if (linked && !linked->empty()) paths.insert(*linked);
+    }
+    return paths;
 }
 
 bool can_read_programs() {
@@ -52,7 +82,10 @@ boost::json::object outcome(const Status& status) {
 }  // namespace
 
 Service::Service(Options options)
-    : options_(std::move(options)), signals_(context_, SIGTERM, SIGINT, SIGHUP), watch_timer_(context_) {}
+    : options_(std::move(options)),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP),
+      watch_timer_(context_),
+      ready_timer_(context_) {}
 
 // What is being attached, and what goes into force with it.
 struct Service::Arming {
@@ -63,24 +96,33 @@ struct Service::Arming {
     settings::Settings settings;
     std::function<void()> then;
     bool first = false;
-    std::thread thread;
 };
 
-Service::~Service() { stop_arming(); }
+Service::~Service() {
+    if (auto* const reader = binaries::file_reader()) reader->stop();
+    if (settings_reader_.joinable()) settings_reader_.join();
+}
 
 Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings, Options options) {
     // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
     (void)::setpriority(PRIO_PROCESS, 0, -20);
     std::unique_ptr<Service> self(new Service(std::move(options)));
-    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path));
+    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, uploader::group_of_writers()));
+    (void)self->sightings_.want(programs_to_find(settings));  // before the first look at all processes
     TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
-                                                  settings.unwinding.cache_limit_bytes}));
+                                                  settings.unwinding.cache_limit_bytes},
+                                                 *self->options_.inspectors, self->sightings_));
+    if (!sees_all_processes())
+        self->options_.warn(
+            "the processes of the machine are not to be seen from within this container: what they run has no names "
+            "and no "
+            "stacks; start it with the machine's processes (--pid=host, or hostPID: true)");
     if (!self->unwinder_->cache_problem().empty())
         self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
-    TRY_ASSIGN(
-        self->reporter_,
-        RunReporter::create(
-            spool, settings.spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); }, self->options_.warn));
+    TRY_ASSIGN(self->reporter_,
+               RunReporter::create(
+                   spool, settings.spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
+                   [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
     const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
         reporter->note_session(session);
     };
@@ -91,15 +133,27 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         for (std::string& sentence : service->memory_->shed_now()) sentences.push_back(std::move(sentence));
         return sentences;
     };
-    self->collector_ =
-        std::make_unique<Collector>(self->context_, std::move(spool),
-                                    Collector::Options{self->options_.merge_program, self->options_.inform,
-                                                       self->options_.warn, on_spool_change, shed_now, on_session});
+    self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors);
+    self->make_functions();
+    const auto begin_calls = [traces = self->call_traces_.get()](CallRequest request, auto lines) {
+        return traces->begin_recorded(std::move(request), std::move(lines));
+    };
+    const auto begin_functions = [functions = self->functions_.get()](std::uint32_t event, std::uint32_t pid,
+                                                                      const auto& lines) {
+        return functions->record(event, pid, lines);
+    };
+    self->collector_ = std::make_unique<Collector>(
+        self->context_, std::move(spool),
+        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_spool_change,
+                           shed_now, on_session, begin_calls, begin_functions});
     const auto recordings = [collector = self->collector_.get()] {
         return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
     };
     self->overhead_ = std::make_unique<OverheadWatch>(
-        self->context_, OverheadWatch::Options{self->options_.inform, self->options_.warn, recordings});
+        self->context_,
+        OverheadWatch::Options{self->options_.inform, self->options_.warn, recordings,
+                               [collector = self->collector_.get()] { return collector->history_cost_ns(); },
+                               [collector = self->collector_.get()](bool wanted) { collector->keep_history(wanted); }});
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
@@ -109,7 +163,23 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     TRY_ASSIGN(self->control_,
                ControlServer::listen(self->context_, settings.control,
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
+    self->control_->stream_by([traces = self->call_traces_.get()](const auto& request, auto stream) -> Result<bool> {
+        const auto* const command = request.if_contains("command");
+        if (command == nullptr || (*command != "calls" && *command != "functions")) return false;
+        TRY(traces->begin(request, std::move(stream)));
+        return true;
+    });
     return self;
+}
+
+void Service::make_functions() {
+    functions_ = std::make_unique<EventFunctions>(
+        context_,
+        EventFunctions::Options{options_.warn,
+                                [this](std::shared_ptr<FunctionRecorder> recorder) {
+                                    return call_traces_->begin_recorded(std::move(recorder));
+                                },
+                                [this](std::uint32_t event) { return collector_->listener().processes_of(event); }});
 }
 
 void Service::watch_memory() {
@@ -117,7 +187,8 @@ void Service::watch_memory() {
         context_, MemoryGroup::of_this_process(),
         MemoryWatch::Options{options_.inform, options_.warn,
                              [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
-                             [collector = collector_.get()](bool held) { collector->hold_merges(held); }});
+                             [collector = collector_.get()](bool held) { collector->hold_merges(held); },
+                             [unwinder = unwinder_.get()] { return unwinder->status().spaces.bytes; }});
 }
 
 Result<RunSource> Service::source_of(const Listener& listener, const settings::Settings& settings) {
@@ -127,51 +198,92 @@ Result<RunSource> Service::source_of(const Listener& listener, const settings::S
     if (!source.ring.valid() || !source.quotas.valid()) return system_error("share the ring of reported runs");
     source.events = settings.events;
     source.limits = settings.runs;
+    source.places = listener.marker_places();
+    source.weights = listener.weights();
     source.since_ns = monotonic_ns();
     return source;
+}
+
+Listener::Options Service::listener_options(bool takes_over) {
+    Listener::Options options;
+    options.on_breach = [this](const Breach& breach) {
+        boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
+    };
+    options.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
+        reporter_->take_aborted(std::move(aborted));
+    };
+    options.early.on_begin = [this](std::uint32_t pid) {
+        boost::asio::post(context_, [this, pid] { collector_->on_early(pid); });
+    };
+    options.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
+    options.on_armed = [this](std::uint32_t event, const Status& armed) {
+        boost::asio::post(context_, [this, event, armed] { tell_armed(event, armed); });
+    };
+    options.on_replaced = [this](const std::string&) {
+        boost::asio::post(context_, [this] {
+            options_.inform("a watched program was replaced on disk: attaching to the new one");
+            unwinder_->watch(watched_programs(settings_));
+        });
+    };
+    options.takes_over = takes_over;
+    options.sightings = &sightings_;
+    options.inspector = options_.inspectors;
+    options.names = &names_;
+    return options;
+}
+
+void Service::tell_armed(std::uint32_t event, const Status& armed) {
+    if (event >= settings_.events.size()) return;
+    const std::string& name = settings_.events[event].name;
+    if (armed) return options_.inform("event " + name + " is armed");
+    options_.warn("event " + name + " is not armed: " + armed.error().message);
 }
 
 // The new programs are attached before the old ones go, so that no run is missed in between. Where there are no old ones
 // the new are in place from the start.
 Status Service::arm(const settings::Settings& settings, std::function<void()> then) {
-    const auto on_breach = [this](const Breach& breach) {
-        boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
-    };
-    const auto on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
-        reporter_->take_aborted(std::move(aborted));
-    };
     auto arming = std::make_unique<Arming>();
     arming->first = settings_.source_text.empty();
     arming->settings = settings;
     arming->then = std::move(then);
-    const auto carried = arming->first ? std::map<std::string, EventTotals>{} : collector_->listener().all_totals();
-    TRY_ASSIGN(arming->listener, Listener::create(settings, unwinder_->store(), {carried, on_breach, on_aborted}));
+    // Those of the settings in force too, for as long as they are.
+    std::set<std::string> wanted = programs_to_find(settings);
+    wanted.merge(programs_to_find(settings_));
+    unwinder_->want_files(wanted);
+    TRY_ASSIGN(arming->listener, Listener::create(settings, unwinder_->store(), listener_options(!arming->first)));
     TRY_ASSIGN(arming->source, source_of(*arming->listener, settings));
-    TRY_ASSIGN(arming->recorder, Recorder::create(settings.recording, *unwinder_));
+    TRY_ASSIGN(arming->recorder, Recorder::create(settings, *unwinder_, *arming->listener, &names_));
     arming->watched = arming->listener.get();
     arming_ = std::move(arming);
-    if (arming_->first) put_in_place(*arming_);
-    arming_->thread = std::thread([this, listener = arming_->watched] {
-        listener->arm_all();
-        boost::asio::post(context_, [this] { finish_arming(); });
-    });
+    if (arming_->first) {
+        put_in_place(*arming_);
+        ready_timer_.expires_after(ready_patience);
+        ready_timer_.async_wait([this](const auto& failure) {
+            if (!failure) say_ready();
+        });
+    }
+    arming_->watched->arm_all([this] { boost::asio::post(context_, [this] { finish_arming(); }); });
     return success();
 }
 
 void Service::put_in_place(Arming& arming) {
     arming.listener->start();
+    if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
+    unwinder_->watch(watched_programs(settings_));
+    unwinder_->want_files(programs_to_find(settings_));
     keeper_->set_limits(retention_of(settings_));
     facts_.settings_loaded_realtime_ns = realtime_ns();
     told_pairing_.clear();
     collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
+    functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
-    if (!arming.first) arming.source.ended_after_ns = monotonic_ns();
     reporter_->use(std::move(arming.source), settings_.spool);
 }
 
+void Service::say_ready() { sd_notify(0, "READY=1"); }
+
 void Service::finish_arming() {
-    if (arming_->thread.joinable()) arming_->thread.join();
     if (!arming_->first && collector_->busy()) {
         collector_->when_idle([this] {
             boost::asio::post(context_, [this] {
@@ -184,28 +296,32 @@ void Service::finish_arming() {
     const std::unique_ptr<Arming> done = std::move(arming_);
     if (!done->first) put_in_place(*done);
     for (const EventStatus& event : done->watched->status()) {
-        if (event.armed) continue;
+        if (event.armed || event.arming) continue;
         options_.warn("event " + event.name + " is not armed: " + event.problem);
     }
     done->then();
-    sd_notify(0, "READY=1");
+    ready_timer_.cancel();
+    say_ready();
     if (std::exchange(reload_wanted_, false)) reload();
 }
 
-void Service::stop_arming() {
-    if (!arming_) return;
-    arming_->watched->give_up_arming();
-    if (arming_->thread.joinable()) arming_->thread.join();
-    arming_.reset();
-}
-
+// By another thread: the files that the settings name are looked at, and may be slow.
 void Service::reload() {
-    if (arming_) {
+    if (arming_ || reading_settings_) {
         reload_wanted_ = true;
         return;
     }
     sd_notify(0, "RELOADING=1");
-    const auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
+    reading_settings_ = true;
+    if (settings_reader_.joinable()) settings_reader_.join();
+    settings_reader_ = std::thread([this] {
+        auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
+        boost::asio::post(context_, [this, outcome = std::move(outcome)] { finish_reload(outcome); });
+    });
+}
+
+void Service::finish_reload(const settings::ParseOutcome& outcome) {
+    reading_settings_ = false;
     if (!outcome.ok()) {
         facts_.reload_error =
             settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
@@ -213,7 +329,9 @@ void Service::reload() {
     } else {
         apply_when_idle(outcome.settings);
     }
-    if (!arming_) sd_notify(0, "READY=1");
+    if (arming_) return;
+    say_ready();
+    if (std::exchange(reload_wanted_, false)) reload();
 }
 
 void Service::apply_when_idle(const settings::Settings& settings) {
@@ -228,7 +346,7 @@ void Service::apply_when_idle(const settings::Settings& settings) {
 }
 
 // Callers first: those who may do less now shall not come in between; where arming fails they have what they had.
-Status Service::put_in_force(const settings::Settings& settings) {
+Status Service::apply_settings(const settings::Settings& settings) {
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(settings.control));
     ControlAccess before = control_->access();
     TRY(control_->change_access(std::move(access)));
@@ -245,7 +363,7 @@ void Service::apply(const settings::Settings& settings) {
         unwinding.cache_path != settings_.unwinding.cache_path ||
         unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
         options_.warn("<unwinding> stays as it is until the daemon is restarted");
-    note_failure(put_in_force(settings));
+    note_failure(apply_settings(settings));
 }
 
 void Service::note_failure(const Status& put) {
@@ -282,17 +400,29 @@ void Service::tell_pairing() {
                     fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name, finding.sentence, event.name));
 }
 
+// The manager's patience is a multiple of ours: a thread that is only late is not ended with all others.
+void Service::feed_watchdog() {
+    std::uint64_t patience_us = 0;
+    if (::sd_watchdog_enabled(0, &patience_us) <= 0) patience_us = usual_watchdog_us;
+    const auto silent = unwinder_->silent_for();
+    const bool missed = silent >= std::chrono::microseconds(patience_us) / 2;
+    if (!missed) sd_notify(0, "WATCHDOG=1");
+    if (missed && !follower_missed_)
+        options_.warn(
+            fmt::format("the thread that follows processes has not gone on for {} s: the service manager is no longer "
+                        "told that all is well, and will start the daemon anew",
+                        std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
+    follower_missed_ = missed;
+}
+
 void Service::keep_watch() {
-    sd_notify(0, "WATCHDOG=1");
+    feed_watchdog();
     watch_timer_.expires_after(watch_interval);
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         look_for_reader();
-        const Listener& listener = collector_->listener();
-        const bool replaced = !collector_->busy() && !arming_ && listener.binaries_changed();
-        if (replaced) options_.inform("a watched program was replaced on disk: attaching to the new one");
         // Where nothing can read programs now, what is armed stays so; the next look finds the same.
-        if (replaced && can_read_programs()) note_failure(arm(settings_, [this] { note_success(); }));
+        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
         tell_pairing();
@@ -306,7 +436,8 @@ void Service::run() {
     collector_->recover();
     keep_watch();
     context_.run();
-    stop_arming();
+    functions_->stop();
+    call_traces_.reset();
     overhead_->stop();
     memory_->stop();
     // What has ended by now is told.
@@ -320,13 +451,16 @@ boost::json::object Service::answer(const boost::json::object& request) {
     const std::string_view command(name->as_string());
     if (command == "status") {
         auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
+        add_functions(report, *functions_);
         add_memory(report, memory_->status());
         add_outsiders(report, *unwinder_, *control_);
+        add_inspections(report, unwinder_->status(), options_.inspectors->counts());
         report["arming"] = nullptr;
-        if (arming_) {
-            const Listener::Progress progress = arming_->watched->progress();
+        const Listener& arms = arming_ ? *arming_->watched : collector_->listener();
+        if (const auto progress = arms.progress(); progress.done < progress.of)
             report["arming"] = {{"done", progress.done}, {"of", progress.of}};
-        }
+        add_limited_looks(report, reporter_->limited_looks());
+        add_watched_files(report, collector_->listener().watched_files());
         return report;
     }
     if (command == "approve") return outcome(collector_->approve());
@@ -336,7 +470,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
         return outcome(collector_->trigger(std::string(event->as_string())));
     }
-    return refusal("unknown command; known are status, trigger, approve, decline");
+    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions");
 }
 
 }  // namespace lagtrap::daemon

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -15,14 +16,18 @@
 #include <boost/json/object.hpp>
 
 #include "core/result.hpp"
+#include "daemon/call_traces.hpp"
 #include "daemon/collector.hpp"
 #include "daemon/control_server.hpp"
+#include "daemon/event_functions.hpp"
+#include "daemon/inspector_pool.hpp"
 #include "daemon/memory_watch.hpp"
 #include "daemon/overhead_watch.hpp"
 #include "daemon/pairing.hpp"
 #include "daemon/run_reporter.hpp"
 #include "daemon/spool_keeper.hpp"
 #include "daemon/status_report.hpp"
+#include "settings/parser.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -32,6 +37,7 @@ class Service {
     struct Options {
         std::filesystem::path settings_path;
         std::string merge_program;
+        InspectorPool* inspectors;  // looks into processes; outlives the service
         Say inform;
         Say warn;
     };
@@ -45,22 +51,28 @@ class Service {
 
   private:
     explicit Service(Options options);
-    // Puts settings in force: their markers are attached by a thread of its own, then `then` is called.
+    // Puts settings in force: their markers are attached by the listener's thread, then `then` is called.
     [[nodiscard]] Status arm(const settings::Settings& settings, std::function<void()> then);
     struct Arming;
+    [[nodiscard]] Listener::Options listener_options(bool takes_over);
     void put_in_place(Arming& arming);
     void finish_arming();
-    void stop_arming();
+    void say_ready();
+    void tell_armed(std::uint32_t event, const Status& armed);
     [[nodiscard]] static Result<RunSource> source_of(const Listener& listener, const settings::Settings& settings);
     void reload();
+    void finish_reload(const settings::ParseOutcome& outcome);
     void apply_when_idle(const settings::Settings& settings);
     void apply(const settings::Settings& settings);
     void watch_memory();
-    [[nodiscard]] Status put_in_force(const settings::Settings& settings);
+    void make_functions();
+    [[nodiscard]] Status apply_settings(const settings::Settings& settings);
     void note_failure(const Status& put);
     void note_success();
     void await_signal();
     void keep_watch();
+    // Tells the service manager that all is well, as long as all threads are.
+    void feed_watchdog();
     // Says once of each event what is wrong with its begins and ends.
     void tell_pairing();
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
@@ -69,18 +81,26 @@ class Service {
     boost::asio::io_context context_{1};
     boost::asio::signal_set signals_;
     boost::asio::steady_timer watch_timer_;
+    boost::asio::steady_timer ready_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;
     std::set<std::pair<std::string, PairingFinding::Kind>> told_pairing_;  // since the settings came into force
-    std::unique_ptr<Unwinder> unwinder_;                                   // outlives the recorder in the collector
-    std::unique_ptr<RunReporter> reporter_;                                // outlives the listener in the collector
+    ContainerNames names_;
+    FileSightings sightings_;                // outlive unwinder and listener
+    std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector
+    std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<Collector> collector_;
     std::unique_ptr<OverheadWatch> overhead_;  // looks at the collector's listener
     std::unique_ptr<MemoryWatch> memory_;      // tells collector and unwinder
     std::unique_ptr<ControlServer> control_;
-    std::unique_ptr<Arming> arming_;  // while there is a thread that attaches, and up to the next idle moment
-    bool reload_wanted_ = false;      // SIGHUP came meanwhile
+    std::unique_ptr<EventFunctions> functions_;
+    std::unique_ptr<CallTraces> call_traces_;  // its threads tell them
+    std::unique_ptr<Arming> arming_;           // up to the end of the first round, and up to the next idle moment
+    bool follower_missed_ = false;             // it was said
+    bool reload_wanted_ = false;               // SIGHUP came meanwhile
+    bool reading_settings_ = false;            // by the thread below
+    std::thread settings_reader_;
 };
 
 }  // namespace lagtrap::daemon

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/idle_disk.hpp"
+#include "core/disk_time.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -17,8 +17,8 @@ constexpr std::chrono::minutes look_interval{1};
 }  // namespace
 
 SpoolKeeper::SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits,
-                         std::function<void(const std::string&)> warn)
-    : spool_(std::move(spool)), warn_(std::move(warn)), limits_(limits) {
+                         std::function<void(const std::string&)> warn, Now now)
+    : spool_(std::move(spool)), warn_(std::move(warn)), now_(std::move(now)), limits_(limits) {
     thread_ = std::thread([this] { work(); });
 }
 
@@ -70,7 +70,9 @@ void SpoolKeeper::work() {
 
 void SpoolKeeper::keep(const uploader::RetentionLimits& limits) {
     const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
-    const std::string problem = outcome ? std::string() : outcome.error().message;
+    std::string problem = outcome ? std::string() : outcome.error().message;
+    if (outcome && lock_.note(outcome->left_to_another, now_()))
+        problem = spool_.who_holds_retention() + " and has done so for more than a minute";
     bool is_new = false;
     {
         const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 // where no uploader runs nobody else would do it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -21,8 +22,11 @@ struct SpoolKept {
 // Functions may be called from any thread.
 class SpoolKeeper {
   public:
-    // Begins at once. `warn` is told of what was removed, and of a problem when it is a new one; from any thread.
-    SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits, std::function<void(const std::string&)> warn);
+    using Now = std::function<std::chrono::steady_clock::time_point()>;
+    // Begins at once. `warn` is told of what was removed, and of a problem when it is a new one; from any thread. A problem is
+    // also that another process has held the spool's lock for a minute, by the clock `now`.
+    SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits, std::function<void(const std::string&)> warn,
+                Now now = std::chrono::steady_clock::now);
     // Ends the thread; what it removes at the moment is removed.
     ~SpoolKeeper();
     SpoolKeeper(const SpoolKeeper&) = delete;
@@ -38,7 +42,9 @@ class SpoolKeeper {
     void keep(const uploader::RetentionLimits& limits);
 
     uploader::Spool spool_;
+    uploader::RetentionLock lock_;  // of the thread's own
     std::function<void(const std::string&)> warn_;
+    Now now_;
     mutable std::mutex mutex_;  // over what follows
     std::condition_variable more_;
     uploader::RetentionLimits limits_;

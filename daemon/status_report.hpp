@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "daemon/collector.hpp"
+#include "daemon/event_functions.hpp"
 #include "daemon/memory_watch.hpp"
 #include "daemon/overhead_watch.hpp"
 #include "daemon/run_reporter.hpp"
@@ -26,6 +27,9 @@ struct ServiceFacts {
                                                 const RunReporter& reporter, const SpoolKeeper& keeper,
                                                 const OverheadWatch& overhead, const ServiceFacts& facts,
                                                 const settings::Settings& settings);
+
+// Adds "functions" to each of the events: null where it wants none.
+void add_functions(boost::json::object& report, const EventFunctions& functions);
 
 // Adds "memory": null where no limit is set.
 void add_memory(boost::json::object& report, const MemoryStatus& memory);

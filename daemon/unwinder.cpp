@@ -1,5 +1,6 @@
 #include "daemon/unwinder.hpp"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 
 #include "binaries/file_reader.hpp"
 #include "core/clock.hpp"
-#include "core/idle_disk.hpp"
+#include "core/disk_time.hpp"
+#include "daemon/process_scan.hpp"
+#include "daemon/watched_code.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -18,6 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds idle_interval = 1s;
+// While files are to be found when they are mapped; the longer one once nothing was mapped for a while.
+constexpr std::chrono::milliseconds sighting_interval = 100ms;
+constexpr std::chrono::milliseconds quiet_sighting_interval = 400ms;
 constexpr std::chrono::milliseconds making_interval = 50ms;
 constexpr std::chrono::milliseconds capture_interval = 1ms;
 constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
@@ -28,28 +34,35 @@ constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
 
 constexpr int lowest_priority = 19;
-constexpr auto patience = 200ms;  // with low priority, while something waits for a table
+constexpr auto patience = 200ms;    // with low priority, while something waits for a table
+constexpr auto longest_hurry = 1s;  // a file that takes longer is not worth it
+constexpr std::size_t identified_at_once = 1024;
+constexpr auto between_looks = 5ms;
 
 void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
 
-// Of the thread, and of the processes that read files for it.
+// Of the thread, and of the process that reads files for it.
 void set_making_priority(int thread, int nice) {
     set_priority(thread, nice);
-    if (auto* const reader = binaries::file_reader()) reader->set_nice(nice);
+    if (auto* const reader = binaries::file_reader()) reader->set_nice(thread, nice);
 }
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
 }  // namespace
 
-Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache)
+Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache,
+                   ProcessInspector& inspector, FileSightings& sightings)
     : store_(std::move(store)),
       cache_(std::move(cache)),
       events_(std::move(events)),
-      modules_(*store_, "/proc"),
-      spaces_(*store_, modules_) {}
+      inspector_(inspector),
+      sightings_(sightings),
+      modules_(*store_, makers_.size()),
+      spaces_(*store_, modules_, find_user) {}
 
-Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options) {
+Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, ProcessInspector& inspector,
+                                                   FileSightings& sightings) {
     TRY_ASSIGN(auto store, UnwindStore::create(options.memory_bytes));
     TRY_ASSIGN(TaskEvents events, TaskEvents::open());
     std::optional<binaries::UnwindCache> cache;
@@ -61,10 +74,15 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options) {
         else
             cache_problem = opened.error().message;
     }
-    std::unique_ptr<Unwinder> self(new Unwinder(std::move(store), std::move(events), std::move(cache)));
+    std::unique_ptr<Unwinder> self(
+        new Unwinder(std::move(store), std::move(events), std::move(cache), inspector, sightings));
     self->cache_problem_ = std::move(cache_problem);
+    self->looker_ = std::thread([unwinder = self.get()] { unwinder->look_at_files(); });
+    self->finder_ = std::thread([unwinder = self.get()] { unwinder->find_watched(); });
     self->follower_ = std::thread([unwinder = self.get()] { unwinder->follow(); });
-    self->maker_ = std::thread([unwinder = self.get()] { unwinder->make_tables(); });
+    for (std::size_t i = 0; i < self->makers_.size(); ++i)
+        self->maker_threads_[i] =
+            std::thread([unwinder = self.get(), i] { unwinder->make_tables(unwinder->makers_[i]); });
     return self;
 }
 
@@ -73,52 +91,117 @@ Unwinder::~Unwinder() {
     { const std::scoped_lock lock(events_mutex_, state_mutex_); }
     to_follower_.notify_all();
     to_maker_.notify_all();
+    to_looker_.notify_all();
+    to_finder_.notify_all();
+    if (finder_.joinable()) finder_.join();
+    if (looker_.joinable()) looker_.join();
     if (follower_.joinable()) follower_.join();
-    if (maker_.joinable()) maker_.join();
+    for (std::thread& maker : maker_threads_)
+        if (maker.joinable()) maker.join();
 }
 
 void Unwinder::follow() {
+    (void)::pthread_setname_np(::pthread_self(), "follower");
     start_over();
-    auto last_sweep = std::chrono::steady_clock::now();
-    auto last_status = last_sweep - status_interval;
+    auto last_status = std::chrono::steady_clock::now() - status_interval;
     std::chrono::milliseconds capture_pause = capture_interval;
+    std::chrono::milliseconds sighting_pause = sighting_interval;
     while (!stopping_) {
-        bool making = false;
+        heartbeat_.beat();
         bool some_lost = false;
         std::uint64_t capture_ns = take_capture_to_describe();
         const RecordBuffer events = take_ordered(some_lost);
+        if (scan_wanted_.exchange(false) && !some_lost) start_over();
         if (some_lost) {
             start_over();
             // The capture's log lacks the same events: what the scan found takes their place.
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
         capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
-        {
-            const std::scoped_lock lock(state_mutex_);
-            events.for_each([&](const lagtrap_record* record) {
-                if (capture_ns != 0 && record->at_ns >= capture_ns) describe(std::exchange(capture_ns, 0));
-                spaces_.take(record);
-            });
-            if (capture_ns != 0) describe(capture_ns);
-            spaces_.publish();
-            if (modules_.waiting() > 0) to_maker_.notify_one();
-            hurry_the_maker();
-            making = making_since_ || modules_.waiting() > 0;
-            const auto now = std::chrono::steady_clock::now();
-            if (now - last_sweep >= idle_interval) {
-                modules_.sweep(now);
-                last_sweep = now;
-            }
-        }
+        sighting_pause = events.empty() ? std::min(sighting_pause * 2, quiet_sighting_interval) : sighting_interval;
+        take_events_in(events, capture_ns);
+        sightings_.done();
+        const bool making = publish();
         if (const auto now = std::chrono::steady_clock::now(); now - last_status >= status_interval) {
             note_status();
             last_status = now;
         }
         std::unique_lock lock(events_mutex_);
-        const std::chrono::milliseconds pause = capturing_ ? capture_pause : making ? making_interval : idle_interval;
+        const auto idle = sightings_.wants_any() ? sighting_pause : idle_interval;
+        const std::chrono::milliseconds pause = capturing_ ? capture_pause : making ? making_interval : idle;
         to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
         look_now_ = false;
     }
+}
+
+void Unwinder::take_events_in(const RecordBuffer& events, std::uint64_t capture_ns) {
+    const std::scoped_lock lock(state_mutex_);
+    events.for_each([&](const lagtrap_record* record) {
+        if (capture_ns != 0 && record->at_ns >= capture_ns) describe(std::exchange(capture_ns, 0));
+        spaces_.take(record);
+        sightings_.take(record);
+    });
+    if (capture_ns != 0) describe(capture_ns);
+}
+
+bool Unwinder::identify_files() {
+    ProcessSpaces::Unidentified asked;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        asked = spaces_.unidentified(identified_at_once, std::chrono::steady_clock::now());
+    }
+    for (const auto& mappings : asked) {
+        if (stopping_) break;
+        const auto identities = inspector_.identify(mappings);
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.identify(mappings, identities, std::chrono::steady_clock::now());
+    }
+    return !asked.empty();
+}
+
+bool Unwinder::read_outgrown() {
+    std::optional<std::uint32_t> pid;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        pid = spaces_.next_outgrown(std::chrono::steady_clock::now());
+    }
+    if (!pid) return false;
+    const auto began = std::chrono::steady_clock::now();
+    const auto process = inspector_.read(*pid, ProcessInspector::Code::Read, {});
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
+    return true;
+}
+
+// Others decide how long this takes.
+void Unwinder::look_at_files() {
+    (void)::pthread_setname_np(::pthread_self(), "looker");
+    while (!stopping_) {
+        const bool identified = identify_files();
+        if (read_outgrown() || identified) look_soon();
+        std::unique_lock lock(state_mutex_);
+        to_looker_.wait_for(lock, between_looks, [this] { return stopping_.load(); });
+        to_looker_.wait(lock, [this] { return stopping_ || look_wanted_; });
+        look_wanted_ = false;
+    }
+}
+
+bool Unwinder::publish() {
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.publish();
+    look_wanted_ = true;
+    to_looker_.notify_one();
+    if (modules_.waiting() > 0) to_maker_.notify_all();
+    raise_priority_of_late_tables();
+    if (const auto now = std::chrono::steady_clock::now(); now - last_sweep_ >= idle_interval) {
+        spaces_.note_users();
+        modules_.sweep(now);
+        last_sweep_ = now;
+    }
+    const bool at_work =
+        std::any_of(makers_.begin(), makers_.end(), [](const Maker& maker) { return maker.since.has_value(); });
+    return at_work || modules_.waiting() > 0;
 }
 
 std::uint64_t Unwinder::take_capture_to_describe() {
@@ -133,7 +216,7 @@ bool Unwinder::is_capturing() {
 
 void Unwinder::describe(std::uint64_t at_ns) {
     RecordBuffer mappings;
-    spaces_.describe(at_ns, mappings);
+    not_described_ += spaces_.describe(at_ns, mappings);
     const std::scoped_lock lock(events_mutex_);
     if (!capturing_ || at_ns < capture_began_ns_) return;
     for_capture_.append(mappings);
@@ -141,12 +224,26 @@ void Unwinder::describe(std::uint64_t at_ns) {
     has_described_.notify_all();
 }
 
-// Everything anew, from /proc: at the start, and after events were lost.
+// Everything anew, from /proc: at the start, and after events were lost. One process after the other: what is held of all at
+// once is bounded.
 void Unwinder::start_over() {
-    ProcessScan scan;
-    scan.add_others();
+    {
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.begin_scan();
+        sightings_.forget_all();
+    }
+    for (const std::uint32_t pid : list_processes("/proc")) {
+        if (stopping_) return;
+        const auto process = inspector_.read(pid, ProcessInspector::Code::Read, {});
+        heartbeat_.beat();
+        const std::scoped_lock lock(state_mutex_);
+        if (!process) continue;
+        spaces_.take(*process);
+        process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+    }
     const std::scoped_lock lock(state_mutex_);
-    spaces_.start_over(scan.records());
+    spaces_.end_scan();
+    ++scans_;
 }
 
 void Unwinder::drain_rings() {
@@ -185,46 +282,58 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
 }
 
 // A busy machine would never let the lowest priority run, and stacks would end for want of tables.
-void Unwinder::hurry_the_maker() {
-    if (!making_since_ || std::chrono::steady_clock::now() - *making_since_ < patience) return;
-    set_making_priority(maker_thread_, 0);
+void Unwinder::raise_priority_of_late_tables() {
+    const auto now = std::chrono::steady_clock::now();
+    for (const Maker& maker : makers_) {
+        if (!maker.job_began || now - *maker.since < patience) continue;
+        const bool slow = now - *maker.job_began >= longest_hurry || modules_.had_much(maker.user);
+        set_making_priority(maker.thread, slow ? lowest_priority : 0);
+    }
 }
 
-void Unwinder::make_tables() {
-    use_idle_disk_time();
+MadeTable Unwinder::make(const Maker& maker, TableJob job, bool patient) {
+    if (cache_ && !job.build_id.empty())
+        if (auto known = load_table(job, *cache_)) return std::move(*known);
+    if (auto failed = open_for(job, inspector_)) return std::move(*failed);
+    if (cache_)
+        if (auto known = load_table(job, *cache_)) return std::move(*known);
+    if (patient) set_making_priority(maker.thread, lowest_priority);
+    MadeTable made = make_table(std::move(job), cache_ ? &*cache_ : nullptr);
+    set_making_priority(maker.thread, 0);
+    return made;
+}
+
+void Unwinder::make_tables(Maker& maker) {
+    // Not idle time: of a disk that is always busy there is none, and just then tables are wanted.
+    use_least_disk_time();
     set_priority(own_thread(), 0);
     std::unique_lock lock(state_mutex_);
-    maker_thread_ = own_thread();
+    maker.thread = own_thread();
     auto last_publish = std::chrono::steady_clock::now();
     while (!stopping_) {
         auto job = modules_.next_job();
         if (!job) {
-            making_since_.reset();
+            maker.since.reset();
             to_maker_.wait(lock);
             continue;
         }
-        const bool patient = !making_since_ || std::chrono::steady_clock::now() - *making_since_ < patience;
+        const auto began = std::chrono::steady_clock::now();
+        if (!maker.since) maker.since = began;
+        maker.job_began = began;
+        maker.user = job->request.user;
+        const bool patient =
+            (began - *maker.since < patience && !job->request.watched && !capturing_) || modules_.had_much(maker.user);
         lock.unlock();
-        auto made = cache_ ? load_table(*job, *cache_) : std::nullopt;
-        if (!made) {
-            lock.lock();
-            if (!making_since_) making_since_ = std::chrono::steady_clock::now();
-            if (patient) set_making_priority(maker_thread_, lowest_priority);
-            lock.unlock();
-            made = make_table(std::move(*job), cache_ ? &*cache_ : nullptr);
-            set_making_priority(maker_thread_, 0);
-        }
+        MadeTable made = make(maker, std::move(*job), patient);
         lock.lock();
-        modules_.take(std::move(*made));
+        maker.job_began.reset();
+        modules_.take(std::move(made));
+        to_maker_.notify_all();  // the same user's next one may be made now
         const auto now = std::chrono::steady_clock::now();
         if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
         last_publish = now;
         lock.unlock();
-        {
-            const std::scoped_lock events_lock(events_mutex_);
-            look_now_ = true;
-        }
-        to_follower_.notify_one();
+        look_soon();
         lock.lock();
     }
 }
@@ -269,9 +378,62 @@ bool Unwinder::end_capture() {
     return described;
 }
 
+void Unwinder::forget_capture() {
+    const std::scoped_lock lock(events_mutex_);
+    capturing_ = false;
+    capture_began_ns_ = capture_to_describe_ns_ = 0;
+    for_capture_ = RecordBuffer();
+}
+
 void Unwinder::hold_memory(bool held) {
     const std::scoped_lock lock(state_mutex_);
     store_->hold(held);
+    spaces_.hold_memory(held);
+}
+
+void Unwinder::want_files(const std::set<std::string>& names) {
+    if (sightings_.want(names)) {
+        RecordBuffer known;
+        const std::scoped_lock lock(state_mutex_);
+        (void)spaces_.describe(monotonic_ns(), known);
+        known.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+        scan_wanted_.store(true);
+    }
+    sightings_.done();
+    look_soon();
+}
+
+void Unwinder::watch(std::set<std::string> paths) {
+    {
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.set_watched(paths);
+        watch_wanted_ = std::move(paths);
+    }
+    to_finder_.notify_one();
+}
+
+// Others decide how long this takes, too.
+void Unwinder::find_watched() {
+    (void)::pthread_setname_np(::pthread_self(), "finder");
+    std::unique_lock lock(state_mutex_);
+    while (!stopping_) {
+        if (!watch_wanted_) {
+            to_finder_.wait(lock);
+            continue;
+        }
+        const std::set<std::string> programs = *std::exchange(watch_wanted_, std::nullopt);
+        modules_.begin_watched();
+        spaces_.add_watched();
+        lock.unlock();
+        find_watched_code(programs, inspector_, [this](const WatchedCode& code) {
+            const std::scoped_lock state(state_mutex_);
+            modules_.add_watched(code.identity, code.mapping, code.owner);
+            to_maker_.notify_all();
+            return !stopping_ && !watch_wanted_;
+        });
+        lock.lock();
+        modules_.end_watched();
+    }
 }
 
 std::uint64_t Unwinder::events_lost() const {
@@ -291,17 +453,24 @@ void Unwinder::note_status() {
     {
         const std::scoped_lock lock(state_mutex_);
         status.spaces = spaces_.totals();
+        status.scans = scans_;
+        status.tables_waiting = status.spaces.files_waiting;
         status.modules = modules_.totals();
+        status.unreadable.assign(modules_.unreadable().begin(), modules_.unreadable().end());
+        status.not_described = not_described_;
         status.used_bytes = store_->used_bytes();
         status.taken_bytes = store_->taken_bytes();
         status.budget_bytes = store_->budget_bytes();
+        const auto kept = modules_.kept();
         modules_.for_each([&](const CodeModule& module) {
             if (module.state == ModuleState::Waiting) ++status.tables_waiting;
             if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
-            if (module.state == ModuleState::Failed && status.unreadable.size() < largest_limit)
-                status.unreadable.push_back({module.path, module.problem});
             if (module.state != ModuleState::Ready) return;
             ++status.tables;
+            if (kept.contains(&module)) {
+                ++status.tables_kept;
+                status.kept_bytes += module.table_bytes;
+            }
             status.table_bytes += module.table_bytes;
             status.largest.push_back({module.path, module.table_bytes});
         });

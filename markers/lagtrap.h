@@ -264,7 +264,7 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 #define LAGTRAP_JOIN_NAMES_(a, b) a##b
 #define LAGTRAP_JOIN_NAME_(a, b) LAGTRAP_JOIN_NAMES_(a, b)
 
-/* A class of its own for each place: a name in an asm can not be a parameter. Named by line rather than by counter,
+/* A class of its own for each place: a name in an asm cannot be a parameter. Named by line rather than by counter,
  * so that an inline function is the same in every file that includes it. */
 #define LAGTRAP_SCOPE(event)                                                                                 \
     struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                                      \

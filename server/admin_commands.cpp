@@ -20,6 +20,8 @@
 namespace lagtrap::server {
 namespace {
 
+constexpr std::size_t whole_build_id_digits = 16;
+
 // What is typed stays unseen as long as this lives.
 class QuietTerminal {
   public:
@@ -101,6 +103,26 @@ Status note(Store& store, const char* action, const std::string& object, const s
 
 std::string time_or(std::optional<std::uint64_t> realtime_ns, const char* otherwise) {
     return realtime_ns ? format_utc(*realtime_ns).substr(0, 19) + "Z" : std::string(otherwise);
+}
+
+Result<std::string> find_build(Store& store, const std::string& beginning) {
+    TRY_ASSIGN(const Choices choices, store.choices({}));
+    std::vector<std::string> found;
+    for (const std::string& build : choices.builds) {
+        if (build == beginning) return build;
+        if (build.starts_with(beginning)) found.push_back(build);
+    }
+    if (found.size() == 1) return found.front();
+    if (found.size() > 1)
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("{} builds begin with \"{}\", such as {} and {}; say more of it", found.size(),
+                                      printable(beginning), found[0], found[1]));
+    // A name may be given before the first run comes, with the whole id alone.
+    const bool hexadecimal = beginning.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (hexadecimal && beginning.size() >= whole_build_id_digits) return beginning;
+    return make_error(ErrorKind::NotFound,
+                      "no run has a build that begins with \"" + printable(beginning) +
+                          "\"; before its first run a build is named by its whole id (readelf -n PROGRAM shows it)");
 }
 
 }  // namespace
@@ -202,6 +224,28 @@ Status revoke_token(Store& store, const std::string& id_or_name) {
     TRY(store.remove_token(*ids.begin()));
     fmt::print("revoked {}\n", id_or_name);
     return note(store, "revoke token", id_or_name);
+}
+
+Status label_build(Store& store, const std::string& build, const std::string& name) {
+    if (build.empty()) return make_error(ErrorKind::Invalid, "expected a build id");
+    if (name.size() > build_name_limit_bytes || printable(name) != name)
+        return make_error(ErrorKind::Invalid, "a build's name has at most 64 bytes and no control characters");
+    TRY_ASSIGN(const std::string found, find_build(store, build));
+    TRY(store.label_build({found, name, "command line", ClockSnapshot::take().realtime_ns}));
+    if (name.empty()) {
+        fmt::print("build {} has no name now\n", found);
+    } else {
+        fmt::print("build {} is called {}\n", found, name);
+    }
+    return note(store, "label build", found, name);
+}
+
+Status list_build_labels(Store& store) {
+    TRY_ASSIGN(const auto labels, store.build_labels());
+    for (const BuildLabel& label : labels)
+        fmt::print("{:<40} {:<20} {} by {}\n", label.build, label.name, time_or(label.at_realtime_ns, ""), label.by);
+    if (labels.empty()) fmt::print("no build has a name; give one with: lagtrap-server label BUILD NAME\n");
+    return success();
 }
 
 Status make_backup(Store& store, const std::string& file) {

@@ -33,6 +33,11 @@ struct NewToken {
 // By id, or by name where only one has it.
 [[nodiscard]] Status revoke_token(Store& store, const std::string& id_or_name);
 
+// `build`: a build id, or the beginning of one that runs have. An empty name takes the name away. Without a build: lists
+// the names.
+[[nodiscard]] Status label_build(Store& store, const std::string& build, const std::string& name);
+[[nodiscard]] Status list_build_labels(Store& store);
+
 [[nodiscard]] Status make_backup(Store& store, const std::string& file);
 // Prints complaints; an error if there are any. Reads everything.
 [[nodiscard]] Status check_all(Store& store, Blobs& blobs);

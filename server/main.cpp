@@ -49,6 +49,7 @@ struct Running {
     std::unique_ptr<Store> store;
     std::unique_ptr<Blobs> blobs;
     std::unique_ptr<JobRunner> jobs;
+    std::unique_ptr<Teller> teller;
     std::unique_ptr<Ingest> ingest;
     std::unique_ptr<Application> application;
 };
@@ -62,13 +63,15 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     if (parts.blobs->leftovers_removed() > 0)
         spdlog::info("removed {} half-received bundle(s)", parts.blobs->leftovers_removed());
     parts.jobs = std::make_unique<JobRunner>(*parts.store, *parts.blobs, log);
+    TRY_ASSIGN(TellerOptions teller_options, read_teller_options(options));
+    parts.teller = std::make_unique<Teller>(*parts.store, std::move(teller_options), log);
     JobRunner& jobs = *parts.jobs;
     parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
-    parts.application = std::make_unique<Application>(Parts{*parts.store, *parts.ingest, *parts.jobs, log},
-                                                      sender_limits, std::move(tokens));
+    parts.application = std::make_unique<Application>(
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log}, sender_limits, std::move(tokens));
     return parts;
 }
 
@@ -139,6 +142,7 @@ int serve(Options& options) {
     if (!sender_limits) return fail(sender_limits.error(), wrong_options);
     if (const auto address = store_address(options); !address) return fail(address.error(), wrong_options);
     if (const auto cache = store_cache_bytes(options); !cache) return fail(cache.error(), wrong_options);
+    if (const auto teller = read_teller_options(options); !teller) return fail(teller.error(), wrong_options);
     auto tokens = read_token_file(options);
     if (!tokens) return fail(tokens.error(), wrong_options);
     auto parts = open_parts(options, *limits, *sender_limits, std::move(tokens).value());
@@ -150,12 +154,14 @@ int serve(Options& options) {
     maintain(*parts);
     parts->application->remove_old_bundles();
     parts->jobs->start(options.parsers);
+    parts->teller->start();
     spdlog::info("listening on {}, data in {}", (*server)->address(), options.data);
     if (options.http.tls_certificate.empty() && !options.http.behind_proxy && !is_loopback(options.http.listen).value())
         spdlog::warn(
             "plain HTTP shows tokens to the network; use --tls-certificate, or a proxy with TLS and --behind-proxy");
     ::sd_notify(0, ("READY=1\nSTATUS=listening on " + (*server)->address()).c_str());
     const bool all_finished = (*server)->run();
+    parts->teller->stop();
     parts->jobs->stop();
     if (!all_finished) spdlog::warn("cut off requests that ran after the deadline");
     spdlog::info("stopped");
@@ -191,6 +197,8 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--data", options.data, "folder for database, bundles and what is on its way in")
         ->capture_default_str();
     app.add_option("--store", options.store, "sqlite:PATH or postgresql://...; default: lagtrap.sqlite in --data");
+    app.add_option("--store-file", options.store_file,
+                   "file with the address of the store, which may have a password; not readable for others");
     app.add_option("--store-cache", options.store_cache, "pages of an SQLite store kept in memory for writing")
         ->capture_default_str();
     app.add_option("--blobs", options.blobs, "folder or s3://BUCKET?endpoint=URL for bundles; default: --data");
@@ -212,6 +220,10 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--max-connections", options.http.connections, "connections at once")
         ->capture_default_str()
         ->check(CLI::Range(1, 100'000));
+    app.add_option("--max-connections-of-address", options.http.connections_of_address,
+                   "of these from one address, or from one /64 of IPv6")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
     app.add_option("--max-uploads", options.uploads_at_once, "uploads at once")
         ->capture_default_str()
         ->check(CLI::Range(1, 100'000));
@@ -224,6 +236,9 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option("--parsers", options.parsers, "bundles looked into at once")
         ->capture_default_str()
         ->check(CLI::Range(0, 64));
+    app.add_option("--public-url", options.public_url,
+                   "address of the pages for people, for links in messages, such as https://lagtrap.example");
+    app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();
     app.add_option("--header-timeout", options.header_timeout, "for a request's header")->capture_default_str();
     app.add_option("--body-timeout", options.body_timeout, "without a byte of a body")->capture_default_str();
 }
@@ -288,6 +303,23 @@ void add_token_commands(CLI::App& app, Options& options, Command& chosen) {
     });
 }
 
+void add_label_command(CLI::App& app, Options& options, Command& chosen) {
+    CLI::App* label = app.add_subcommand("label", "give a build a name, such as v1.2; without a build: list the names")
+                          ->fallthrough();
+    label->add_option("build", options.name, "its build id, or the beginning of it");
+    label->add_option("label", options.label, "what it is called; \"\" takes the name away");
+    label->callback([&, label] {
+        chosen = [&options, label] {
+            return administer(options, [&options, label](Store& s) -> Status {
+                if (label->count("build") == 0) return list_build_labels(s);
+                if (label->count("label") == 0)
+                    return make_error(ErrorKind::Invalid, "label: expected a name after the build, such as v1.2");
+                return label_build(s, options.name, options.label);
+            });
+        };
+    });
+}
+
 void add_upkeep_commands(CLI::App& app, Options& options, Command& chosen) {
     CLI::App* backup = app.add_subcommand("backup", "copy the SQLite store into a new file")->fallthrough();
     backup->add_option("file", options.file, "where to")->required();
@@ -319,6 +351,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "lagtrap-server " LAGTRAP_VERSION);
     add_user_commands(app, options, command);
     add_token_commands(app, options, command);
+    add_label_command(app, options, command);
     add_upkeep_commands(app, options, command);
     try {
         app.parse(argc, argv);

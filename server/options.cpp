@@ -2,6 +2,7 @@
 
 #include "core/duration.hpp"
 #include "core/text.hpp"
+#include "server/store/store_address.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -73,6 +74,25 @@ Result<SenderLimits> read_sender_limits(const Options& options) {
     return limits;
 }
 
+Result<TellerOptions> read_teller_options(const Options& options) {
+    constexpr std::size_t url_limit_bytes = 200;
+    TellerOptions teller;
+    teller.public_url = options.public_url;
+    while (teller.public_url.ends_with('/')) teller.public_url.pop_back();
+    const std::string& url = teller.public_url;
+    const bool web = url.starts_with("https://") || url.starts_with("http://");
+    if (!url.empty() && (!web || url.size() > url_limit_bytes || url.find_first_of(" <>\"?#") != std::string::npos))
+        return make_error(ErrorKind::Invalid, "--public-url is \"" + printable(url).substr(0, url_limit_bytes) +
+                                                  "\"; expected an address such as https://lagtrap.example");
+    const auto interval = parse_duration(options.rule_interval);
+    if (!interval) return interval.error().within("--rule-interval");
+    if (*interval < std::chrono::seconds(1) || *interval > std::chrono::hours(24))
+        return make_error(ErrorKind::Invalid,
+                          "--rule-interval is \"" + printable(options.rule_interval) + "\"; expected 1s to 24h");
+    teller.interval = *interval;
+    return teller;
+}
+
 Result<std::optional<TokenTable>> read_token_file(const Options& options) {
     if (options.token_file.empty()) return std::optional<TokenTable>();
     TRY_ASSIGN(TokenTable table, TokenTable::load(options.token_file));
@@ -80,14 +100,22 @@ Result<std::optional<TokenTable>> read_token_file(const Options& options) {
 }
 
 Result<std::string> store_address(const Options& options) {
+    if (!options.store.empty() && !options.store_file.empty())
+        return make_error(ErrorKind::Invalid, "--store and --store-file say the same; give one of them");
+    if (!options.store_file.empty()) {
+        auto address = read_store_file(options.store_file);
+        if (!address) return address.error().within("--store-file");
+        return address;
+    }
     if (options.store.empty()) return options.data + "/lagtrap.sqlite";
-    for (const std::string_view start : {"postgresql://", "postgres://"})
-        if (options.store.starts_with(start)) return options.store;
-    constexpr std::string_view sqlite = "sqlite:";
-    if (options.store.starts_with(sqlite) && options.store.size() > sqlite.size())
-        return options.store.substr(sqlite.size());
-    return make_error(ErrorKind::Invalid,
-                      "--store is \"" + printable(options.store) + "\"; expected sqlite:PATH or postgresql://...");
+    if (has_password(options.store))
+        return make_error(
+            ErrorKind::Invalid,
+            "--store has a password, which every user of this machine may read in the list of processes; put "
+            "the address into a file and give --store-file, or the password into PGPASSWORD");
+    const auto address = parse_store_address(options.store);
+    if (!address) return address.error().within("--store is \"" + printable(options.store) + "\"");
+    return *address;
 }
 
 Result<std::uint64_t> store_cache_bytes(const Options& options) {

@@ -10,13 +10,15 @@
 #include "server/api/application.hpp"
 #include "server/api/http_server.hpp"
 #include "server/ingest/ingest.hpp"
+#include "server/tell/teller.hpp"
 
 namespace lagtrap::server {
 
 struct Options {
     HttpOptions http;
     std::string data = "/var/lib/lagtrap-server";
-    std::string store;  // "sqlite:PATH" or "postgresql://..."; empty: lagtrap.sqlite in `data`
+    std::string store;       // "sqlite:PATH" or "postgresql://..."; empty: lagtrap.sqlite in `data`
+    std::string store_file;  // holds what `store` would say
     std::string store_cache = "128MiB";
     std::string blobs;  // a folder or "s3://..."; empty: `data`
     std::string token_file;
@@ -27,12 +29,14 @@ struct Options {
     std::string body_timeout = "30s";
     std::string upload_rate;  // bytes a second
     std::string daily_quota;  // bytes
+    std::string public_url;
+    std::string rule_interval = "60s";
     double requests_per_second = 500;
     std::uint32_t uploads_at_once = 512;
     std::uint32_t parsers = 1;
 
     // Of commands.
-    std::string name, role, password_name, file;
+    std::string name, role, password_name, file, label;
     NewToken token;
 };
 
@@ -41,10 +45,11 @@ struct Options {
 [[nodiscard]] Status read_proxies(Options& options);
 [[nodiscard]] Result<IngestLimits> read_ingest_limits(const Options& options);
 [[nodiscard]] Result<SenderLimits> read_sender_limits(const Options& options);
+[[nodiscard]] Result<TellerOptions> read_teller_options(const Options& options);
 // The table of the token file, where one is named.
 [[nodiscard]] Result<std::optional<TokenTable>> read_token_file(const Options& options);
 
-// What open_store() and open_blobs() want to hear.
+// What open_store() and open_blobs() want to hear. A password in `store` is refused.
 [[nodiscard]] Result<std::string> store_address(const Options& options);
 [[nodiscard]] Result<std::uint64_t> store_cache_bytes(const Options& options);
 [[nodiscard]] std::string blobs_address(const Options& options);

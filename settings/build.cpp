@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "settings/event_builder.hpp"
+#include "settings/preset_use.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {
@@ -23,6 +24,8 @@ Recording build_recording(const Element& element) {
     recording.cool_down = duration_of(element, "cool-down");
     recording.captures_per_hour = static_cast<std::uint32_t>(element.number_of("captures-per-hour"));
     recording.capture_size_limit_bytes = element.number_of("capture-size-limit");
+    recording.merge_limit = duration_of(element, "merge-limit");
+    recording.stack_copies_bytes = element.number_of("stack-copies");
     recording.scheduling = element.text_of("scheduling") == "yes";
     return recording;
 }
@@ -38,8 +41,9 @@ Runs build_runs(const Element& element) {
 }
 
 Budget build_budget(const Element& element) {
-    static const std::map<std::string_view, Shed> kinds{
-        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"stacks", Shed::Stacks}, {"events", Shed::Events}};
+    static const std::map<std::string_view, Shed> kinds{{"switches", Shed::Switches}, {"samples", Shed::Samples},
+                                                        {"history", Shed::History},   {"times", Shed::Times},
+                                                        {"stacks", Shed::Stacks},     {"events", Shed::Events}};
     Budget budget{element.number_of("share"),
                   element.number_of("recording-share"),
                   duration_of(element, "interval"),
@@ -48,6 +52,11 @@ Budget build_budget(const Element& element) {
     for (const std::string& word : words_of(element.text_of("shed")))
         if (const auto kind = kinds.find(word); kind != kinds.end()) budget.shed.push_back(kind->second);
     return budget;
+}
+
+History build_history(const Element& element) {
+    return History{duration_of(element, "length"), duration_of(element, "sample-interval"),
+                   element.number_of("early-share"), element.text_of("times") == "yes"};
 }
 
 Spool build_spool(const Element& element) {
@@ -67,7 +76,7 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     if (open_text && element.text_of("allow-http") != "yes" && !is_loopback(host_of_url(upload.url)))
         diagnostics.add(url->place, fmt::format("url is {}, which is not encrypted", in_quotes(upload.url)),
                         "expected https://, or a server on this machine",
-                        "allow-http=\"yes\" sends recordings and token readable for everybody on the way");
+                        "allow-http=\"yes\" sends what goes there, and the token, readable for everybody on the way");
     return upload;
 }
 
@@ -91,26 +100,64 @@ Control build_control(const Element& element, MachineSources& sources) {
                    callers_of(element.text_of("read")), callers_of(element.text_of("change"))};
 }
 
-void build_events(const Element& root, Built& built, Diagnostics& diagnostics) {
-    std::map<std::string_view, Place> names;
-    std::size_t markers = 0;
-    for (const Element* element : root.children_of("event")) {
-        const Attribute* name = element->attribute("name");
-        if (name && name->valid) {
-            const auto [first, is_new] = names.emplace(name->text, name->place);
-            if (!is_new)
-                diagnostics.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
-                                "expected a name of its own for each event",
-                                fmt::format("the first is at line {}", first->second.line));
+// All events, those of the settings and those of presets, in the order of the file.
+class EventsBuilder {
+  public:
+    EventsBuilder(Built& built, Diagnostics& diagnostics) : built_(built), diagnostics_(diagnostics) {}
+
+    void build(const Element& root) {
+        for (const Element& child : root.children) {
+            if (child.spec->name == "event") add(child);
+            if (child.spec->name == "use") add_preset(child);
         }
-        built.settings.events.push_back(build_event(*element, built.sources, diagnostics));
-        const std::size_t before = std::exchange(markers, markers + 2 + built.settings.events.back().stages.size());
-        if (before <= markers_limit && markers > markers_limit)
-            diagnostics.add(element->place, fmt::format("with this event there are {} markers", markers),
-                            fmt::format("expected at most {} of all events together", markers_limit),
-                            "each event has a begin and an end, and one for each stage");
     }
-}
+
+  private:
+    void add(const Element& element) {
+        check_name(element);
+        std::vector<Event>& events = built_.settings.events;
+        events.push_back(build_event(element, built_.sources, diagnostics_));
+        if (events.size() == events_limit + 1)
+            diagnostics_.add(element.place, fmt::format("with this there are {} events", events.size()),
+                             fmt::format("expected at most {}", events_limit));
+        const std::size_t before = std::exchange(markers_, markers_ + 2 + events.back().stages.size());
+        if (before <= markers_limit && markers_ > markers_limit)
+            diagnostics_.add(element.place, fmt::format("with this event there are {} markers", markers_),
+                             fmt::format("expected at most {} of all events together", markers_limit),
+                             "each event has a begin and an end, and one for each stage");
+    }
+
+    void check_name(const Element& element) {
+        const Attribute* name = element.attribute("name");
+        if (!name || !name->valid) return;
+        const auto [first, is_new] = names_.emplace(name->text, name->place);
+        if (is_new) return;
+        diagnostics_.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
+                         "expected a name of its own for each event",
+                         fmt::format("the first is at line {}{}", first->second.line,
+                                     from_preset_ ? "; prefix=\"...\" gives others" : ""));
+    }
+
+    void add_preset(const Element& use) {
+        const auto used = use_preset(use, diagnostics_);
+        if (!used) return;
+        std::vector<MarkerSource>& markers = built_.sources.markers;
+        const auto own_markers = static_cast<std::ptrdiff_t>(markers.size());
+        from_preset_ = true;
+        for (const Element& event : used->events) add(event);
+        from_preset_ = false;
+        PresetSource source{used->preset.name, used->preset.tried_with, used->preset.programs, use.place, {}};
+        source.markers.assign(markers.begin() + own_markers, markers.end());
+        markers.erase(markers.begin() + own_markers, markers.end());
+        built_.sources.presets.push_back(std::move(source));
+    }
+
+    Built& built_;
+    Diagnostics& diagnostics_;
+    std::map<std::string, Place> names_;
+    std::size_t markers_ = 0;
+    bool from_preset_ = false;
+};
 
 }  // namespace
 
@@ -121,14 +168,16 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
     if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
     if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);
+    if (const Element* element = root.child("history")) settings.history = build_history(*element);
     if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
     if (const Element* element = root.child("spool")) {
         settings.spool = build_spool(*element);
         built.sources.spool = given_path(*element, "path");
     }
     if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);
+    if (const Element* element = root.child("otlp")) settings.otlp = build_upload(*element, diagnostics);
     if (const Element* element = root.child("control")) settings.control = build_control(*element, built.sources);
-    build_events(root, built, diagnostics);
+    EventsBuilder(built, diagnostics).build(root);
     return built;
 }
 

@@ -19,7 +19,8 @@ struct MarkerSource {
     Place binary_place;
     Place key_place;
     Place begin_time_place;
-    bool each_call = false;  // of <function>: both ends of its calls are watched
+    bool each_call = false;            // of <function>: both ends of its calls are watched
+    std::optional<Place> calls_place;  // the same, with <calls>
 };
 
 // A name of a user or group that is to exist.
@@ -34,9 +35,19 @@ struct FileSource {
     Place place;
 };
 
+// Markers of a <use>, and what its preset says of the programs that have them.
+struct PresetSource {
+    std::string preset;
+    std::string tried_with;
+    std::vector<std::string> programs;  // paths, perhaps with * and ?
+    Place place;                        // of <use>
+    std::vector<MarkerSource> markers;
+};
+
 // What the settings name that only the machine can confirm.
 struct MachineSources {
-    std::vector<MarkerSource> markers;
+    std::vector<MarkerSource> markers;  // of events that stand in the settings themselves
+    std::vector<PresetSource> presets;
     std::vector<AccountSource> unknown_users;  // names that no user of this machine has
     std::vector<AccountSource> groups;
     std::vector<FileSource> scopes;  // programs of <scope>, which are to exist

@@ -2,14 +2,22 @@
 
 #include <fmt/core.h>
 
+#include "core/other_writers.hpp"
 #include "core/text.hpp"
+#include "settings/program_name.hpp"
 
 namespace lagtrap::settings {
 
 const binaries::ProgramFile* CheckedFiles::open(const MarkerSource& source) {
     const std::string& path = source.marker.binary;
     auto found = files_.find(path);
-    if (found == files_.end()) found = files_.emplace(path, binaries::ProgramFile::open(path)).first;
+    if (found == files_.end()) {
+        found = files_.emplace(path, binaries::ProgramFile::open(path)).first;
+        if (const std::string others = other_writers(path); !others.empty())
+            diagnostics_.warn(source.binary_place, others +
+                                                       "; expected root and the file's owner alone: whoever may put "
+                                                       "another file there chooses what is watched");
+    }
     if (found->second) return &*found->second;
     refuse(source, found->second.error());
     return nullptr;
@@ -19,10 +27,14 @@ void CheckedFiles::refuse(const MarkerSource& source, const Error& error) {
     const std::string& path = source.marker.binary;
     if (!refused_.emplace(source.binary_place, path).second) return;
     if (root_may_know(error)) return diagnostics_.note(source.binary_place, path, error);
-    diagnostics_.add(source.binary_place,
-                     error.kind == ErrorKind::NotFound ? fmt::format("there is no file {}", in_quotes(path))
-                                                       : printable(error.message),
-                     "expected a program or library (64-bit ELF)");
+    if (error.kind != ErrorKind::NotFound)
+        return diagnostics_.add(source.binary_place, printable(error.message),
+                                "expected a program or library (64-bit ELF)");
+    const std::string pattern = "*/" + std::string(file_name_of(path));
+    diagnostics_.add(source.binary_place, fmt::format("there is no file {}", in_quotes(path)),
+                     "expected a program or library (64-bit ELF)",
+                     fmt::format("binary={} means each file of that name that a process runs, in containers too",
+                                 in_quotes(pattern)));
 }
 
 }  // namespace lagtrap::settings

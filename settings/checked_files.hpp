@@ -16,9 +16,9 @@ class CheckedFiles {
   public:
     explicit CheckedFiles(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-    // The file that holds the marker. nullptr: it can not be read, which is said.
+    // The file that holds the marker. nullptr: it cannot be read, which is said.
     [[nodiscard]] const binaries::ProgramFile* open(const MarkerSource& source);
-    // Says why the marker's file can not be used: once for each place that names it, however many markers inherit it.
+    // Says why the marker's file cannot be used: once for each place that names it, however many markers inherit it.
     void refuse(const MarkerSource& source, const Error& error);
 
   private:

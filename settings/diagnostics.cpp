@@ -50,6 +50,13 @@ std::size_t characters(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char byte) { return !continues_character(byte); }));
 }
 
+std::vector<Note> in_order(std::vector<Note> notes) {
+    std::stable_sort(notes.begin(), notes.end(), [](const Note& a, const Note& b) {
+        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    });
+    return notes;
+}
+
 // The source line around the column, and a caret below it. A line may be as long as the file: only what is shown of it
 // is looked at, since there may be many errors in it.
 std::string source_excerpt(const LineIndex& index, Place place) {
@@ -86,12 +93,19 @@ void Diagnostics::note(Place place, const std::string& what, const Error& why) {
         {place.line, place.column, fmt::format("{} could not be checked: {}; run as root", shortened(what), reason)});
 }
 
-std::vector<Note> Diagnostics::take_notes() {
-    std::stable_sort(notes_.begin(), notes_.end(), [](const Note& a, const Note& b) {
-        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-    });
-    return std::exchange(notes_, {});
+void Diagnostics::note(Place place, std::string text) {
+    if (notes_.size() < diagnostics_limit) notes_.push_back({place.line, place.column, std::move(text)});
 }
+
+void Diagnostics::warn(Place place, std::string text) {
+    const bool said =
+        std::any_of(warnings_.begin(), warnings_.end(), [&](const Note& warning) { return warning.text == text; });
+    if (!said && warnings_.size() < diagnostics_limit) warnings_.push_back({place.line, place.column, std::move(text)});
+}
+
+std::vector<Note> Diagnostics::take_notes() { return in_order(std::exchange(notes_, {})); }
+
+std::vector<Note> Diagnostics::take_warnings() { return in_order(std::exchange(warnings_, {})); }
 
 std::vector<Diagnostic> Diagnostics::take() {
     std::stable_sort(kept_.begin(), kept_.end(), [](const Diagnostic& a, const Diagnostic& b) {
@@ -118,10 +132,12 @@ std::string did_you_mean(std::string_view name) {
     return name.empty() ? std::string() : fmt::format("did you mean {}?", shortened(name));
 }
 
-std::string format_notes(const std::filesystem::path& path, const std::vector<Note>& notes) {
+std::string format_notes(const std::filesystem::path& path, const ParseOutcome& outcome) {
     const std::string file = printable(path.string());
     std::string output;
-    for (const Note& note : notes)
+    for (const Note& warning : outcome.warnings)
+        output += fmt::format("{}:{}:{}: warning: {}\n", file, warning.line, warning.column, printable(warning.text));
+    for (const Note& note : outcome.notes)
         output += fmt::format("{}:{}:{}: note: {}\n", file, note.line, note.column, printable(note.text));
     return output;
 }

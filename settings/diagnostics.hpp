@@ -22,14 +22,21 @@ class Diagnostics {
     [[nodiscard]] bool counted_alone();
     // Something that could not be checked: the settings pass nonetheless.
     void note(Place place, const std::string& what, const Error& why);
+    // The same, in words of its own.
+    void note(Place place, std::string text);
+    // Something that works, and is not safe or not all that was meant: the settings pass nonetheless. Once for each
+    // text.
+    void warn(Place place, std::string text);
     [[nodiscard]] bool empty() const { return kept_.empty(); }
     // In order of their places; errors of one place in the order in which they were added.
     [[nodiscard]] std::vector<Diagnostic> take();
     [[nodiscard]] std::vector<Note> take_notes();
+    [[nodiscard]] std::vector<Note> take_warnings();
 
   private:
     std::vector<Diagnostic> kept_;
     std::vector<Note> notes_;
+    std::vector<Note> warnings_;
     std::size_t dropped_ = 0;
 };
 

@@ -185,18 +185,21 @@ const Element* Element::child(std::string_view name) const {
     return nullptr;
 }
 
-std::optional<Element> read_document(const LineIndex& index, Diagnostics& diagnostics) {
+std::optional<Element> read_document(const LineIndex& index, Diagnostics& diagnostics, const ElementSpec& outermost) {
     pugi::xml_document document;
     if (!parse_xml(index, document, diagnostics)) return {};
     DocumentReader reader(index, diagnostics);
     const pugi::xml_node root = document.document_element();
-    if (root.name() != root_element().name) {
-        diagnostics.add(index.place_of(reader.offset_of(root)),
-                        fmt::format("the outermost element is <{}>", shortened(root.name())),
-                        "expected <lagtrap version=\"1\">");
+    if (root.name() != outermost.name) {
+        const bool preset = root.name() == preset_element().name;
+        diagnostics.add(
+            index.place_of(reader.offset_of(root)),
+            fmt::format("the outermost element is <{}>", shortened(root.name())),
+            fmt::format("expected <{} version=\"1\">", outermost.name),
+            preset ? "this is a preset: `lagtrap presets FILE` checks it, <use preset=\"...\"/> uses it" : "");
         return {};
     }
-    return reader.read(root, root_element());
+    return reader.read(root, outermost);
 }
 
 }  // namespace lagtrap::settings

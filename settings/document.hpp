@@ -38,8 +38,9 @@ struct Element {
     [[nodiscard]] const Element* child(std::string_view name) const;
 };
 
-// The element <lagtrap> with all that could be read of it; nothing where the text is not XML or begins otherwise.
-// Every deviation from the vocabulary is in `diagnostics`.
-[[nodiscard]] std::optional<Element> read_document(const LineIndex& index, Diagnostics& diagnostics);
+// The outermost element with all that could be read of it; nothing where the text is not XML, or begins with another
+// element than `outermost`. Every deviation from the vocabulary is in `diagnostics`.
+[[nodiscard]] std::optional<Element> read_document(const LineIndex& index, Diagnostics& diagnostics,
+                                                   const ElementSpec& outermost = root_element());
 
 }  // namespace lagtrap::settings

@@ -40,6 +40,7 @@ class EventBuilder {
         event_.name = element_.text_of("name");
         event_.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(element_.number_of("threshold")));
         build_trace_length();
+        event_.copies = element_.text_of("copies") != "none";
         event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
         if (const Element* scope = element_.child("scope")) build_scope(*scope);
         if (const Element* key = element_.child("key")) {
@@ -50,6 +51,8 @@ class EventBuilder {
         build_form();
         check_stage_names();
         build_nesting();
+        if (const Element* calls = element_.child("calls")) build_calls(*calls);
+        if (const Element* functions = element_.child("functions")) build_functions(*functions);
         return std::move(event_);
     }
 
@@ -66,6 +69,10 @@ class EventBuilder {
     void build_scope(const Element& scope) {
         if (scope.attribute("pid")) event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
         event_.scope.binary = scope.text_of("binary");
+        event_.scope.groups = {std::string(scope.text_of("unit")),      std::string(scope.text_of("control-group")),
+                               std::string(scope.text_of("container")), std::string(scope.text_of("image")),
+                               std::string(scope.text_of("pod")),       std::string(scope.text_of("namespace")),
+                               std::string(scope.text_of("label"))};
         if (const Attribute* binary = scope.attribute("binary"); binary && binary->valid)
             sources_.scopes.push_back({binary->text, binary->place});
         const Attribute* user = scope.attribute("user");
@@ -168,6 +175,57 @@ class EventBuilder {
             if (const Attribute* key = stage->attribute("key"))
                 diagnostics_.add(key->place, "key on a <stage> beside <function>",
                                  "expected no key: calls of a function are paired by thread");
+    }
+
+    void build_calls(const Element& calls) {
+        if (!element_.child("function")) {
+            diagnostics_.add(calls.place, fmt::format("<calls> in {}, which is no function", event_text()),
+                             "expected <calls> beside <function>",
+                             "a tree of calls begins with a call of one function, and ends with it");
+            return;
+        }
+        RecordedCalls& recorded = event_.calls.emplace();
+        recorded.depth = static_cast<std::uint32_t>(calls.number_of("depth"));
+        recorded.match = calls.text_of("match");
+        recorded.share_ppm = calls.number_of("share");
+        for (MarkerSource& source : sources_.markers)
+            if (source.each_call && source.name_place == place_of(*element_.child("function"), "name"))
+                source.calls_place = calls.place;
+    }
+
+    void build_functions(const Element& functions) {
+        TracedFunctions& traced = event_.functions.emplace();
+        traced.standing = functions.text_of("standing") == "yes";
+        traced.window = std::chrono::nanoseconds(static_cast<std::int64_t>(functions.number_of("window")));
+        traced.include = functions.text_of("include");
+        traced.exclude = functions.text_of("exclude");
+        traced.least = std::chrono::nanoseconds(static_cast<std::int64_t>(functions.number_of("min")));
+        traced.bytes_per_second = functions.number_of("rate");
+        traced.share_ppm = functions.number_of("share");
+        check_standing(functions);
+    }
+
+    // Which processes are watched has to be known before any of them is slow.
+    void check_standing(const Element& functions) {
+        const Attribute* const standing = functions.attribute("standing");
+        if (!event_.functions->standing) {
+            const Attribute* const window = functions.attribute("window");
+            if (standing->valid && window->given)
+                diagnostics_.add(window->place, "window in <functions>, which are not standing",
+                                 "expected no window, or standing=\"yes\" beside it",
+                                 "without it nothing is watched before a breach");
+            return;
+        }
+        if (event_.begin.kind == MarkerKind::Tracepoint)
+            diagnostics_.add(standing->place,
+                             fmt::format("standing <functions> in {}, which begins in the kernel", event_text()),
+                             "expected an event that begins in a program, or standing=\"no\"",
+                             "its processes are known only once they are slow");
+        if (!event_.scope.groups.empty())
+            diagnostics_.add(
+                standing->place,
+                fmt::format("standing <functions> in {}, whose <scope> names units or containers", event_text()),
+                "expected a <scope> of pid, user and binary alone, or standing=\"no\"");
     }
 
     void build_library(const Element& library) {

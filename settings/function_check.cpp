@@ -58,7 +58,12 @@ void FunctionCheck::check(const MarkerSource& source) {
         return functions ? report_ambiguous(source, *functions) : files_.refuse(source, functions.error());
     }
     if (!ends_at_return(source)) return;
-    if (const Places& end = answer(true); !end) report_unwatched(source, *file, end.error());
+    if (const Places& end = answer(true); !end) return report_unwatched(source, *file, end.error());
+    if (source.calls_place && entry->goid_offset != 0)
+        diagnostics_.add(*source.calls_place,
+                         fmt::format("<calls> with a function of {}, a program of Go", shortened(source.marker.binary)),
+                         "expected none: goroutines change threads and stacks within a call",
+                         "the event itself works without <calls>");
 }
 
 void FunctionCheck::report_missing(const MarkerSource& source, const ProgramFile& file) {
@@ -87,7 +92,7 @@ void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFi
         reason.resize(advice);
     }
     diagnostics_.add(source.name_place,
-                     fmt::format("function {} of {} can not be watched: {}", in_quotes(source.marker.name),
+                     fmt::format("function {} of {} cannot be watched: {}", in_quotes(source.marker.name),
                                  shortened(source.marker.binary), reason),
                      "expected one that takes time and whose end can be found", std::move(hint));
 }

@@ -10,7 +10,9 @@
 
 #include "core/text.hpp"
 #include "settings/function_check.hpp"
+#include "settings/preset_check.hpp"
 #include "settings/probe_check.hpp"
+#include "settings/program_name.hpp"
 #include "settings/tracepoint_check.hpp"
 
 namespace lagtrap::settings {
@@ -80,12 +82,17 @@ void check_machine(const MachineSources& sources, Diagnostics& diagnostics, cons
     if (sources.spool) check_folder(*sources.spool, diagnostics);
     if (sources.socket) check_socket(*sources.socket, diagnostics);
     for (const FileSource& scope : sources.scopes) check_scope(scope, diagnostics);
+    for (const PresetSource& preset : sources.presets) check_preset(preset, diagnostics, open_tracefs);
     CheckedFiles files(diagnostics);
     FunctionCheck functions(files, diagnostics);
     TracepointCheck tracepoints(open_tracefs, diagnostics);
+    const auto is_found_later = [](const MarkerSource& source) {
+        return kind_of_program(source.marker.binary) != ProgramName::Path;
+    };
     for (const MarkerSource& source : sources.markers)
-        if (source.marker.kind == MarkerKind::Function) functions.expect(source);
+        if (source.marker.kind == MarkerKind::Function && !is_found_later(source)) functions.expect(source);
     for (const MarkerSource& source : sources.markers) {
+        if (is_found_later(source)) continue;
         switch (source.marker.kind) {
             case MarkerKind::Usdt:
             case MarkerKind::Library: check_probe(source, files, diagnostics); break;

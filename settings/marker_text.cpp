@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "core/text.hpp"
+#include "settings/element_text.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {
@@ -16,17 +17,7 @@ std::optional<std::string> attribute_value(ValueKind kind, std::string_view valu
     const AttributeSpec attribute{"", kind, Presence::Required, "", "", 0, 0, ""};
     std::uint64_t number = 0;
     if (printable(value) != value || check_value(attribute, value, number)) return std::nullopt;
-    std::string text;
-    for (const char c : value) {
-        switch (c) {
-            case '&': text += "&amp;"; break;
-            case '<': text += "&lt;"; break;
-            case '>': text += "&gt;"; break;
-            case '"': text += "&quot;"; break;
-            default: text += c;
-        }
-    }
-    return text;
+    return attribute_text(value);
 }
 
 bool names_an_end(std::string_view name) {

@@ -7,7 +7,7 @@
 
 namespace lagtrap::settings {
 
-// <function name="app::Shop&lt;int&gt;::buy(int)" binary="/usr/bin/shop"/>. nullopt where the settings can not say it:
+// <function name="app::Shop&lt;int&gt;::buy(int)" binary="/usr/bin/shop"/>. nullopt where the settings cannot say it:
 // control characters, bytes that are no UTF-8, a name that is too long.
 [[nodiscard]] std::optional<std::string> function_element(std::string_view name, std::string_view binary);
 // <begin usdt="shop:buy" binary="/usr/bin/shop"/>; <end .../> where the probe's name says that it is one.

@@ -1,35 +1,28 @@
 #include "settings/parser.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <fmt/core.h>
 
-#include "core/files.hpp"
 #include "core/text.hpp"
 #include "settings/build.hpp"
 #include "settings/diagnostics.hpp"
 #include "settings/document.hpp"
 #include "settings/machine_check.hpp"
+#include "settings/settings_file.hpp"
 #include "settings/xml.hpp"
 
 namespace lagtrap::settings {
 namespace {
 
-ParseOutcome refused(std::string found, std::string allowed, std::string hint = {}) {
+ParseOutcome refused(Diagnostic diagnostic) {
     ParseOutcome outcome;
-    outcome.diagnostics.push_back({0, 0, std::move(found), std::move(allowed), std::move(hint)});
+    outcome.diagnostics.push_back(std::move(diagnostic));
     return outcome;
-}
-
-ParseOutcome refused_size(std::uint64_t bytes) {
-    return refused(fmt::format("the file has {} bytes", bytes), fmt::format("expected at most {}", file_bytes_limit));
 }
 
 }  // namespace
 
 ParseOutcome parse_settings(std::string_view text, BinaryCheck check) {
-    if (text.size() > file_bytes_limit) return refused_size(text.size());
+    if (text.size() > file_bytes_limit) return refused(too_large(text.size()));
     ParseOutcome outcome;
     Diagnostics diagnostics;
     const LineIndex index(without_byte_order_mark(text));
@@ -41,24 +34,14 @@ ParseOutcome parse_settings(std::string_view text, BinaryCheck check) {
     outcome.settings.source_text = text;
     outcome.diagnostics = diagnostics.take();
     outcome.notes = diagnostics.take_notes();
+    outcome.warnings = diagnostics.take_warnings();
     return outcome;
 }
 
 ParseOutcome load_settings(const std::filesystem::path& path, BinaryCheck check) {
-    // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
-    const auto fd = open_file(path, O_RDONLY | O_NONBLOCK);
-    if (!fd)
-        return refused(fmt::format("the file can not be opened ({})", std::strerror(fd.error().system_errno)),
-                       "expected a settings file");
-    struct stat facts {};
-    if (fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode))
-        return refused("this is no regular file", "expected a settings file");
-    if (static_cast<std::uint64_t>(facts.st_size) > file_bytes_limit)
-        return refused_size(static_cast<std::uint64_t>(facts.st_size));
-    const auto text = read_all(fd->get(), file_bytes_limit);
-    if (!text)
-        return refused(fmt::format("the file can not be read ({})", text.error().message), "expected a settings file");
-    return parse_settings(*text, check);
+    auto text = read_settings_file(path, "a settings file");
+    if (auto* problem = std::get_if<Diagnostic>(&text)) return refused(std::move(*problem));
+    return parse_settings(std::get<std::string>(text), check);
 }
 
 std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome) {

@@ -37,7 +37,8 @@ enum class BinaryCheck {
 struct ParseOutcome {
     Settings settings;
     std::vector<Diagnostic> diagnostics;
-    std::vector<Note> notes;  // in order of their place, beside either
+    std::vector<Note> notes;     // in order of their place, beside either
+    std::vector<Note> warnings;  // the same: what works, and is not safe
     [[nodiscard]] bool ok() const { return diagnostics.empty(); }
 };
 
@@ -47,8 +48,8 @@ struct ParseOutcome {
 // "FILE:LINE:COLUMN: found; allowed", the line with a caret below, and "hint: ...". Printable characters only.
 [[nodiscard]] std::string format_diagnostics(const std::filesystem::path& path, std::string_view text,
                                              const std::vector<Diagnostic>& diagnostics);
-// "FILE:LINE:COLUMN: note: ..." for each. Printable characters only.
-[[nodiscard]] std::string format_notes(const std::filesystem::path& path, const std::vector<Note>& notes);
+// "FILE:LINE:COLUMN: warning: ..." and "FILE:LINE:COLUMN: note: ..." for each. Printable characters only.
+[[nodiscard]] std::string format_notes(const std::filesystem::path& path, const ParseOutcome& outcome);
 // "FILE: 3 events, no errors", and how much could not be checked. Of an outcome without errors.
 [[nodiscard]] std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome);
 

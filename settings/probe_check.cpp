@@ -90,7 +90,7 @@ class ProbeCheck {
                          allowed);
     }
 
-    // The first site where it can not be read.
+    // The first site where it cannot be read.
     void check_readable(const std::optional<ArgumentRef>& argument, Place place, const std::string& probe,
                         const std::vector<const UsdtProbe*>& sites) {
         if (!argument) return;

@@ -12,6 +12,8 @@ namespace lagtrap::settings {
 
 enum class ValueKind {
     Name,           // [A-Za-z_][A-Za-z0-9_-]{0,62}
+    Names,          // some of them, with spaces between
+    Text,           // for people, in one line
     Choice,         // one of `choices`
     Duration,       // core/duration.hpp; low and high in nanoseconds
     DurationRange,  // the same, or "4s..20s": the shorter one is the number
@@ -20,11 +22,15 @@ enum class ValueKind {
     Share,          // a number and %; low and high in millionths
     ChoiceList,     // some of `choices`, each once, with spaces between
     Path,           // absolute
+    Program,        // settings/program_name.hpp
+    Pattern,        // text; * and ? mean others
+    Label,          // KEY=VALUE, the value a pattern
     SocketPath,     // absolute and short enough for a Unix socket
     Url,            // http or https
     ProxyUrl,       // http, https, socks5, socks5h
     Usdt,           // PROVIDER:NAME
     Symbol,         // a function, by symbol or demangled name
+    Expression,     // a regular expression
     Tracepoint,     // CATEGORY:NAME
     Argument,       // argN or a field's name
     User,           // name or number
@@ -65,8 +71,11 @@ inline constexpr std::size_t file_bytes_limit = 1U << 20;
 inline constexpr std::uint32_t usdt_arguments = 12;     // libbpf reads no more
 inline constexpr std::uint32_t function_arguments = 6;  // those the calling convention passes in registers
 
-// <lagtrap>, from which all others are reached.
+// <lagtrap>, from which all others of a settings file are reached.
 [[nodiscard]] const ElementSpec& root_element();
+
+// <preset>, the outermost element of a preset's file.
+[[nodiscard]] const ElementSpec& preset_element();
 
 // The elements that may hold a child of this name, as "<event> or <library>"; empty where none may.
 [[nodiscard]] std::string parents_of(std::string_view child);

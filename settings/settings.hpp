@@ -27,7 +27,7 @@ struct ArgumentRef {
 
 struct Marker {
     MarkerKind kind = MarkerKind::Usdt;
-    std::string binary;    // absolute path of program or library; empty for tracepoints
+    std::string binary;    // program or library, as settings/program_name.hpp has it; empty for tracepoints
     std::string provider;  // usdt: provider; tracepoint: category ("syscalls"); library: "lagtrap"
     std::string name;      // usdt and tracepoint: name; function: symbol or demangled name;
                            // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end"
@@ -40,7 +40,7 @@ struct Marker {
 struct Stage {
     std::string name;
     Marker marker;
-    bool expected = false;  // a run that never comes here is a dirty one
+    bool expected = false;  // a run that never reaches this stage is dirty
 };
 
 // A stage of one of these names says what kind of start its run was; it is no stage beside that.
@@ -69,11 +69,38 @@ enum class Nesting { Each, Outermost, Restart };
 // Whose key values are the same key: one process's (default), or the whole machine's (runs across processes).
 enum class KeyScope { Process, Machine };
 
+// Control groups by what they belong to; texts with * and ?. All of what is not empty must hold.
+struct GroupScope {
+    std::string unit, control_group, container, image, pod, pod_namespace, label;
+    bool operator==(const GroupScope&) const = default;
+    [[nodiscard]] bool empty() const { return *this == GroupScope{}; }
+};
+
 // Whom an event watches; all of what is set must hold.
 struct Scope {
     std::optional<std::uint32_t> pid;
     std::optional<std::uint32_t> uid;
     std::string binary;  // processes whose program is this file; empty: any
+    GroupScope groups;
+};
+
+// What is recorded of the calls of an event's function after a breach: each slow one with what it calls (docs/calls.md).
+struct RecordedCalls {
+    std::uint32_t depth = 3;            // levels below the function
+    std::string match;                  // a regular expression of functions or files; empty: all
+    std::uint64_t share_ppm = 100'000;  // of one CPU, for the probes; millionths
+};
+
+// A trace of the functions of an event's process, after a breach or always (docs/calls.md).
+struct TracedFunctions {
+    bool standing = false;
+    std::chrono::nanoseconds window =
+        std::chrono::seconds(5);   // of a standing one: the time before a breach that is kept
+    std::string include, exclude;  // regular expressions of functions or files; empty: none
+    std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are only counted
+    std::uint64_t bytes_per_second = 200'000;                        // of calls that are told
+    std::uint64_t share_ppm = 100'000;                               // of one CPU, for the probes; millionths
+    bool operator==(const TracedFunctions&) const = default;
 };
 
 // Of all events together: as many as the programs in the kernel know.
@@ -92,10 +119,13 @@ struct Event {
     StackMode stacks = StackMode::None;  // counts with RecordMode::Runs alone, as does `cold`
     ColdRule cold;
     std::optional<ArgumentRef> begin_time;  // of the begin marker: CLOCK_MONOTONIC nanoseconds
+    bool copies = true;  // of binaries that are paths: those in other views of the file system are watched too
     Scope scope;
     Marker begin;
     std::vector<Stage> stages;
     Marker end;
+    std::optional<RecordedCalls> calls;  // of events that are a function
+    std::optional<TracedFunctions> functions;
 };
 
 struct Recording {
@@ -103,7 +133,9 @@ struct Recording {
     std::chrono::nanoseconds cool_down{30'000'000'000};  // after a capture, no other begins for so long
     std::uint32_t captures_per_hour = 12;
     std::uint64_t capture_size_limit_bytes = 512ULL << 20;
-    bool scheduling = true;  // context switches, wakings and off-CPU stacks
+    std::chrono::nanoseconds merge_limit = std::chrono::minutes(10);  // by the wall clock
+    std::uint64_t stack_copies_bytes = 32ULL << 20;                   // of stacks that only the merge can walk
+    bool scheduling = true;                                           // context switches, wakings and off-CPU stacks
 };
 
 // What it may cost to walk the stacks of programs that keep no frame pointers.
@@ -124,6 +156,8 @@ struct Runs {
 enum class Shed {
     Switches,  // in a recording: the programs' part of stacks of threads that block
     Samples,   // in a recording: call stacks, which are then taken less often
+    History,   // while watching: what is kept of the time before a breach
+    Times,     // while watching: where the time of runs goes
     Stacks,    // while watching: the stacks at markers of an event
     Events,    // while watching: an event as a whole
 };
@@ -133,8 +167,17 @@ struct Budget {
     std::uint64_t share_ppm = 100'000;            // of one CPU, while watching; millionths
     std::uint64_t recording_share_ppm = 200'000;  // of all CPUs, during a recording
     std::chrono::nanoseconds interval{2'000'000'000};
-    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::Stacks, Shed::Events};  // in this order; empty: nothing
+    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::History,
+                           Shed::Times,    Shed::Stacks,  Shed::Events};  // in this order; empty: nothing
     std::chrono::nanoseconds pause{60'000'000'000};  // before what was shed while watching is tried again
+};
+
+// What is kept of the time before a breach, in memory until there is one.
+struct History {
+    std::chrono::nanoseconds length{5'000'000'000};        // of the window; 0: none is kept
+    std::chrono::nanoseconds sample_interval{20'000'000};  // in the window
+    std::uint64_t early_share_ppm = 20'000;  // of the time, for recordings that begin before a breach; 0: none do
+    bool times = true;                       // whether it is counted where the time of each run goes
 };
 
 // The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
@@ -171,9 +214,11 @@ struct Settings {
     Unwinding unwinding;
     Runs runs;
     Budget budget;
+    History history;
     std::optional<Confirm> confirm;
     Spool spool;
     std::optional<Upload> upload;
+    std::optional<Upload> otlp;  // an OpenTelemetry collector, to which delays go as spans
     Control control;
     std::string source_text;  // the file as read, for the bundle
 };

@@ -4,18 +4,23 @@
 #include <charconv>
 #include <vector>
 
+#include <boost/regex.hpp>
 #include <fmt/format.h>
 
 #include "core/duration.hpp"
 #include "core/text.hpp"
 #include "settings/diagnostics.hpp"
+#include "settings/program_name.hpp"
 
 namespace lagtrap::settings {
 namespace {
 
 constexpr std::size_t path_bytes_limit = 4095;   // PATH_MAX without its final NUL
 constexpr std::size_t socket_bytes_limit = 107;  // sun_path without its final NUL
+constexpr std::size_t build_id_least_digits = 16, build_id_most_digits = 40;
+constexpr std::size_t pattern_bytes_limit = 512;
 constexpr std::size_t symbol_bytes_limit = 4096;
+constexpr std::size_t expression_bytes_limit = 1024;
 constexpr std::size_t address_bytes_limit = 2000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -34,6 +39,8 @@ bool has_control_character(std::string_view text) {
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') && all_of(text, "_-");
 }
+
+constexpr std::size_t line_bytes_limit = 1000;
 
 ValueProblem problem(const AttributeSpec& attribute, std::string hint = {}) {
     return {"expected " + describe_values(attribute), std::move(hint)};
@@ -154,6 +161,19 @@ Problem check_choice_list(const AttributeSpec& attribute, std::string_view text)
     return {};
 }
 
+Problem check_names(const AttributeSpec& attribute, std::string_view text) {
+    std::vector<std::string> given = words_of(text);
+    if (given.empty() || !std::all_of(given.begin(), given.end(), is_name)) return problem(attribute);
+    std::sort(given.begin(), given.end());
+    const auto twice = std::adjacent_find(given.begin(), given.end());
+    return twice == given.end() ? Problem{} : problem(attribute, *twice + " stands twice");
+}
+
+Problem check_line(const AttributeSpec& attribute, std::string_view text) {
+    const bool valid = !text.empty() && text.size() <= line_bytes_limit && !has_control_character(text);
+    return valid ? Problem{} : problem(attribute);
+}
+
 Problem check_path(const AttributeSpec& attribute, std::string_view text, std::size_t limit_bytes) {
     if (!text.starts_with('/'))
         return problem(attribute,
@@ -162,6 +182,37 @@ Problem check_path(const AttributeSpec& attribute, std::string_view text, std::s
     if (text.size() > limit_bytes)
         return problem(attribute, fmt::format("it has {} bytes, {} are allowed", text.size(), limit_bytes));
     return {};
+}
+
+// A pattern that means files of any name would watch all programs there are.
+Problem check_program(const AttributeSpec& attribute, std::string_view text) {
+    if (text.starts_with(build_id_prefix)) {
+        const std::string_view digits = text.substr(build_id_prefix.size());
+        const bool hexadecimal = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+        if (hexadecimal && digits.size() % 2 == 0 && digits.size() >= build_id_least_digits &&
+            digits.size() <= build_id_most_digits)
+            return {};
+        return problem(attribute, fmt::format("a build id has {} to {} digits of 0 to 9 and a to f, an even number",
+                                              build_id_least_digits, build_id_most_digits));
+    }
+    if (kind_of_program(text) == ProgramName::Path) return check_path(attribute, text, path_bytes_limit);
+    if (!text.starts_with('/') && !text.starts_with("*/"))
+        return problem(attribute, "a pattern begins with / or */ and means whole paths");
+    if (file_name_of(text).find_first_not_of("*?") == std::string_view::npos)
+        return problem(attribute, "after its last / a pattern has some part of a name");
+    return check_path(attribute, text.substr(text.find('/')), path_bytes_limit);
+}
+
+Problem check_pattern(const AttributeSpec& attribute, std::string_view text) {
+    const bool valid = !text.empty() && text.size() <= pattern_bytes_limit && !has_control_character(text);
+    return valid ? Problem{} : problem(attribute);
+}
+
+Problem check_label(const AttributeSpec& attribute, std::string_view text) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string_view::npos)
+        return problem(attribute, "for example app=web; app=* means any value");
+    return check_pattern(attribute, text);
 }
 
 // "HOST", "HOST:PORT", "[IPv6]:PORT". Says what is wrong, or nothing.
@@ -178,7 +229,7 @@ std::string authority_problem(std::string_view authority) {
         if (host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos)
             return "the brackets hold no IPv6 address";
     } else if (!all_of(host, ".-_")) {
-        return "the host has characters that a host name can not have";
+        return "the host has characters that a host name cannot have";
     }
     if (host.empty()) return "it names no host";
     if (port.empty()) return {};
@@ -203,7 +254,7 @@ Problem check_url(const AttributeSpec& attribute, std::string_view text,
                        fmt::format("it begins with one of {}://", fmt::format("{}", fmt::join(schemes, "://, "))));
     if (text.size() > address_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
     if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos || has_control_character(text))
-        return problem(attribute, "it holds a character that such an address can not have");
+        return problem(attribute, "it holds a character that such an address cannot have");
     const std::string wrong = authority_problem(authority_of(text));
     if (!wrong.empty()) return problem(attribute, wrong);
     return {};
@@ -225,6 +276,17 @@ Problem check_symbol(const AttributeSpec& attribute, std::string_view text) {
     return {};
 }
 
+// By the same library as who uses it.
+Problem check_expression(const AttributeSpec& attribute, std::string_view text) {
+    if (text.empty() || text.size() > expression_bytes_limit || has_control_character(text)) return problem(attribute);
+    try {
+        const boost::regex expression(text.begin(), text.end());
+    } catch (const std::exception& wrong) {
+        return problem(attribute, printable(std::string_view(wrong.what())));
+    }
+    return {};
+}
+
 Problem check_argument(const AttributeSpec& attribute, std::string_view text) {
     const bool field = !text.empty() && text.size() <= 63 && !is_digit(text.front()) && all_of(text, "_");
     return field ? Problem{} : problem(attribute);
@@ -241,6 +303,8 @@ Problem check_account(const AttributeSpec& attribute, std::string_view text) {
 std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
     switch (attribute.kind) {
         case ValueKind::Name: return is_name(text) ? Problem{} : problem(attribute);
+        case ValueKind::Names: return check_names(attribute, text);
+        case ValueKind::Text: return check_line(attribute, text);
         case ValueKind::Choice: return check_choice(attribute, text);
         case ValueKind::Duration: return check_duration(attribute, text, number);
         case ValueKind::DurationRange: return check_duration_range(attribute, text, number);
@@ -249,11 +313,15 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Share: return check_share(attribute, text, number);
         case ValueKind::ChoiceList: return check_choice_list(attribute, text);
         case ValueKind::Path: return check_path(attribute, text, path_bytes_limit);
+        case ValueKind::Program: return check_program(attribute, text);
+        case ValueKind::Pattern: return check_pattern(attribute, text);
+        case ValueKind::Label: return check_label(attribute, text);
         case ValueKind::SocketPath: return check_path(attribute, text, socket_bytes_limit);
         case ValueKind::Url: return check_url(attribute, text, {"https", "http"});
         case ValueKind::ProxyUrl: return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
         case ValueKind::Usdt: return check_pair(attribute, text, "_$.-");
         case ValueKind::Symbol: return check_symbol(attribute, text);
+        case ValueKind::Expression: return check_expression(attribute, text);
         case ValueKind::Tracepoint: return check_pair(attribute, text, "_-");
         case ValueKind::Argument: return check_argument(attribute, text);
         case ValueKind::User:

@@ -18,7 +18,7 @@ std::size_t skip_spaces(std::string_view text, std::size_t offset) {
     return std::min(text.find_first_not_of(spaces, offset), text.size());
 }
 
-// The name at `offset`, up to what can not be part of one.
+// The name at `offset`, up to what cannot be part of one.
 std::string_view name_at(std::string_view text, std::size_t offset) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n=/><\"'&", offset), text.size());
     return text.substr(offset, end - offset);

@@ -42,7 +42,7 @@ struct ProcessImage {
     std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those of one start by time
 };
 
-// A place in a module's file. Of the kernel, of code made at run time and of unknown code the offset is the address,
+// A place in a module's file. Of the kernel, of JIT code and of unknown code the offset is the address,
 // and of the last two `pid` says whose.
 struct CodePlace {
     ModuleId module = unknown_module;

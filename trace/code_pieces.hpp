@@ -1,4 +1,4 @@
-// Code that a process made at run time, as the process tells of it: what lay at an address at a time.
+// JIT code of a process, as the process tells of it: what lay at an address at a time.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,9 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogK
         return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
     LogWriter writer;
     FAULT_POINT_OF("log.create", log_file_name(kind));
-    TRY_ASSIGN(writer.fd_, open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, 0640));
+    // The user log may have memory of programs (lagtrap_stack_copy): it is for root alone.
+    const unsigned mode = kind == LogKind::User ? 0600 : 0640;
+    TRY_ASSIGN(writer.fd_, open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, mode));
     LogFileHeader header{};
     std::memcpy(header.magic, log_magic, sizeof(log_magic));
     header.version = log_version;

@@ -31,7 +31,7 @@ class LogWriter {
                                                   const std::string& session_id, const ClockSnapshot& clocks);
 
     // `record` begins with a lagtrap_record whose size_bytes counts all of it (at most log_block_bytes).
-    // When the block that is full can not be written (no space), the error is returned, the record is not kept,
+    // When the block that is full cannot be written (no space), the error is returned, the record is not kept,
     // the file still ends at a whole block and a later call tries again.
     [[nodiscard]] Status append(const lagtrap_record* record);
     // Writes what has gathered to the file (not synced: a power failure may cost the capture, a crash does not).

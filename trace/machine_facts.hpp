@@ -3,12 +3,13 @@
 
 #include <filesystem>
 
+#include "core/machine_root.hpp"
 #include "trace/system_file.hpp"
 
 namespace lagtrap::trace {
 
-// Fills host, machine id (hashed), operating system, kernel, architecture, CPU model and memory. What can not be
+// Fills host, machine id (hashed), operating system, kernel, architecture, CPU model and memory. What cannot be
 // read stays empty. `root` stands before /etc and /proc.
-void read_machine_facts(SystemFile& file, const std::filesystem::path& root = "/");
+void read_machine_facts(SystemFile& file, const std::filesystem::path& root = machine_root());
 
 }  // namespace lagtrap::trace

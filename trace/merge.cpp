@@ -53,6 +53,8 @@ Status Merger::load_user_log() {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
         if (record->type == LAGTRAP_RECORD_STACK) stacks_.add(*reinterpret_cast<const lagtrap_stack*>(record));
+        if (record->type == LAGTRAP_RECORD_RUN_SO_FAR)
+            take_so_far(*reinterpret_cast<const lagtrap_run_so_far*>(record));
         if (record->type != LAGTRAP_RECORD_RUN) continue;
         lagtrap_run run{};  // a record holds only the stages that were hit
         std::memcpy(&run, record, std::min<std::size_t>(record->size_bytes, sizeof(run)));
@@ -65,6 +67,16 @@ Status Merger::load_user_log() {
     }
     if (reader->summary().partial) summary_.partial = true;
     return success();
+}
+
+// The first that is told of a run: what came after it is recorded. Bounded: there are no more open runs than slots, and few that
+// end before they are looked at.
+void Merger::take_so_far(const lagtrap_run_so_far& record) {
+    constexpr std::size_t most = 16'384;
+    const RunKey key{record.event, record.begin_tid, record.begin_hit_ns};
+    if (so_far_.size() >= most && !so_far_.contains(key)) return;
+    const auto [known, added] = so_far_.try_emplace(key, record);
+    if (!added && record.until_ns < known->second.until_ns) known->second = record;
 }
 
 Status Merger::load_kernel_log() {
@@ -97,7 +109,9 @@ Status Merger::load_threads() {
         if (record == nullptr) break;
         if (record->type != LAGTRAP_RECORD_THREAD) continue;
         const auto& thread = *reinterpret_cast<const lagtrap_thread*>(record);
-        if (thread.started_ns <= to_boottime(session_.started_ns)) initial_threads_.push_back(thread);
+        if (thread.started_ns > to_boottime(session_.started_ns)) continue;
+        initial_threads_.push_back(thread);
+        listed_again_[thread.tid] = thread;
     }
     if (reader->summary().partial) summary_.partial = true;
     std::stable_sort(initial_threads_.begin(), initial_threads_.end(),
@@ -108,20 +122,29 @@ Status Merger::load_threads() {
 }
 
 Status Merger::load() {
+    // A capture that was cut short by a crash of the machine is merged by the next boot.
+    if (!session_.boot_id.empty() && session_.boot_id != running_boot_id(options_.symbols.proc_root))
+        options_.symbols.this_boot = false;
     TRY_ASSIGN(RecordStream rundown, open_stream(LogKind::Rundown));
     TRY(spaces_.load(rundown));
     TRY(load_threads());
+    load_calls();
+    load_functions();
     TRY(load_user_log());
+    TRY(walk_copies());
     TRY(sorter_.finish());
     TRY(load_kernel_log());
     for (const lagtrap_thread& thread : initial_threads_) stacks_.count_use(thread.user_stack_id);
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
-    // A capture that was cut short by a crash of the machine is merged by the next boot.
-    if (!session_.boot_id.empty() && session_.boot_id != running_boot_id(options_.symbols.proc_root))
-        options_.symbols.this_boot = false;
+    if (!options_.symbols.open_programs && file_.quality.shed.size() < shed_limit)
+        file_.quality.shed.emplace_back(
+            "functions of programs have no names: the merge that looked for them had taken too long");
+    options_.symbols.held_roots = read_held_roots(directory_);
+    ask_sources();
     naming_ = symbolize(stacks_, modules_, options_.symbols);
+    fill_sources();
     stacks_.finish();
     return success();
 }
@@ -153,6 +176,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
         return;
     }
     const SessionEvent& event = session_.events[run.event];
+    delayed_.insert(run.begin_pid);
     Delay& delay = file_.delays.emplace_back();
     delay.run_id = facts.id;
     delay.event = event.name;
@@ -177,8 +201,11 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
             spaces_.image_of(run.begin_pid, std::max<std::uint64_t>(run.begin_ns, session_.started_ns))) {
         delay.program = image->started_path.empty() ? image->program : image->started_path;
         delay.control_group = image->control_group;
+        delay.unit = printable(group_words(image->control_group, session_.containers).whole);
         delay.program_build_id = to_hexadecimal(spaces_.program_build_id(*image));
     }
+    if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
+        delay.so_far = run_so_far(known->second, run.begin_ns);
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         const lagtrap_stage_hit& stage = run.stages[i];
         if (stage.stage >= event.stages.size()) continue;
@@ -200,6 +227,8 @@ Status Merger::write_system() {
     file_.length_ns = ended_ns > session_.started_ns ? ended_ns - session_.started_ns : 0;
     file_.trace_length_ns = session_.planned_length_ns;
     file_.trace_length_limit_ns = session_.longest_length_ns;
+    file_.history_length_ns = session_.history_length_ns;
+    file_.history_interval_ns = session_.history_interval_ns;
     file_.end = session_.end;
     file_.sample_interval_ns = session_.sample_interval_ns;
     file_.stack_method = session_.stack_method;
@@ -210,7 +239,7 @@ Status Merger::write_system() {
     if (trigger.event < session_.events.size()) file_.trigger_event = session_.events[trigger.event].name;
     file_.breach_boottime_ns = to_boottime(trigger.breach_ns);
     file_.partial = summary_.partial;
-    stack_quality_.finish(file_.stacks);
+    stack_quality_.finish(file_.stacks, delayed_);
     file_.stacks.naming = naming_;
     file_.quality.switches_lost = std::max(file_.quality.switches_lost, switch_gaps_);
     if (!session_.finished) file_.quality.samples_taken = summary_.samples;

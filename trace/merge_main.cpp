@@ -1,4 +1,5 @@
-// lagtrap-merge CAPTURE_DIRECTORY OUTPUT_DIRECTORY: merges a capture and packs it into a bundle.
+// lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY: merges a capture and packs it into a bundle. Without
+// names no program is opened, whose file system may never answer.
 //
 // A program of its own so that its memory and its faults are not the daemon's. Prints one line of JSON. Exit status:
 // 0 merged, 1 failed (the reason is on standard error), 2 wrong usage. The capture stays; a second merge of it makes no
@@ -9,10 +10,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/core.h>
 
-#include "core/idle_disk.hpp"
+#include "core/disk_time.hpp"
 #include "trace/capture_bundle.hpp"
 #include "trace/confined_merge.hpp"
 #include "trace/session.hpp"
@@ -61,7 +63,7 @@ int fail(const Error& error) {
     return 1;
 }
 
-int run(const std::filesystem::path& capture, const std::filesystem::path& output) {
+int run(const std::filesystem::path& capture, const std::filesystem::path& output, trace::Programs programs) {
     const auto begun = std::chrono::steady_clock::now();
     const auto claim = trace::claim_capture(capture, output);
     if (!claim) return fail(claim.error());
@@ -72,24 +74,28 @@ int run(const std::filesystem::path& capture, const std::filesystem::path& outpu
     const auto session = trace::read_session(capture);
     if (!session) return fail(session.error());
     const auto merge = [&] {
-        const auto made = trace::bundle_capture(capture, output);
+        trace::MergeOptions options;
+        options.symbols.open_programs = programs == trace::Programs::Opened;
+        const auto made = trace::bundle_capture(capture, output, options);
         if (!made) return fail(made.error());
         print(*made, begun);
         return 0;
     };
-    const auto ended = trace::merge_confined(capture, output, session->id, merge);
+    const auto ended = trace::merge_confined(capture, output, session->id, programs, merge);
     return ended ? *ended : fail(ended.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::fputs("usage: lagtrap-merge CAPTURE_DIRECTORY OUTPUT_DIRECTORY\n", stderr);
+    const bool without_names = argc == 4 && std::string_view(argv[1]) == "--without-names";
+    if (argc != 3 && !without_names) {
+        std::fputs("usage: lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY\n", stderr);
         return 2;
     }
     step_back();
-    const int status = run(argv[1], argv[2]);
+    const int status =
+        run(argv[argc - 2], argv[argc - 1], without_names ? trace::Programs::LeftAlone : trace::Programs::Opened);
     // Without what runs at the end of a program: a search for leaks needs calls that are given up by now.
     (void)std::fflush(nullptr);
     ::_exit(status);

@@ -144,19 +144,23 @@ void Merger::write_timebase(Sequence sequence, std::uint64_t at_ns) {
             });
             return;
         }
-        add_timebase(packet, "cpu-clock", [&](pbf_writer& timebase) {
-            timebase.add_uint64(perfetto::timebase::frequency, 1'000'000'000 / session_.sample_interval_ns);
+        const bool is_history = sequence == Sequence::History;
+        const std::uint64_t interval_ns = is_history ? session_.history_interval_ns : session_.sample_interval_ns;
+        add_timebase(packet, is_history ? "history" : "cpu-clock", [&](pbf_writer& timebase) {
+            timebase.add_uint64(perfetto::timebase::frequency, 1'000'000'000 / std::max<std::uint64_t>(interval_ns, 1));
             timebase.add_enum(perfetto::timebase::counter, perfetto::timebase::sw_cpu_clock);
         });
     });
 }
 
-void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample) {
+void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample,
+                                const AddToPacket& add) {
     namespace field = perfetto::perf_sample;
     const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
     const CallStack* user = stacks_.find(sample.user_stack_id);
-    stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu, sample.kernel_stack_id,
-                         sample.user_stack_id);
+    if (sequence != Sequence::History)
+        stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu, sample.pid,
+                             sample.kernel_stack_id, sample.user_stack_id);
     if (interner.size() >= options_.callstacks_limit) {
         interner.clear();
         writer_->begin_anew(sequence);
@@ -164,6 +168,7 @@ void Merger::write_stack_sample(Sequence sequence, CallstackInterner& interner, 
     }
     writer_->packet(sequence, to_boottime(sample.header.at_ns), UsesInterning::Yes, [&](pbf_writer& packet) {
         const std::uint64_t callstack = interner.intern(kernel, user, packet);
+        if (add) add(packet);
         pbf_writer message(packet, perfetto::trace_packet::perf_sample);
         message.add_uint32(field::cpu, sample.header.cpu);
         message.add_uint32(field::pid, sample.pid);
@@ -194,14 +199,19 @@ void Merger::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t t
 
 // Threads that slept from the recording's start until they were listed.
 void Merger::write_sleepers() {
-    for (const lagtrap_thread& thread : initial_threads_) {
+    for (const lagtrap_thread& first : initial_threads_) {
+        const auto switched = first_switch_ns_.find(first.tid);
+        const std::uint64_t switched_ns = switched == first_switch_ns_.end() ? never_ns : switched->second;
+        if (switched_ns < first.header.at_ns) continue;
+        // Of one that slept on, what the last look found: by then there may be tables for its stack.
+        const lagtrap_thread& last = listed_again_.at(first.tid);
+        const lagtrap_thread& thread = switched_ns < last.header.at_ns ? first : last;
         if (thread.state == 0 || (thread.kernel_stack_id == 0 && thread.user_stack_id == 0)) continue;
-        const auto switched = first_switch_ns_.find(thread.tid);
-        if (switched != first_switch_ns_.end() && switched->second < thread.header.at_ns) continue;
         write_off_cpu(0, thread.pid, thread.tid, std::max(last_ns_, session_.started_ns), thread.kernel_stack_id,
                       thread.user_stack_id);
     }
     first_switch_ns_.clear();
+    listed_again_.clear();
 }
 
 std::string Merger::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns) {
@@ -256,10 +266,12 @@ void Merger::write_switch_event(const lagtrap_switch& record) {
 void Merger::add_switch_facts(pbf_writer& packet, const lagtrap_switch& record) const {
     namespace field = perfetto::lagtrap_switch;
     const bool prev_throttled = (record.flags & LAGTRAP_SWITCH_PREV_THROTTLED) != 0;
-    if (record.next_policy == 0 && !prev_throttled && record.throttled_to_ns == 0) return;
+    const bool concluded = (record.flags & LAGTRAP_SWITCH_CONCLUDED) != 0;
+    if (record.next_policy == 0 && !prev_throttled && !concluded && record.throttled_to_ns == 0) return;
     pbf_writer facts(packet, perfetto::trace_packet::lagtrap_switch);
     if (record.next_policy != 0) facts.add_uint32(field::next_policy, record.next_policy);
     if (prev_throttled) facts.add_bool(field::prev_throttled, true);
+    if (concluded) facts.add_bool(field::concluded, true);
     if (record.throttled_to_ns == 0) return;
     facts.add_uint64(field::throttled_from, to_boottime(record.throttled_from_ns));
     facts.add_uint64(field::throttled_to, to_boottime(record.throttled_to_ns));
@@ -268,6 +280,10 @@ void Merger::add_switch_facts(pbf_writer& packet, const lagtrap_switch& record) 
 void Merger::write_switch(const lagtrap_switch& record) {
     close_gap(record);
     write_switch_event(record);
+    if ((record.flags & LAGTRAP_SWITCH_CONCLUDED) != 0) {
+        ++switch_gaps_;
+        return;
+    }
     ++summary_.switches;
     if (record.prev_tid != 0 && reported_state(record.prev_state) != 0)
         write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns, record.kernel_stack_id,
@@ -321,12 +337,86 @@ void Merger::write_wait_file(const lagtrap_wait_file& record) {
                     });
 }
 
+// Who ended before the recording began is told of nowhere else.
+void Merger::name_thread(std::uint32_t pid, std::uint32_t tid, const char (&comm)[LAGTRAP_COMM_BYTES],
+                         std::uint64_t at_ns) {
+    if (tid == 0) return;
+    // It may be given another name meanwhile, as each program that a shell starts is.
+    const ThreadState* const known = threads_->find(tid);
+    if (known != nullptr && (!named_by_history_.contains(tid) || known->name == comm_text(comm))) return;
+    named_by_history_.insert(tid);
+    lagtrap_name name{};
+    name.header = {sizeof(name), LAGTRAP_RECORD_NAME, 0, at_ns};
+    name.pid = pid;
+    name.tid = tid;
+    std::copy(std::begin(comm), std::end(comm), name.comm);
+    threads_->take(&name.header, at_ns);
+}
+
+// Most recordings have no history, and readers no use for an empty sequence.
+void Merger::begin_history(std::uint64_t at_ns) {
+    if (history_) return;
+    history_.emplace(stacks_, modules_);
+    write_timebase(Sequence::History, to_boottime(at_ns));
+}
+
+void Merger::write_history_sample(const lagtrap_history_sample& record) {
+    const std::uint64_t at_ns = record.header.at_ns;
+    begin_history(at_ns);
+    name_thread(record.pid, record.pid, record.process, at_ns);
+    name_thread(record.pid, record.tid, record.comm, at_ns);
+    lagtrap_sample sample{};
+    sample.header = record.header;
+    sample.pid = record.pid;
+    sample.tid = record.tid;
+    sample.user_stack_id = record.user_stack_id;
+    write_stack_sample(Sequence::History, *history_, sample);
+}
+
+void Merger::write_history_wait(const lagtrap_history_wait& record) {
+    namespace field = perfetto::lagtrap_history_wait;
+    const std::uint64_t at_ns = record.header.at_ns;
+    begin_history(at_ns);
+    name_thread(record.pid, record.pid, record.process, at_ns);
+    name_thread(record.pid, record.tid, record.comm, at_ns);
+    if (record.by_interrupt == 0) name_thread(record.waker_pid, record.waker_tid, record.waker, at_ns);
+    lagtrap_sample sample{};
+    sample.header = record.header;
+    sample.pid = record.pid;
+    sample.tid = record.tid;
+    sample.in_kernel = 1;
+    sample.kernel_stack_id = record.kernel_stack_id;
+    sample.user_stack_id = record.user_stack_id;
+    write_stack_sample(Sequence::History, *history_, sample, [&](pbf_writer& packet) {
+        pbf_writer wait(packet, perfetto::trace_packet::lagtrap_history_wait);
+        wait.add_uint64(field::begin, to_boottime(record.begin_ns));
+        wait.add_uint32(field::waker_tid, record.waker_tid);
+        wait.add_bool(field::by_interrupt, record.by_interrupt != 0);
+        wait.add_bool(field::in_run, record.in_run != 0);
+    });
+    if (record.waker_user_stack_id == 0) return;
+    sample.pid = record.waker_pid;
+    sample.tid = record.waker_tid;
+    sample.kernel_stack_id = 0;
+    sample.user_stack_id = record.waker_user_stack_id;
+    write_stack_sample(Sequence::History, *history_, sample, [&](pbf_writer& packet) {
+        pbf_writer wait(packet, perfetto::trace_packet::lagtrap_history_wait);
+        wait.add_bool(field::waker_stack, true);
+    });
+}
+
 void Merger::take_kernel_record(const lagtrap_record* record) {
     switch (record->type) {
         case LAGTRAP_RECORD_SAMPLE: write_sample(*reinterpret_cast<const lagtrap_sample*>(record)); break;
         case LAGTRAP_RECORD_SWITCH: write_switch(whole_record<lagtrap_switch>(record)); break;
         case LAGTRAP_RECORD_WAKING: write_waking(whole_record<lagtrap_waking>(record)); break;
         case LAGTRAP_RECORD_WAIT_FILE: write_wait_file(*reinterpret_cast<const lagtrap_wait_file*>(record)); break;
+        case LAGTRAP_RECORD_HISTORY_SAMPLE:
+            write_history_sample(*reinterpret_cast<const lagtrap_history_sample*>(record));
+            break;
+        case LAGTRAP_RECORD_HISTORY_WAIT:
+            write_history_wait(*reinterpret_cast<const lagtrap_history_wait*>(record));
+            break;
         default: break;
     }
 }
@@ -357,7 +447,8 @@ Status Merger::write_records() {
         const std::uint64_t kernel_ns = kernel_record != nullptr ? kernel_record->at_ns : never_ns;
         const std::uint64_t rundown_ns = rundown_record != nullptr ? rundown_record->at_ns : never_ns;
         const std::uint64_t run_ns = run != nullptr ? run->begin_ns : never_ns;
-        const std::uint64_t next_ns = std::min({kernel_ns, rundown_ns, run_ns, runs_->next_due_ns()});
+        const std::uint64_t next_ns = std::min(
+            {kernel_ns, rundown_ns, run_ns, runs_->next_due_ns(), calls_->next_due_ns(), functions_->next_due_ns()});
         if (!sleepers_written && next_ns >= session_.started_ns) {
             sleepers_written = true;
             last_ns_ = std::max(last_ns_, session_.started_ns);
@@ -373,6 +464,10 @@ Status Merger::write_records() {
             rundown.pop();
         } else if (runs_->next_due_ns() == next_ns) {
             runs_->write_due(next_ns);
+        } else if (calls_->next_due_ns() == next_ns) {
+            calls_->write_due(next_ns);
+        } else if (functions_->next_due_ns() == next_ns) {
+            functions_->write_due(next_ns);
         } else if (run != nullptr && run_ns == next_ns) {
             take_run(*run);
             sorter_.pop();
@@ -390,8 +485,10 @@ Status Merger::write_records() {
 
 Status Merger::write_trace() {
     TRY_ASSIGN(writer_, PacketWriter::create(directory_ / ".trace.pftrace.partial"));
-    threads_.emplace(spaces_, *writer_, offset_ns_);
+    threads_.emplace(spaces_, *writer_, offset_ns_, session_.containers);
     runs_.emplace(session_, *threads_, *writer_, offset_ns_);
+    add_calls();
+    add_functions();
     samples_.emplace(stacks_, modules_);
     off_cpu_.emplace(stacks_, modules_);
     TRY(write_records());

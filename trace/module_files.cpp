@@ -14,6 +14,7 @@
 #include "binaries/program_file.hpp"
 #include "core/files.hpp"
 #include "core/foreign_file.hpp"
+#include "core/machine_root.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -21,7 +22,8 @@ namespace {
 constexpr std::string_view deleted_mark = " (deleted)";
 
 // Where the file may be found, surest first.
-std::vector<std::filesystem::path> candidates_for(const CodeModule& module, const std::filesystem::path& proc_root) {
+std::vector<std::filesystem::path> candidates_for(const CodeModule& module, const std::filesystem::path& proc_root,
+                                                  const HeldRoots& held) {
     std::vector<std::filesystem::path> candidates;
     std::string path = module.path;
     if (!path.starts_with('/')) return candidates;
@@ -36,8 +38,9 @@ std::vector<std::filesystem::path> candidates_for(const CodeModule& module, cons
         candidates.push_back(process / "root" / path.substr(1));
         candidates.push_back(process / "map_files" / range);
         candidates.push_back(process / "exe");
+        if (const auto kept = held.find(user.pid, path)) candidates.push_back(*kept);
     }
-    candidates.emplace_back(path);
+    candidates.push_back(on_machine(path));
     return candidates;
 }
 
@@ -69,8 +72,9 @@ std::size_t mapped_bytes_from(std::uint64_t start) {
 
 std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
 
-std::optional<ModuleFile> find_module_file(const CodeModule& module, const std::filesystem::path& proc_root) {
-    for (auto& candidate : candidates_for(module, proc_root)) {
+std::optional<ModuleFile> find_module_file(const CodeModule& module, const std::filesystem::path& proc_root,
+                                           const HeldRoots& held) {
+    for (auto& candidate : candidates_for(module, proc_root, held)) {
         auto fd = open_regular_file(candidate);
         if (fd && is_file_of(module, fd->get())) return ModuleFile{std::move(fd).value(), std::move(candidate)};
     }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/unique_fd.hpp"
+#include "trace/held_roots.hpp"
 #include "trace/modules.hpp"
 
 namespace lagtrap::trace {
@@ -19,10 +20,11 @@ struct ModuleFile {
 };
 
 // The file that was mapped: known by its build id or, where the recording has none, by device and inode. Looked for
-// through the processes that had it mapped (their root, their map_files and exe links, which deleted files have too),
-// then by its path. nullopt: it is gone, or another one has taken its place.
+// through the processes that had it mapped (their root, their map_files and exe links, which deleted files have too, and
+// the root that is held for them), then by its path. nullopt: it is gone, or another one has taken its place.
 [[nodiscard]] std::optional<ModuleFile> find_module_file(const CodeModule& module,
-                                                         const std::filesystem::path& proc_root);
+                                                         const std::filesystem::path& proc_root,
+                                                         const HeldRoots& held = {});
 
 inline constexpr const char* vdso_path = "[vdso]";
 

@@ -12,7 +12,7 @@ namespace lagtrap::trace {
 using ModuleId = std::uint32_t;
 inline constexpr ModuleId unknown_module = 0;  // "[unknown]"
 inline constexpr ModuleId kernel_module = 1;   // "[kernel.kallsyms]"
-inline constexpr ModuleId jit_module = 2;      // "[jit]": executable memory that is no file, code made at run time
+inline constexpr ModuleId jit_module = 2;      // "[jit]": executable memory that is no file, JIT code
 inline constexpr ModuleId first_file_module = 3;
 
 // A process that had the module, and where: its file can be opened through /proc while that process lives.

@@ -16,7 +16,16 @@
 namespace lagtrap::trace {
 
 // Packet sequences of the merged trace. Interned numbers are those of one sequence.
-enum class Sequence : std::uint32_t { Machine = 1, Runs = 2, Samples = 3, OffCpu = 4, FirstCpu = 16 };
+enum class Sequence : std::uint32_t {
+    Machine = 1,
+    Runs = 2,
+    Samples = 3,
+    OffCpu = 4,
+    History = 5,
+    Calls = 6,
+    Functions = 7,
+    FirstCpu = 16
+};
 
 [[nodiscard]] constexpr Sequence cpu_sequence(std::uint16_t cpu) {
     return static_cast<Sequence>(static_cast<std::uint32_t>(Sequence::FirstCpu) + cpu);

@@ -32,6 +32,7 @@ inline constexpr Field trace_attributes = 126;
 inline constexpr Field lagtrap_waking = 20001;
 inline constexpr Field lagtrap_switch = 20002;
 inline constexpr Field lagtrap_wait_file = 20003;
+inline constexpr Field lagtrap_history_wait = 20004;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -129,6 +130,7 @@ inline constexpr Field parent_uuid = 5;
 namespace process_descriptor {  // ProcessDescriptor
 inline constexpr Field pid = 1;
 inline constexpr Field process_name = 6;
+inline constexpr Field process_labels = 8;
 }  // namespace process_descriptor
 
 namespace thread_descriptor {  // ThreadDescriptor
@@ -153,6 +155,7 @@ inline constexpr Field name_iid = 1;
 inline constexpr Field bool_value = 2;
 inline constexpr Field uint_value = 3;
 inline constexpr Field string_value = 6;
+inline constexpr Field string_value_iid = 17;
 }  // namespace debug_annotation
 
 namespace interned_data {  // InternedData
@@ -166,6 +169,7 @@ inline constexpr Field build_ids = 16;
 inline constexpr Field mapping_paths = 17;
 inline constexpr Field source_paths = 18;
 inline constexpr Field mappings = 19;
+inline constexpr Field debug_annotation_string_values = 29;
 }  // namespace interned_data
 
 namespace interned_string {  // InternedString, EventCategory, EventName, DebugAnnotationName
@@ -268,6 +272,7 @@ inline constexpr Field next_policy = 1;
 inline constexpr Field prev_throttled = 2;
 inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was throttled last
 inline constexpr Field throttled_to = 4;
+inline constexpr Field concluded = 5;  // the kernel told of none; how the previous thread stopped is not known
 }  // namespace lagtrap_switch
 
 namespace lagtrap_waking {         // what the sched_waking of the same packet was caused by
@@ -284,5 +289,15 @@ inline constexpr Field disk = 4;
 inline constexpr Field queue_depth = 5;  // requests that the disk had been given and had not completed
 inline constexpr Field holder_pid = 6;   // a process with a lock in the way
 }  // namespace lagtrap_wait_file
+
+// A wait that ended before the recording began, at this packet's time. Its stack is the perf_sample of the same packet, the
+// waker's the next one of the sequence.
+namespace lagtrap_history_wait {
+inline constexpr Field begin = 1;  // as time stamps of packets
+inline constexpr Field waker_tid = 2;
+inline constexpr Field by_interrupt = 3;
+inline constexpr Field in_run = 4;       // else it was for a disk
+inline constexpr Field waker_stack = 5;  // no wait: the stack of a waker
+}  // namespace lagtrap_history_wait
 
 }  // namespace lagtrap::trace::perfetto

@@ -31,6 +31,13 @@ RecordCheck check_stack(const lagtrap_record* record) {
                     sizeof(*stack) + stack->frame_count * sizeof(stack->frames[0]) <= record->size_bytes);
 }
 
+RecordCheck check_stack_copy(const lagtrap_record* record) {
+    const auto* copy = as<lagtrap_stack_copy>(record);
+    return whole_if(copy != nullptr && copy->copied_bytes <= LAGTRAP_COPIED_STACK_BYTES &&
+                    copy->return_count <= LAGTRAP_COPIED_RETURNS &&
+                    copy->copied_bytes <= record->size_bytes - sizeof(*copy));
+}
+
 RecordCheck check_least(const lagtrap_record* record, std::size_t least_bytes) {
     return whole_if(record->size_bytes >= least_bytes);
 }
@@ -69,7 +76,11 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_MAPPING: return check_mapping(record);
         case LAGTRAP_RECORD_FORK:
         case LAGTRAP_RECORD_EXIT: return check_plain<lagtrap_task_change>(record);
+        case LAGTRAP_RECORD_RUN_SO_FAR: return check_plain<lagtrap_run_so_far>(record);
+        case LAGTRAP_RECORD_STACK_COPY: return check_stack_copy(record);
         case LAGTRAP_RECORD_NAME: return check_plain<lagtrap_name>(record);
+        case LAGTRAP_RECORD_HISTORY_SAMPLE: return check_plain<lagtrap_history_sample>(record);
+        case LAGTRAP_RECORD_HISTORY_WAIT: return check_plain<lagtrap_history_wait>(record);
         default: return RecordCheck::UnknownType;
     }
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
+#include "trace/time_parts.hpp"
 
 namespace lagtrap::trace {
 
@@ -49,6 +51,14 @@ struct RunStage {
     bool operator==(const RunStage&) const = default;
 };
 
+// Where the time of the run's threads went. What is missing to the duration is not known.
+struct RunTimes {
+    TimeParts parts;
+    std::uint64_t handed_over_ns = 0;  // between markers that two threads met one after the other
+
+    bool operator==(const RunTimes&) const = default;
+};
+
 struct RecordedRun {
     std::string event;
     std::uint64_t begin_realtime_ns = 0;  // wall clock, since 1970
@@ -71,6 +81,8 @@ struct RecordedRun {
     std::uint32_t end_stack = 0;
     std::vector<RunStage> stages;
     std::uint32_t dirty_reasons = 0;  // enum DirtyReason
+    std::optional<RunTimes> times;    // nothing: they were not counted
+    std::string unit;                 // or container, as group_words() has it, brief; empty: not known
 
     bool operator==(const RecordedRun&) const = default;
 };

@@ -55,7 +55,18 @@ inline constexpr std::uint32_t begin_stack = 18;
 inline constexpr std::uint32_t end_stack = 19;
 inline constexpr std::uint32_t stage = 20;  // repeated
 inline constexpr std::uint32_t dirty_reasons = 21;
+inline constexpr std::uint32_t times = 22;
+inline constexpr std::uint32_t unit = 23;
 }  // namespace run
+
+namespace times {
+inline constexpr std::uint32_t on_cpu_ns = 1;
+inline constexpr std::uint32_t runnable_ns = 2;
+inline constexpr std::uint32_t throttled_ns = 3;
+inline constexpr std::uint32_t handed_over_ns = 4;
+inline constexpr std::uint32_t blocked_ns = 16;  // of lagtrap_wait_class 0; the others follow
+inline constexpr std::uint32_t blocked_last = 16 + 63;
+}  // namespace times
 
 namespace stage {
 inline constexpr std::uint32_t name = 1;

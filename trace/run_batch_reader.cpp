@@ -1,5 +1,7 @@
 #include <zstd.h>
 
+#include <algorithm>
+
 #include <protozero/pbf_reader.hpp>
 
 #include "core/text.hpp"
@@ -168,6 +170,7 @@ class Reader {
             case fields::run::executable: run.executable = spelled(reader); break;
             case fields::run::build_id: run.build_id = spelled(reader); break;
             case fields::run::user: run.user = spelled(reader); break;
+            case fields::run::unit: run.unit = spelled(reader); break;
             default: return false;
         }
         return true;
@@ -187,8 +190,34 @@ class Reader {
             case fields::run::end_stack: run.end_stack = number_of(reader); break;
             case fields::run::stage: read_stage(message_of(reader), run); break;
             case fields::run::dirty_reasons: run.dirty_reasons = number_of(reader); break;
+            case fields::run::times: run.times = times_of(message_of(reader)); break;
             default: reader.skip();
         }
+    }
+
+    static RunTimes times_of(protozero::pbf_reader reader) {
+        RunTimes times;
+        while (reader.next()) {
+            switch (reader.tag()) {
+                case fields::times::on_cpu_ns: times.parts.on_cpu_ns = value_of(reader); break;
+                case fields::times::runnable_ns: times.parts.runnable_ns = value_of(reader); break;
+                case fields::times::throttled_ns: times.parts.throttled_ns = value_of(reader); break;
+                case fields::times::handed_over_ns: times.handed_over_ns = value_of(reader); break;
+                default: read_blocked(reader, times.parts);
+            }
+        }
+        return times;
+    }
+
+    // Classes that a later version may have are "other" here.
+    static void read_blocked(protozero::pbf_reader& reader, TimeParts& parts) {
+        const std::uint32_t field = reader.tag();
+        if (field < fields::times::blocked_ns || field > fields::times::blocked_last) return reader.skip();
+        const std::size_t wait_class = field - fields::times::blocked_ns;
+        const bool known = wait_class < parts.blocked_ns.size();
+        std::uint64_t& sum = parts.blocked_ns[known ? wait_class : std::size_t{LAGTRAP_WAIT_OTHER}];
+        const std::uint64_t more = value_of(reader);
+        sum += std::min(more, UINT64_MAX - sum);
     }
 
     static StartKind start_of(std::uint64_t value) {

@@ -128,6 +128,7 @@ class Writer {
         add(message, fields::run::executable, number_of(run.executable));
         add(message, fields::run::build_id, number_of(run.build_id));
         add(message, fields::run::user, number_of(run.user));
+        add(message, fields::run::unit, number_of(run.unit));
         add(message, fields::run::start, static_cast<std::uint64_t>(run.start));
         add(message, fields::run::delay, run.delay ? 1 : 0);
         add(message, fields::run::aborted, run.aborted ? 1 : 0);
@@ -144,8 +145,21 @@ class Writer {
             message.add_message(fields::run::stage, stage_bytes);
         }
         add(message, fields::run::dirty_reasons, run.dirty_reasons);
+        if (run.times) message.add_message(fields::run::times, bytes_of(*run.times));
         root_.add_message(fields::batch::run, bytes);
         return success();
+    }
+
+    static std::string bytes_of(const RunTimes& times) {
+        std::string bytes;
+        protozero::pbf_writer message(bytes);
+        add(message, fields::times::on_cpu_ns, times.parts.on_cpu_ns);
+        add(message, fields::times::runnable_ns, times.parts.runnable_ns);
+        add(message, fields::times::throttled_ns, times.parts.throttled_ns);
+        add(message, fields::times::handed_over_ns, times.handed_over_ns);
+        for (std::uint32_t i = 0; i < LAGTRAP_WAIT_CLASSES; ++i)
+            add(message, fields::times::blocked_ns + i, times.parts.blocked_ns[i]);
+        return bytes;
     }
 
     Result<std::string> compress() const {

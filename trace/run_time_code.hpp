@@ -9,7 +9,7 @@
 namespace lagtrap::trace {
 
 struct RunTimeNaming {
-    std::uint64_t frames = 0;  // of code made at run time, or unknown
+    std::uint64_t frames = 0;  // of JIT code, or unknown
     std::uint64_t named = 0;
     std::uint64_t files_bad = 0;  // copies that could not be read, or are not what their name says
     std::uint64_t lines_bad = 0;  // lines and records of the others that are damaged, or beyond the limit of pieces

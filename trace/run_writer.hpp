@@ -79,7 +79,6 @@ class RunWriter {
     void begin_slice(const OpenRun& open, const lagtrap_run& run, const RunFacts& facts);
     void begin_stage(const OpenRun& open, const lagtrap_stage_hit& stage);
     void end_slice(std::uint64_t track, std::uint64_t at_ns);
-    void define_names();
     template <typename Fill>
     void descriptor(std::uint64_t at_ns, Fill fill);
     template <typename Fill>

@@ -84,6 +84,8 @@ json::object to_json(const SessionQuality& quality) {
             {"switches_lost", quality.switches_lost},
             {"wakings_lost", quality.wakings_lost},
             {"stacks_lost", quality.stacks_lost},
+            {"stack_copies", quality.stack_copies},
+            {"stack_copies_left_out", quality.stack_copies_left_out},
             {"runs_lost", quality.runs_lost},
             {"task_changes_lost", quality.task_changes_lost},
             {"code_files_lost", quality.code_files_lost},
@@ -91,6 +93,21 @@ json::object to_json(const SessionQuality& quality) {
             {"daemon_cpu_ns", quality.daemon_cpu_ns},
             {"truncated_by_size", quality.truncated_by_size},
             {"shed", std::move(shed)}};
+}
+
+json::array to_json(const ContainerNames& containers) {
+    constexpr std::size_t longest = 256;  // so that all of them fit into the file
+    const auto shortened = [](const std::string& raw) { return text(raw.substr(0, longest)); };
+    json::array list;
+    for (const auto& [id, container] : containers) {
+        if (list.size() >= session_containers_limit) break;
+        list.push_back(json::object{{"id", shortened(id)},
+                                    {"name", shortened(container.name)},
+                                    {"image", shortened(container.image)},
+                                    {"pod", shortened(container.pod)},
+                                    {"namespace", shortened(container.pod_namespace)}});
+    }
+    return list;
 }
 
 // Takes the fields of one JSON object; the first thing wrong is kept and everything after it is skipped.
@@ -232,6 +249,10 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);
+    if (fields.has("stack_copies")) {  // the same
+        fields.number("stack_copies", quality.stack_copies);
+        fields.number("stack_copies_left_out", quality.stack_copies_left_out);
+    }
     if (!fields.has("shed")) return;  // older captures lack it
     fields.list("shed", shed_limit, [&](const json::value& value, const std::string& where) {
         if (!value.is_string() || value.get_string().size() > text_limit_bytes)
@@ -250,6 +271,25 @@ void read_end(Fields& fields, Session& session) {
     session.end = recording_end_named(end);
 }
 
+// Older captures lack them.
+void read_containers(Fields& fields, ContainerNames& containers, std::optional<Error>& error) {
+    if (!fields.has("containers")) return;
+    fields.list("containers", session_containers_limit, [&](const json::value& value, const std::string& where) {
+        if (!value.is_object()) {
+            error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
+            return;
+        }
+        Fields one(value.get_object(), where + ".", error);
+        std::string id;
+        one.string("id", id);
+        ContainerName& container = containers[id];
+        one.string("name", container.name);
+        one.string("image", container.image);
+        one.string("pod", container.pod);
+        one.string("namespace", container.pod_namespace);
+    });
+}
+
 void read_all_fields(Fields fields, Session& session, std::optional<Error>& error) {
     fields.string("id", session.id);
     if (!is_session_id(session.id)) fields.fail("id", "is not a UUID");
@@ -260,6 +300,8 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     fields.number("ended_ns", session.ended_ns);
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
         fields.fail("ended_ns", "lies before \"started_ns\"");
+    if (fields.has("history_length_ns")) fields.number("history_length_ns", session.history_length_ns);  // as boot_id
+    if (fields.has("history_interval_ns")) fields.number("history_interval_ns", session.history_interval_ns);
     fields.number("planned_length_ns", session.planned_length_ns);
     read_end(fields, session);
     fields.number("sample_interval_ns", session.sample_interval_ns);
@@ -278,6 +320,7 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     if (session.trigger.event >= session.events.size() && !session.events.empty())
         fields.fail("trigger.event", "is no index into \"events\"");
     fields.object("quality", [&](const Fields& inner) { read_quality(inner, session.quality, error); });
+    read_containers(fields, session.containers, error);
     fields.flag("finished", session.finished);
 }
 
@@ -308,6 +351,8 @@ Status write_session(const std::filesystem::path& directory, const Session& sess
                               {"clocks", to_json(session.clocks)},
                               {"started_ns", session.started_ns},
                               {"ended_ns", session.ended_ns},
+                              {"history_length_ns", session.history_length_ns},
+                              {"history_interval_ns", session.history_interval_ns},
                               {"planned_length_ns", session.planned_length_ns},
                               {"longest_length_ns", session.longest_length_ns},
                               {"end", recording_end_name(session.end)},
@@ -317,6 +362,7 @@ Status write_session(const std::filesystem::path& directory, const Session& sess
                               {"events", to_json(session.events)},
                               {"trigger", to_json(session.trigger)},
                               {"quality", to_json(session.quality)},
+                              {"containers", to_json(session.containers)},
                               {"finished", session.finished}};
     return write_file_durably(directory / file_name, json::serialize(object) + "\n", 0640);
 }

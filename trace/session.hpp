@@ -12,6 +12,7 @@
 
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "trace/control_group_words.hpp"
 
 namespace lagtrap::trace {
 
@@ -55,6 +56,7 @@ enum class RecordingEnd {
 [[nodiscard]] RecordingEnd recording_end_named(std::string_view name);
 
 inline constexpr std::size_t shed_limit = 64;
+inline constexpr std::size_t session_containers_limit = 512;
 
 // Losses and costs, by name; all monotonic counts over the capture.
 struct SessionQuality {
@@ -63,9 +65,11 @@ struct SessionQuality {
     std::uint64_t switches_lost = 0;
     std::uint64_t wakings_lost = 0;
     std::uint64_t stacks_lost = 0;
+    std::uint64_t stack_copies = 0;           // made of stacks that only the merge can walk
+    std::uint64_t stack_copies_left_out = 0;  // for want of budget or room
     std::uint64_t runs_lost = 0;
     std::uint64_t task_changes_lost = 0;  // exec, mmap, exit records the kernel dropped
-    std::uint64_t code_files_lost = 0;    // what programs tell of code made at run time: refused, cut or unreadable
+    std::uint64_t code_files_lost = 0;    // what programs tell of JIT code: refused, cut or unreadable
     std::uint64_t bpf_run_time_ns = 0;    // 0 where the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;
@@ -77,10 +81,12 @@ struct Session {
     std::string lagtrap_version;
     std::string boot_id;  // of the boot it was recorded in, by running_boot_id(); empty: not known
     ClockSnapshot clocks;
-    std::uint64_t started_ns = 0;         // monotonic; recording was on
-    std::uint64_t ended_ns = 0;           // 0 while it runs, or if the daemon died
-    std::uint64_t planned_length_ns = 0;  // at least
-    std::uint64_t longest_length_ns = 0;  // while the run that started it goes on; 0: not known
+    std::uint64_t started_ns = 0;           // monotonic; recording was on
+    std::uint64_t ended_ns = 0;             // 0 while it runs, or if the daemon died
+    std::uint64_t history_length_ns = 0;    // before started_ns, of which samples and waits were kept; 0: none
+    std::uint64_t history_interval_ns = 0;  // between its samples of one CPU
+    std::uint64_t planned_length_ns = 0;    // at least
+    std::uint64_t longest_length_ns = 0;    // while the run that started it goes on; 0: not known
     RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;
@@ -88,6 +94,7 @@ struct Session {
     std::vector<SessionEvent> events;
     SessionTrigger trigger;
     SessionQuality quality;
+    ContainerNames containers;  // of processes that were there; at most session_containers_limit
     bool finished = false;
 };
 

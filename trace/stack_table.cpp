@@ -33,28 +33,57 @@ FrameId StackTable::intern_frame(const CodePlace& place, std::uint64_t at_ns) {
     return known->second;
 }
 
+bool StackTable::has_room() {
+    if (used_bytes_ <= limit_bytes_) return true;
+    ++dropped_;
+    return false;
+}
+
+void StackTable::append_user_frame(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) {
+    frame_ids_.push_back(intern_frame(spaces_.find(pid, address, at_ns), at_ns));
+}
+
+// Its frames are the last of the list.
+void StackTable::put(std::uint64_t stack_id, CallStack stack, std::uint8_t end) {
+    stack.frame_count = static_cast<std::uint16_t>(frame_ids_.size() - stack.first_frame);
+    stack.end = end & ~LAGTRAP_STACK_BY_FRAME_POINTER;
+    stack.by_frame_pointers = (end & LAGTRAP_STACK_BY_FRAME_POINTER) != 0;
+    stack.complete = stack.end == LAGTRAP_STACK_END_COMPLETE;
+    used_bytes_ += stack_entry_bytes + stack.frame_count * sizeof(FrameId);
+    stacks_.emplace(stack_id, stack);
+}
+
 void StackTable::add(const lagtrap_stack& stack) {
-    if (stack.stack_id == 0 || stack.frame_count == 0 || stacks_.contains(stack.stack_id)) return;
-    if (used_bytes_ > limit_bytes_) {
-        ++dropped_;
-        return;
-    }
+    if (stack.stack_id == 0 || stack.frame_count == 0 || stacks_.contains(stack.stack_id) || !has_room()) return;
     CallStack known;
     known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
-    known.frame_count = stack.frame_count;
-    known.end = stack.end & ~LAGTRAP_STACK_BY_FRAME_POINTER;
-    known.by_frame_pointers = (stack.end & LAGTRAP_STACK_BY_FRAME_POINTER) != 0;
-    known.complete = known.end == LAGTRAP_STACK_END_COMPLETE;
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
         // All but the innermost are return addresses: the call lies before them, perhaps at a function's very end.
         const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
-        const CodePlace place = stack.kind == LAGTRAP_STACK_KERNEL
-                                    ? CodePlace{kernel_module, 0, address}
-                                    : spaces_.find(stack.pid, address, stack.header.at_ns);
-        frame_ids_.push_back(intern_frame(place, stack.header.at_ns));
+        if (stack.kind == LAGTRAP_STACK_KERNEL)
+            frame_ids_.push_back(intern_frame({kernel_module, 0, address}, stack.header.at_ns));
+        else
+            append_user_frame(stack.pid, address, stack.header.at_ns);
     }
-    used_bytes_ += stack_entry_bytes + stack.frame_count * sizeof(FrameId);
-    stacks_.emplace(stack.stack_id, known);
+    put(stack.stack_id, known, stack.end);
+}
+
+void StackTable::add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further, std::uint8_t end) {
+    if (copy.stack_id == 0 || stacks_.contains(copy.stack_id) || !has_room()) return;
+    CallStack known;
+    known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
+    known.late = true;
+    if (const CallStack* const inner = find(copy.inner_id)) {
+        for (std::uint16_t i = 0; i < inner->frame_count; ++i) {
+            const FrameId frame = frame_ids_[inner->first_frame + i];
+            frame_ids_.push_back(frame);
+        }
+    } else {
+        append_user_frame(copy.pid, copy.pc, copy.header.at_ns);
+    }
+    for (const std::uint64_t address : further)
+        append_user_frame(copy.pid, address > 0 ? address - 1 : address, copy.header.at_ns);
+    put(copy.stack_id, known, end);
 }
 
 const CallStack* StackTable::find(std::uint64_t stack_id) const {

@@ -29,7 +29,7 @@ struct CodeFrame {
     FrameId inlined_into = no_frame;
 };
 
-// A frame of code made at run time, or unknown, and when it was seen first.
+// A frame of JIT code, or unknown, and when it was seen first.
 struct RunTimeFrame {
     FrameId frame = 0;
     std::uint32_t pid = 0;
@@ -42,6 +42,7 @@ struct CallStack {
     std::uint8_t end = 0;              // enum lagtrap_stack_end
     bool by_frame_pointers = false;    // in part
     bool complete = false;             // known to reach the thread's first frame
+    bool late = false;                 // walked to its end by the merge, from a copy
     std::uint32_t uses = 0;            // by count_use()
     std::uint32_t function_count = 0;  // frames with inlined functions; this and the next two by finish()
     std::uint32_t named_count = 0;
@@ -55,6 +56,9 @@ class StackTable {
 
     // Resolves a stack by the mappings at its time. The first of one id counts.
     void add(const lagtrap_stack& stack);
+    // The stack of a copy: the frames of stack `copy.inner_id`, where it was added, else that of `copy` alone, then `further`
+    // ones, which came late. `end` as in lagtrap_stack.
+    void add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further, std::uint8_t end);
 
     // Notes that a sample or switch has this stack; ids that are not (yet) known are passed over.
     void count_use(std::uint64_t stack_id);
@@ -94,7 +98,10 @@ class StackTable {
             return a.module == b.module && a.pid == b.pid && a.offset == b.offset;
         }
     };
+    [[nodiscard]] bool has_room();
     FrameId intern_frame(const CodePlace& place, std::uint64_t at_ns);
+    void append_user_frame(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns);
+    void put(std::uint64_t stack_id, CallStack stack, std::uint8_t end);
     void drop_tracing_frames(CallStack& stack) const;
     void count_functions(CallStack& stack) const;
 

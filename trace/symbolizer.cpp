@@ -59,7 +59,7 @@ class Symbolizer {
     std::uint64_t inlined_ = 0;
 };
 
-// What no file stands behind, such as code made at run time and the kernel's [uprobes] and [vsyscall], has none here.
+// What no file stands behind, such as JIT code and the kernel's [uprobes] and [vsyscall], has none here.
 bool Symbolizer::may_have_names(ModuleId id) const {
     const std::string& path = modules_.at(id).path;
     return id == kernel_module || path.starts_with('/') || path == vdso_path;
@@ -93,7 +93,7 @@ std::vector<Work> Symbolizer::gather() const {
 }
 
 std::optional<ModuleFile> Symbolizer::file_of(const CodeModule& module) const {
-    if (module.path != vdso_path) return find_module_file(module, options_.proc_root);
+    if (module.path != vdso_path) return find_module_file(module, options_.proc_root, options_.held_roots);
     auto image = own_vdso();
     const bool same = module.build_id.empty()
                           ? options_.this_boot
@@ -127,6 +127,10 @@ void Symbolizer::name_kernel(const Work& work) {
 
 void Symbolizer::name_module(Work& work) {
     CodeModule& module = modules_.at(work.module);
+    if (!options_.open_programs && module.path != vdso_path) {
+        work.names_left_out = true;
+        return;
+    }
     const auto file = file_of(module);
     work.gone = !file;
     if (!file) return;
@@ -170,6 +174,10 @@ void Symbolizer::set_functions(FrameId place, std::vector<binaries::SourceFrame>
 void Symbolizer::locate_module(Work& work) {
     const CodeModule& module = modules_.at(work.module);
     if (work.gone || work.damaged || module.path == vdso_path) return;
+    if (!options_.open_programs) {
+        work.lines_left_out = true;
+        return;
+    }
     const auto file = file_of(module);
     const auto debug_file = file ? binaries::find_debug_file(file->path, search_) : std::nullopt;
     if (!debug_file) return;

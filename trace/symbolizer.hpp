@@ -6,6 +6,7 @@
 
 #include "binaries/debug_files.hpp"
 #include "binaries/source_lines.hpp"
+#include "trace/held_roots.hpp"
 #include "trace/modules.hpp"
 #include "trace/naming_budget.hpp"
 #include "trace/stack_table.hpp"
@@ -15,11 +16,13 @@ namespace lagtrap::trace {
 
 struct SymbolizerOptions {
     std::filesystem::path proc_root = "/proc";
+    HeldRoots held_roots;
     std::filesystem::path kernel_notes = "/sys/kernel/notes";
     binaries::DebugFileSearch debug_files;  // servers are not asked, whatever it says
     NamingLimits limits;
     binaries::DebugInfoLimits debug_info{1ULL << 30, 128 << 20};
-    bool this_boot = true;  // else neither kernel nor vDSO are those of the recording
+    bool open_programs = true;  // else only the kernel's frames and the vDSO's are named
+    bool this_boot = true;      // else neither kernel nor vDSO are those of the recording
 };
 
 // Names every frame it can, finds the load bias of each module, and adds the functions inlined at each place. A file is

@@ -50,6 +50,8 @@ void write_quality(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "switches-lost", quality.switches_lost);
     set_number(node, "wakings-lost", quality.wakings_lost);
     set_number(node, "stacks-lost", quality.stacks_lost);
+    set_number(node, "stack-copies", quality.stack_copies);
+    set_number(node, "stack-copies-left-out", quality.stack_copies_left_out);
     set_number(node, "runs-lost", quality.runs_lost);
     set_number(node, "task-changes-lost", quality.task_changes_lost);
     set_number(node, "code-files-lost", quality.code_files_lost);
@@ -68,12 +70,14 @@ void write_walks(pugi::xml_node node, const std::string& use, const StackWalks& 
     set_number(node, use.c_str(), walks.stacks);
     set_number(node, (use + "-complete").c_str(), walks.complete);
     set_number(node, (use + "-by-frame-pointers").c_str(), walks.by_frame_pointers);
+    set_number(node, (use + "-late").c_str(), walks.late);
 }
 
 void write_stacks(pugi::xml_node parent, const StackQuality& quality) {
     pugi::xml_node node = parent.append_child("stacks");
     write_walks(node, "on-cpu", quality.on_cpu);
     write_walks(node, "off-cpu", quality.off_cpu);
+    write_walks(node, "delayed", quality.delayed);
     for (const StackStop& stop : quality.stops) {
         pugi::xml_node child = node.append_child("stop");
         set_text(child, "module", stop.module);
@@ -106,6 +110,10 @@ void write_recording(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "length-ns", file.length_ns);
     set_number(node, "trace-length-ns", file.trace_length_ns);
     set_number(node, "trace-length-limit-ns", file.trace_length_limit_ns);
+    if (file.history_length_ns != 0) {
+        set_number(node, "history-length-ns", file.history_length_ns);
+        set_number(node, "history-interval-ns", file.history_interval_ns);
+    }
     set_text(node, "end", std::string(recording_end_name(file.end)));
     set_number(node, "sample-interval-ns", file.sample_interval_ns);
     set_text(node, "stack-method", file.stack_method);
@@ -117,6 +125,40 @@ void write_recording(pugi::xml_node parent, const SystemFile& file) {
     write_quality(node, file);
     write_stacks(node, file.stacks);
     write_names(node, file.stacks);
+}
+
+void write_parts(pugi::xml_node node, const TimeParts& parts) {
+    set_number(node, "on-cpu-ns", parts.on_cpu_ns);
+    set_number(node, "runnable-ns", parts.runnable_ns);
+    set_number(node, "throttled-ns", parts.throttled_ns);
+    for (std::uint32_t i = 0; i < parts.blocked_ns.size(); ++i) {
+        if (parts.blocked_ns[i] == 0) continue;
+        pugi::xml_node blocked = node.append_child("blocked");
+        set_text(blocked, "class", std::string(wait_class_name(i)));
+        set_number(blocked, "ns", parts.blocked_ns[i]);
+    }
+}
+
+void write_so_far(pugi::xml_node parent, const RunSoFar& known) {
+    if (!known.known()) return;
+    pugi::xml_node node = parent.append_child("so-far");
+    set_number(node, "tid", known.tid);
+    set_number(node, "from-offset-ns", known.from_offset_ns);
+    set_number(node, "until-offset-ns", known.until_offset_ns);
+    write_parts(node, known);
+    if (known.earlier.total_ns() > 0) write_parts(node.append_child("earlier"), known.earlier);
+    for (const auto& wait : known.waits) {
+        pugi::xml_node child = node.append_child("wait");
+        set_text(child, "class", std::string(wait_class_name(wait.wait_class)));
+        set_number(child, "offset-ns", wait.offset_ns);
+        set_number(child, "length-ns", wait.length_ns);
+        if (wait.waker == LAGTRAP_WAKER_UNKNOWN) continue;
+        set_text(child, "waker", std::string(waker_name(wait.waker)));
+        if (wait.waker != LAGTRAP_WAKER_THREAD) continue;
+        set_number(child, "waker-pid", wait.waker_pid);
+        set_number(child, "waker-tid", wait.waker_tid);
+        set_text(child, "waker-thread", wait.waker_thread);
+    }
 }
 
 void write_delay(pugi::xml_node parent, const Delay& delay) {
@@ -142,11 +184,43 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     set_text(node, "program-build-id", delay.program_build_id);
     set_text(node, "program-version", delay.program_version);
     if (!delay.control_group.empty()) set_text(node, "control-group", delay.control_group);
+    if (!delay.unit.empty()) set_text(node, "unit", delay.unit);
     for (const auto& stage : delay.stages) {
         pugi::xml_node child = node.append_child("stage");
         set_text(child, "name", stage.name);
         set_number(child, "offset-ns", stage.offset_ns);
         set_number(child, "tid", stage.tid);
+    }
+    write_so_far(node, delay.so_far);
+}
+
+void write_functions(pugi::xml_node parent, const FunctionCounts& counts) {
+    pugi::xml_node node = parent.append_child("functions");
+    set_number(node, "pid", counts.pid);
+    set_text(node, "process", counts.process);
+    set_number(node, "from-ns", counts.from_ns);
+    set_number(node, "length-ns", counts.length_ns);
+    set_number(node, "window-ns", counts.window_ns);
+    set_number(node, "watched", counts.watched);
+    set_number(node, "taken-out", counts.taken_out);
+    set_number(node, "least-ns", counts.least_ns);
+    set_number(node, "told", counts.told);
+    set_number(node, "not-told", counts.not_told);
+    set_number(node, "too-deep", counts.too_deep);
+    set_number(node, "others", counts.others);
+    set_number(node, "others-calls", counts.others_calls);
+    set_number(node, "others-own-ns", counts.others_own_ns);
+    for (const CountedFunction& one : counts.functions) {
+        pugi::xml_node child = node.append_child("function");
+        set_text(child, "name", one.name);
+        set_text(child, "module", one.module);
+        set_text(child, "source", one.source);
+        set_number(child, "line", one.line);
+        set_number(child, "calls", one.calls);
+        set_number(child, "left", one.left);
+        set_number(child, "own-ns", one.own_ns);
+        set_number(child, "longest-ns", one.longest_ns);
+        for (const std::string& caller : one.path) set_text(child.append_child("caller"), "name", caller);
     }
 }
 
@@ -186,6 +260,7 @@ std::string write_system_file(const SystemFile& file) {
         set_text(node, "path", module.path);
         set_text(node, "build-id", module.build_id);
     }
+    if (file.functions) write_functions(root, *file.functions);
     std::ostringstream text;
     document.save(text, " ");
     return text.str();

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "trace/function_counts.hpp"
+#include "trace/run_so_far.hpp"
 #include "trace/session.hpp"
 
 namespace lagtrap::trace {
@@ -42,7 +44,9 @@ struct Delay {
     std::string program_build_id;
     std::string program_version;  // of the package that owns it, where the machine knows; else empty
     std::string control_group;    // of the process, a path; empty: not known
+    std::string unit;             // or container of the process, as group_words() has it, whole; empty: not known
     std::vector<StageTime> stages;
+    RunSoFar so_far;  // of the time that the recording does not know
 };
 
 // A file that was mapped executable by some process of the recording.
@@ -56,6 +60,7 @@ struct StackWalks {
     std::uint64_t stacks = 0;
     std::uint64_t complete = 0;           // known to reach the thread's first frame
     std::uint64_t by_frame_pointers = 0;  // of these, those that needed frame pointers: likely, not certain
+    std::uint64_t late = 0;               // and those that the merge walked, from copies
 };
 
 // What kept other stacks from being complete.
@@ -86,6 +91,7 @@ struct StackQuality {
     std::uint64_t frames_located = 0;  // have a source file
     StackWalks on_cpu;                 // of samples
     StackWalks off_cpu;                // of switches
+    StackWalks delayed;                // of both, of the processes that began delays
     std::vector<StackStop> stops;      // most frequent first; at most 20
     StackStop other_stops;             // the sum of the rest
     NamingQuality naming;
@@ -119,6 +125,8 @@ struct SystemFile {
     // As the settings had it: at least, and at most while the run that started it goes on. 0: not known.
     std::uint64_t trace_length_ns = 0;
     std::uint64_t trace_length_limit_ns = 0;
+    std::uint64_t history_length_ns = 0;  // as Session has them
+    std::uint64_t history_interval_ns = 0;
     RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 0;
     std::string stack_method;
@@ -133,6 +141,7 @@ struct SystemFile {
     std::vector<Delay> delays;                                // by begin; at most 100,000
     std::uint64_t delays_left_out = 0;                        // beyond those; `runs` counts them too
     std::vector<Module> modules;                              // by path
+    std::optional<FunctionCounts> functions;                  // of one process, where the event wants them
 };
 
 // XML text, UTF-8, no byte that XML forbids.

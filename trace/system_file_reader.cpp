@@ -97,6 +97,8 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("switches-lost", quality.switches_lost);
     node.number("wakings-lost", quality.wakings_lost);
     node.number("stacks-lost", quality.stacks_lost);
+    if (node.has("stack-copies")) node.number("stack-copies", quality.stack_copies);
+    if (node.has("stack-copies-left-out")) node.number("stack-copies-left-out", quality.stack_copies_left_out);
     node.number("runs-lost", quality.runs_lost);
     node.number("task-changes-lost", quality.task_changes_lost);
     if (node.has("code-files-lost")) node.number("code-files-lost", quality.code_files_lost);  // younger than version 1
@@ -127,6 +129,7 @@ void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
     node.number(use, walks.stacks);
     node.number(use + "-complete", walks.complete);
     node.number(use + "-by-frame-pointers", walks.by_frame_pointers);
+    if (node.has((use + "-late").c_str())) node.number(use + "-late", walks.late);  // younger than the others
 }
 
 // Both elements are younger than version 1 of the file.
@@ -134,6 +137,7 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
     if (const pugi::xml_node node = recording.child("stacks")) {
         read_walks(Attributes(node, error), "on-cpu", quality.on_cpu);
         read_walks(Attributes(node, error), "off-cpu", quality.off_cpu);
+        if (node.attribute("delayed")) read_walks(Attributes(node, error), "delayed", quality.delayed);
         read_list(node, "stop", stops_limit, error, [&](pugi::xml_node child) {
             StackStop& stop = quality.stops.emplace_back();
             Attributes attributes(child, error);
@@ -161,6 +165,8 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
 // Younger than version 1 of the file.
 void read_length(Attributes& recording, SystemFile& file) {
     if (recording.has("trace-length-ns")) recording.number("trace-length-ns", file.trace_length_ns);
+    if (recording.has("history-length-ns")) recording.number("history-length-ns", file.history_length_ns);
+    if (recording.has("history-interval-ns")) recording.number("history-interval-ns", file.history_interval_ns);
     if (recording.has("trace-length-limit-ns")) recording.number("trace-length-limit-ns", file.trace_length_limit_ns);
     std::string end;
     if (recording.has("end")) recording.text("end", end);
@@ -189,6 +195,46 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     read_stacks(node, file.stacks, error);
 }
 
+void read_parts(pugi::xml_node node, TimeParts& parts, std::optional<Error>& error) {
+    Attributes attributes(node, error);
+    attributes.number("on-cpu-ns", parts.on_cpu_ns);
+    attributes.number("runnable-ns", parts.runnable_ns);
+    attributes.number("throttled-ns", parts.throttled_ns);
+    read_list(node, "blocked", LAGTRAP_WAIT_CLASSES, error, [&](pugi::xml_node child) {
+        std::string name;
+        Attributes of_class(child, error);
+        of_class.text("class", name);
+        of_class.number("ns", parts.blocked_ns[wait_class_of(name)]);
+    });
+}
+
+void read_so_far(pugi::xml_node node, RunSoFar& known, std::optional<Error>& error) {
+    Attributes attributes(node, error);
+    attributes.number("tid", known.tid);
+    attributes.number("from-offset-ns", known.from_offset_ns);
+    attributes.number("until-offset-ns", known.until_offset_ns);
+    read_parts(node, known, error);
+    if (const pugi::xml_node earlier = node.child("earlier")) read_parts(earlier, known.earlier, error);
+    read_list(node, "wait", LAGTRAP_KEPT_WAITS, error, [&](pugi::xml_node child) {
+        std::string name;
+        RunSoFar::Wait& wait = known.waits.emplace_back();
+        Attributes of_wait(child, error);
+        of_wait.text("class", name);
+        of_wait.number("offset-ns", wait.offset_ns);
+        of_wait.number("length-ns", wait.length_ns);
+        wait.wait_class = wait_class_of(name);
+        if (!of_wait.has("waker")) return;
+        of_wait.text("waker", name);
+        wait.waker = waker_of(name);
+        if (wait.waker != LAGTRAP_WAKER_THREAD) return;
+        of_wait.number("waker-pid", wait.waker_pid);
+        of_wait.number("waker-tid", wait.waker_tid);
+        of_wait.text("waker-thread", wait.waker_thread);
+    });
+    std::sort(known.waits.begin(), known.waits.end(),
+              [](const auto& a, const auto& b) { return a.offset_ns < b.offset_ns; });
+}
+
 void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) {
     Attributes attributes(node, error);
     attributes.number("run", delay.run_id);
@@ -213,6 +259,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     attributes.hexadecimal("program-build-id", 64, delay.program_build_id);
     attributes.text("program-version", delay.program_version);
     if (attributes.has("control-group")) attributes.text("control-group", delay.control_group);
+    if (attributes.has("unit")) attributes.text("unit", delay.unit);
     for (const pugi::xml_node child : node.children("stage")) {
         if (error) return;
         if (delay.stages.size() == LAGTRAP_MAX_STAGES) {
@@ -226,6 +273,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
         of_stage.number("offset-ns", stage.offset_ns);
         of_stage.number("tid", stage.tid);
     }
+    if (const pugi::xml_node so_far = node.child("so-far")) read_so_far(so_far, delay.so_far, error);
 }
 
 void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& error) {
@@ -254,6 +302,41 @@ void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& err
         attributes.text("path", module.path);
         attributes.hexadecimal("build-id", 64, module.build_id);
     });
+}
+
+void read_function(pugi::xml_node node, CountedFunction& function, std::optional<Error>& error) {
+    Attributes attributes(node, error);
+    attributes.text("name", function.name);
+    attributes.text("module", function.module);
+    attributes.text("source", function.source);
+    attributes.number("line", function.line);
+    attributes.number("calls", function.calls);
+    attributes.number("left", function.left);
+    attributes.number("own-ns", function.own_ns);
+    attributes.number("longest-ns", function.longest_ns);
+    read_list(node, "caller", FunctionCounts::path_limit, error,
+              [&](pugi::xml_node child) { Attributes(child, error).text("name", function.path.emplace_back()); });
+    if (function.calls == 0) attributes.fail("calls", "0", "a number from 1");
+}
+
+void read_functions(pugi::xml_node node, FunctionCounts& counts, std::optional<Error>& error) {
+    Attributes attributes(node, error);
+    attributes.number("pid", counts.pid);
+    attributes.text("process", counts.process);
+    attributes.number("from-ns", counts.from_ns);
+    attributes.number("length-ns", counts.length_ns);
+    attributes.number("window-ns", counts.window_ns);
+    attributes.number("watched", counts.watched);
+    attributes.number("taken-out", counts.taken_out);
+    attributes.number("least-ns", counts.least_ns);
+    attributes.number("told", counts.told);
+    attributes.number("not-told", counts.not_told);
+    attributes.number("too-deep", counts.too_deep);
+    attributes.number("others", counts.others);
+    attributes.number("others-calls", counts.others_calls);
+    attributes.number("others-own-ns", counts.others_own_ns);
+    read_list(node, "function", FunctionCounts::functions_limit, error,
+              [&](pugi::xml_node child) { read_function(child, counts.functions.emplace_back(), error); });
 }
 
 Status check_bounds(std::string_view text) {
@@ -298,6 +381,8 @@ Result<SystemFile> read_system_file(std::string_view text) {
     read_machine(Attributes(root.child("machine"), error), file);
     read_recording(root.child("recording"), file, error);
     read_lists(root, file, error);
+    if (const pugi::xml_node functions = root.child("functions"))
+        read_functions(functions, file.functions.emplace(), error);
     if (error) return *error;
     return file;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/text.hpp"
 #include "trace/perfetto_fields.hpp"
@@ -42,6 +43,11 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
         command.remove_prefix(std::min(end + 1, command.size()));
     }
     if (image != nullptr) process.add_int32(field::uid, static_cast<std::int32_t>(image->uid));
+    if (image != nullptr)
+        if (GroupWords words = group_words(image->control_group, containers_); labels_[pid] != words.whole) {
+            labels_[pid] = words.whole;
+            labels_due_.emplace_back(pid, std::move(words));
+        }
     if (const auto started = started_ns_.find(pid); started != started_ns_.end())
         process.add_uint64(field::process_start_from_boot, started->second);
 }
@@ -62,6 +68,23 @@ void ThreadTable::write(std::uint32_t tid, std::uint64_t at_ns, bool with_proces
                        if (with_process) add_process(tree, thread.pid, at_ns);
                        add_thread(tree, tid, thread);
                    });
+    write_labels(at_ns);
+}
+
+// A process tree has no place for them; with the tracks of runs.
+void ThreadTable::write_labels(std::uint64_t at_ns) {
+    constexpr std::uint64_t first_track = 1ULL << 62;  // those of runs count from 1
+    for (const auto& [pid, words] : std::exchange(labels_due_, {}))
+        writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
+                       [&, &pid = pid, &words = words](protozero::pbf_writer& packet) {
+                           protozero::pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
+                           track.add_uint64(perfetto::track_descriptor::uuid, first_track + ++label_tracks_);
+                           protozero::pbf_writer process(track, perfetto::track_descriptor::process);
+                           process.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(pid));
+                           process.add_string(perfetto::process_descriptor::process_labels, printable(words.brief));
+                           if (words.whole != words.brief)
+                               process.add_string(perfetto::process_descriptor::process_labels, printable(words.whole));
+                       });
 }
 
 void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns) {
@@ -83,6 +106,7 @@ void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std:
                            for (std::size_t i = first; i < end; ++i)
                                add_thread(tree, threads[i].tid, threads_[threads[i].tid]);
                        });
+        write_labels(at_ns);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "bpf/records.h"
 #include "trace/address_spaces.hpp"
+#include "trace/control_group_words.hpp"
 #include "trace/packet_writer.hpp"
 
 namespace lagtrap::trace {
@@ -23,8 +24,10 @@ struct ThreadState {
 // Time stamps are monotonic (as in records); `boottime_offset_ns` makes them those of the trace.
 class ThreadTable {
   public:
-    ThreadTable(const AddressSpaces& spaces, PacketWriter& writer, std::uint64_t boottime_offset_ns)
-        : spaces_(spaces), writer_(writer), boottime_offset_ns_(boottime_offset_ns) {}
+    // `containers` name those that processes belong to. All must outlive it.
+    ThreadTable(const AddressSpaces& spaces, PacketWriter& writer, std::uint64_t boottime_offset_ns,
+                const ContainerNames& containers)
+        : spaces_(spaces), writer_(writer), boottime_offset_ns_(boottime_offset_ns), containers_(containers) {}
 
     // Writes the threads alive at the start, and their processes, as the first packets.
     void write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns);
@@ -48,6 +51,8 @@ class ThreadTable {
   private:
     void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns);
     static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& thread);
+    // The unit or container of the processes that were written since the last call, as labels.
+    void write_labels(std::uint64_t at_ns);
     struct Pending {
         std::uint32_t tid = 0;
         std::uint64_t since_ns = 0;
@@ -67,6 +72,10 @@ class ThreadTable {
     std::unordered_map<std::uint32_t, std::uint32_t> parents_;     // as first written, by pid
     std::unordered_map<std::uint32_t, std::uint64_t> started_ns_;  // of processes; CLOCK_BOOTTIME
     std::vector<Pending> pending_;
+    const ContainerNames& containers_;
+    std::unordered_map<std::uint32_t, std::string> labels_;         // as last written, by process
+    std::vector<std::pair<std::uint32_t, GroupWords>> labels_due_;  // by process
+    std::uint64_t label_tracks_ = 0;
 };
 
 // A comm field as text: up to its NUL, printable.

@@ -37,7 +37,7 @@ Status UnpackedStream::check_expansion() const {
 }
 
 Result<std::size_t> UnpackedStream::read(char* into, std::size_t size) {
-    if (!context_) return make_error(ErrorKind::System, "zstd can not be set up");
+    if (!context_) return make_error(ErrorKind::System, "zstd cannot be set up");
     ZSTD_outBuffer output{into, size, 0};
     while (output.pos < output.size) {
         if (packed_begin_ == packed_end_ && !file_ended_) TRY(refill());

@@ -1,6 +1,7 @@
 #include "uploader/answer.hpp"
 
 #include <boost/json.hpp>
+#include <protozero/pbf_reader.hpp>
 
 #include "core/digest.hpp"
 #include "core/text.hpp"
@@ -57,6 +58,28 @@ std::string error_of_answer(std::string_view text) {
     };
     const std::string hint = text_of("hint");
     return cut(text_of("message") + (hint.empty() ? "" : "; " + hint));
+}
+
+RefusedSpans refused_spans(std::string_view body) {
+    RefusedSpans refused;
+    try {
+        protozero::pbf_reader answer(body.data(), body.size());
+        while (answer.next(1, protozero::pbf_wire_type::length_delimited)) {
+            auto partial = answer.get_message();
+            while (partial.next()) {
+                if (partial.tag_and_type() == protozero::tag_and_type(1, protozero::pbf_wire_type::varint))
+                    refused.count = partial.get_uint64();
+                else if (partial.tag_and_type() ==
+                         protozero::tag_and_type(2, protozero::pbf_wire_type::length_delimited))
+                    refused.message = cut(partial.get_string());
+                else
+                    partial.skip();
+            }
+        }
+    } catch (const protozero::exception&) {
+        return {};
+    }
+    return refused;
 }
 
 }  // namespace lagtrap::uploader

@@ -24,4 +24,14 @@ inline constexpr std::size_t answer_limit_bytes = 64 * 1024;
 // The "error" member of a refusal: printable, at most 200 characters; empty if there is none.
 [[nodiscard]] std::string error_of_answer(std::string_view json);
 
+// What a collector says of spans that it does not take: partial_success of ExportTraceServiceResponse
+// (opentelemetry-proto, collector/trace/v1).
+struct RefusedSpans {
+    std::uint64_t count = 0;
+    std::string message;  // as it came
+};
+
+// Of an answer in protobuf; one that is not counts as taking all.
+[[nodiscard]] RefusedSpans refused_spans(std::string_view body);
+
 }  // namespace lagtrap::uploader

@@ -1,6 +1,7 @@
 // lagtrap-uploader: brings bundles from the spool to the server. Needs no privileges but its group.
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -46,12 +47,27 @@ Result<settings::Settings> read_settings(const Arguments& arguments) {
     return std::move(outcome.settings);
 }
 
+// Of the same build or installation.
+std::string find_lagtrap() {
+    std::error_code ignored;
+    const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+    for (const auto& candidate : {own / "lagtrap", own / "../cli/lagtrap"})
+        if (std::filesystem::exists(candidate, ignored))
+            return std::filesystem::weakly_canonical(candidate, ignored).string();
+    return "/usr/bin/lagtrap";
+}
+
 // The settings file, and what the command line says instead.
 Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     TRY_ASSIGN(const settings::Settings settings, read_settings(arguments));
     ServiceSettings effective;
     effective.spool_path = arguments.spool.empty() ? settings.spool.path : arguments.spool;
     effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit};
+    // The parser has let plain http pass only where the settings allow it.
+    if (settings.otlp) {
+        TRY_ASSIGN(effective.collector, make_target(*settings.otlp, PlainHttp::Allow));
+        effective.lagtrap_program = find_lagtrap();
+    }
     settings::Upload upload = settings.upload.value_or(settings::Upload{});
     if (!arguments.url.empty()) upload.url = arguments.url;
     if (!arguments.token_file.empty()) upload.token_file = arguments.token_file;

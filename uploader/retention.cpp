@@ -7,12 +7,13 @@ namespace lagtrap::uploader {
 namespace {
 
 constexpr int last_rank_for_room = 1;
+constexpr std::chrono::minutes held_limit{1};
 
 int removal_rank(const RetentionEntry& entry) {
     switch (entry.state) {
         case EntryState::Sent: return 0;
         case EntryState::Rejected: return 1;
-        case EntryState::Ready: return entry.kind == EntryKind::Batch ? 2 : 3;
+        case EntryState::Ready: return entry.kind == EntryKind::Bundle ? 3 : 2;
         case EntryState::Sending: break;
     }
     return 4;
@@ -50,6 +51,15 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
         remove(index);
     }
     return removals;
+}
+
+bool RetentionLock::note(bool left_to_another, std::chrono::steady_clock::time_point now) {
+    if (!left_to_another) {
+        since_.reset();
+        return false;
+    }
+    if (!since_) since_ = now;
+    return now - *since_ >= held_limit;
 }
 
 }  // namespace lagtrap::uploader

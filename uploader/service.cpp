@@ -9,11 +9,14 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "core/duration.hpp"
+#include "uploader/span_maker.hpp"
 
 namespace lagtrap::uploader {
 namespace {
@@ -52,7 +55,64 @@ void drain(int fd) {
 
 Service::Service(ServiceSettings settings, Reload reload, Spool spool)
     : settings_(std::move(settings)), reload_(std::move(reload)), spool_(std::move(spool)) {
-    if (settings_.target) transfer_.emplace(*settings_.target);
+    take_routes();
+}
+
+void Service::take_routes() {
+    server_.reset();
+    collector_.reset();
+    if (settings_.target) server_.emplace(*settings_.target, Transfer(*settings_.target));
+    if (settings_.collector) collector_.emplace(*settings_.collector, Transfer(*settings_.collector));
+}
+
+Service::Route* Service::route_of(const std::string& name) {
+    const auto parsed = parse_entry_name(name);
+    if (!parsed) return nullptr;
+    auto& route = parsed->kind == EntryKind::Spans ? collector_ : server_;
+    return route ? &*route : nullptr;
+}
+
+// Before a bundle leaves ready/, so that it is seen there by whoever looks which have none yet.
+Status Service::add_missing_spans(const std::vector<SpoolEntry>& ready) {
+    std::set<std::string> known;
+    for (const EntryState state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected}) {
+        TRY_ASSIGN(const auto entries, spool_.list(state));
+        for (const SpoolEntry& entry : entries)
+            if (entry.kind == EntryKind::Spans) known.insert(parse_entry_name(entry.name)->id);
+    }
+    for (const SpoolEntry& bundle : ready) {
+        if (bundle.kind != EntryKind::Bundle || without_spans_.contains(bundle.name)) continue;
+        const std::string session = parse_entry_name(bundle.name)->id;
+        if (known.contains(session) || stop_requested_) continue;
+        const auto path = spool_.path_of(EntryState::Ready, bundle.name);
+        const auto spans =
+            make_spans(settings_.lagtrap_program, path, [this] { return keep_going() && !stop_requested_; });
+        if (stop_requested_) break;
+        if (!spans) {
+            without_spans_.insert(bundle.name);
+            spdlog::error("{}: no spans for the collector: {}", bundle.name, spans.error().message);
+            continue;
+        }
+        TRY(spool_.add_spans(session, *spans));
+    }
+    return success();
+}
+
+Result<std::vector<std::string>> Service::ready_names() {
+    TRY_ASSIGN(auto ready, spool_.list(EntryState::Ready));
+    if (collector_) {
+        TRY(add_missing_spans(ready));
+        // A bundle that came meanwhile has none: it waits for the next look.
+        TRY_ASSIGN(const auto now, spool_.list(EntryState::Ready));
+        for (const SpoolEntry& entry : now)
+            if (entry.kind == EntryKind::Spans &&
+                std::none_of(ready.begin(), ready.end(), [&](const auto& one) { return one.name == entry.name; }))
+                ready.push_back(entry);
+    }
+    std::vector<std::string> names;
+    for (const SpoolEntry& entry : ready)
+        if (route_of(entry.name) != nullptr) names.push_back(entry.name);
+    return names;
 }
 
 Result<Service> Service::create(ServiceSettings settings, Reload reload) {
@@ -83,33 +143,37 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
         return claimed.error();
     }
     const auto path = spool_.path_of(EntryState::Sending, name);
-    const TransferOutcome outcome = transfer_->send(path, *parse_entry_name(name), [this] { return keep_going(); });
+    const TransferOutcome outcome =
+        route_of(name)->transfer.send(path, *parse_entry_name(name), [this] { return keep_going(); });
     TRY(file_away(name, outcome));
     return std::optional(outcome);
 }
 
 Result<bool> Service::run_once() {
-    if (!transfer_) return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...> or --url");
-    TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
+    if (!server_ && !collector_)
+        return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...>, <otlp url=...> or --url");
+    TRY_ASSIGN(const auto ready, ready_names());
     if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(EntryState::Ready).string());
     bool all_delivered = true;
-    std::optional<std::chrono::seconds> asked_to_wait;
-    for (const SpoolEntry& entry : ready) {
-        if (asked_to_wait || stop_requested_) {
+    std::map<Route*, std::chrono::seconds> asked_to_wait;
+    for (const std::string& name : ready) {
+        const auto asked = asked_to_wait.find(route_of(name));
+        if (asked != asked_to_wait.end() || stop_requested_) {
             all_delivered = false;
-            fmt::print("{}: not tried: {}\n", entry.name,
-                       asked_to_wait ? fmt::format("the server asks to wait {} s", asked_to_wait->count()) : "stopped");
+            fmt::print("{}: not tried: {}\n", name,
+                       asked != asked_to_wait.end() ? fmt::format("the server asks to wait {} s", asked->second.count())
+                                                    : "stopped");
             continue;
         }
-        TRY_ASSIGN(const auto outcome, send(entry.name));
+        TRY_ASSIGN(const auto outcome, send(name));
         if (!outcome) continue;
         if (outcome->verdict != Verdict::Delivered) all_delivered = false;
         if (outcome->verdict == Verdict::TryLater && concerns_all_bundles(outcome->status))
-            asked_to_wait = outcome->retry_after;
+            if (outcome->retry_after) asked_to_wait[route_of(name)] = *outcome->retry_after;
         const char* word = outcome->verdict == Verdict::Delivered  ? "delivered"
                            : outcome->verdict == Verdict::Rejected ? "rejected"
                                                                    : "try later";
-        fmt::print("{}: {}: {}\n", entry.name, word, outcome->message);
+        fmt::print("{}: {}: {}\n", name, word, outcome->message);
         std::fflush(stdout);
     }
     tidy();
@@ -121,7 +185,7 @@ void Service::note_spool_trouble(const Error& error) {
     left_behind_ = true;
     spool_pause_ = std::clamp(2 * spool_pause_, shortest_spool_pause, longest_spool_pause);
     last_trouble_ = error.message;
-    spdlog::error("the spool can not be worked on, the next attempt in {} s: {}", spool_pause_.count(), error.message);
+    spdlog::error("the spool cannot be worked on, the next attempt in {} s: {}", spool_pause_.count(), error.message);
     spool_pause_ends_ = Clock::now() + spool_pause_;
 }
 
@@ -133,33 +197,46 @@ Result<std::optional<TimePoint>> Service::send_what_is_due() {
         left_behind_ = false;
     }
     while (!stop_requested_ && !reload_requested_) {
-        TRY_ASSIGN(const auto ready, spool_.list(EntryState::Ready));
-        std::vector<std::string> names;
-        names.reserve(ready.size());
-        for (const SpoolEntry& entry : ready) names.push_back(entry.name);
-        const auto choice = schedule_.choose(names, Clock::now());
-        if (!choice.name) return choice.wake;
-        TRY_ASSIGN(const auto outcome, send(*choice.name));
-        spool_pause_ = {};
-        if (!outcome || outcome->cancelled) continue;
-        if (outcome->verdict == Verdict::TryLater) {
-            const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
-            const std::chrono::duration<double> wait =
-                schedule_.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
-            last_trouble_ = outcome->message;
-            spdlog::warn("{}: will try again in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
-        } else {
-            schedule_.note_success(*choice.name);
-            last_trouble_.clear();
-            if (outcome->verdict == Verdict::Rejected) {
-                spdlog::error("{}: rejected, kept in rejected/: {}", *choice.name, outcome->message);
-            } else {
-                spdlog::info("{}: {}", *choice.name, outcome->message);
-            }
+        TRY_ASSIGN(const auto names, ready_names());
+        bool sent = false;
+        std::optional<TimePoint> wake;
+        for (auto* const route : {&server_, &collector_}) {
+            if (!*route) continue;
+            TRY_ASSIGN(const Turn turn, take_turn(**route, names));
+            sent = sent || turn.sent;
+            if (turn.wake) wake = wake ? std::min(*wake, *turn.wake) : *turn.wake;
         }
-        tell_systemd();
+        if (!sent) return wake;
     }
     return std::optional<TimePoint>();
+}
+
+Result<Service::Turn> Service::take_turn(Route& route, const std::vector<std::string>& all) {
+    std::vector<std::string> names;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(names),
+                 [&](const std::string& name) { return route_of(name) == &route; });
+    const auto choice = route.schedule.choose(names, Clock::now());
+    if (!choice.name) return Turn{false, choice.wake};
+    TRY_ASSIGN(const auto outcome, send(*choice.name));
+    spool_pause_ = {};
+    if (!outcome || outcome->cancelled) return Turn{true, {}};
+    if (outcome->verdict == Verdict::TryLater) {
+        const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
+        const std::chrono::duration<double> wait =
+            route.schedule.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
+        last_trouble_ = outcome->message;
+        spdlog::warn("{}: will try again in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
+    } else {
+        route.schedule.note_success(*choice.name);
+        last_trouble_.clear();
+        if (outcome->verdict == Verdict::Rejected) {
+            spdlog::error("{}: rejected, kept in rejected/: {}", *choice.name, outcome->message);
+        } else {
+            spdlog::info("{}: {}", *choice.name, outcome->message);
+        }
+    }
+    tell_systemd();
+    return Turn{true, {}};
 }
 
 void Service::take_signals() {
@@ -197,6 +274,9 @@ void Service::tidy() {
     const auto outcome = spool_.apply_retention(settings_.retention, std::chrono::system_clock::now());
     if (!outcome) {
         spdlog::error("retention: {}", outcome.error().message);
+    } else if (retention_lock_.note(outcome->left_to_another, last_tidy_)) {
+        spdlog::warn("the spool is not kept within its limits: {} and has done so for more than a minute",
+                     spool_.who_holds_retention());
     } else if (const std::string said = outcome->describe(); !said.empty()) {
         spdlog::warn("{}", said);
     }
@@ -214,9 +294,8 @@ void Service::reload() {
         fresh->spool_path = settings_.spool_path;
     }
     settings_ = std::move(fresh).value();
-    transfer_.reset();
-    if (settings_.target) transfer_.emplace(*settings_.target);
-    schedule_ = {};
+    take_routes();
+    without_spans_.clear();
     spdlog::info("settings read again");
 }
 
@@ -235,13 +314,14 @@ Status Service::run() {
     } else {
         spdlog::warn("the settings have no <upload>: bundles stay in {}", settings_.spool_path);
     }
+    if (settings_.collector) spdlog::info("sending delays as spans to {}", settings_.collector->url);
     ::sd_notify(0, "READY=1");
     while (!stop_requested_) {
         if (reload_requested_) reload();
         if (Clock::now() - last_tidy_ >= tidy_interval) tidy();
         TimePoint wake = std::min(last_tidy_ + tidy_interval, Clock::now() + watchdog_interval);
         if (::sd_watchdog_enabled(0, nullptr) <= 0) wake = last_tidy_ + tidy_interval;
-        if (transfer_) {
+        if (server_ || collector_) {
             const auto due = send_what_is_due();
             if (!due) note_spool_trouble(due.error());
             const std::optional<TimePoint> next = due ? *due : spool_pause_ends_;

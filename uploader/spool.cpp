@@ -5,14 +5,17 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "core/digest.hpp"
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
 #include "core/files.hpp"
@@ -26,6 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view bundle_suffix = ".lagtrap.tar.zst";
 constexpr std::string_view batch_suffix = ".runs.zst";
+constexpr std::string_view spans_suffix = ".otlp.pb";
 constexpr const char* removed_bundles_file = ".removed";
 constexpr const char* removed_batches_file = ".removed-batches";
 constexpr const char* reason_suffix = ".reason";
@@ -36,6 +40,9 @@ constexpr std::chrono::hours torn_age{1};  // no file takes so long to write
 constexpr std::size_t uuid_length = 36;
 constexpr std::size_t digest_prefix_length = 16;
 constexpr std::uint64_t reason_limit_bytes = 4096;
+// Everyone who comes into the spool at all may read them.
+constexpr unsigned note_mode = 0644;
+constexpr const char* retention_lock = ".retention";
 constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected};
 
 const char* folder_name(EntryState state) {
@@ -82,8 +89,11 @@ Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> g
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
     // Before the mode: a change of group clears the setgid bit.
-    if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0)
-        return system_error("giving " + folder.string() + " to its group");
+    if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0) {
+        Error error = system_error("giving " + folder.string() + " to its group");
+        error.message += "; the user who makes the spool must be in that group (SupplementaryGroups= of the unit)";
+        return error;
+    }
     if ((facts.st_mode & 07777) != mode || (group && facts.st_gid != *group)) {
         if (::fchmod(fd.get(), mode) != 0) return system_error("chmod " + folder.string());
     }
@@ -134,13 +144,24 @@ void remove_torn_files(const fs::path& folder, std::chrono::system_clock::time_p
     }
 }
 
+std::string_view suffix_of(EntryKind kind) {
+    switch (kind) {
+        case EntryKind::Batch: return batch_suffix;
+        case EntryKind::Spans: return spans_suffix;
+        case EntryKind::Bundle: break;
+    }
+    return bundle_suffix;
+}
+
 std::string plural(std::uint32_t count, const char* what) { return fmt::format("{} {}", count, what); }
 
 }  // namespace
 
 std::optional<EntryName> parse_entry_name(std::string_view name) {
-    const EntryKind kind = name.ends_with(batch_suffix) ? EntryKind::Batch : EntryKind::Bundle;
-    const std::string_view suffix = kind == EntryKind::Batch ? batch_suffix : bundle_suffix;
+    const EntryKind kind = name.ends_with(batch_suffix)   ? EntryKind::Batch
+                           : name.ends_with(spans_suffix) ? EntryKind::Spans
+                                                          : EntryKind::Bundle;
+    const std::string_view suffix = suffix_of(kind);
     if (name.size() != uuid_length + 1 + digest_prefix_length + suffix.size()) return std::nullopt;
     if (!name.ends_with(suffix) || name[uuid_length] != '-') return std::nullopt;
     const std::string_view id = name.substr(0, uuid_length);
@@ -155,6 +176,10 @@ std::string make_bundle_name(std::string_view session_id, std::string_view diges
 
 std::string make_batch_name(std::string_view batch_id, std::string_view digest) {
     return fmt::format("{}-{}{}", batch_id, digest.substr(0, digest_prefix_length), batch_suffix);
+}
+
+std::string make_spans_name(std::string_view session_id, std::string_view digest) {
+    return fmt::format("{}-{}{}", session_id, digest.substr(0, digest_prefix_length), spans_suffix);
 }
 
 void RetentionOutcome::add(const RetentionOutcome& other) {
@@ -176,6 +201,8 @@ std::string RetentionOutcome::describe() const {
                        format_byte_size(bytes));
 }
 
+std::string group_of_writers() { return find_group(spool_writers) ? spool_writers : std::string(); }
+
 Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
     std::optional<gid_t> group_id;
     if (!group.empty()) {
@@ -185,7 +212,8 @@ Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
     const Spool spool(path);
     TRY(make_folder(path, 0750, group_id));
     TRY(make_folder(spool.captures(), 0750, std::nullopt));
-    for (const EntryState state : all_states) TRY(make_folder(spool.folder(state), 02770, group_id));
+    const unsigned shared_mode = group_id ? 0775 : 02770;
+    for (const EntryState state : all_states) TRY(make_folder(spool.folder(state), shared_mode, group_id));
     return spool;
 }
 
@@ -242,19 +270,49 @@ Result<std::vector<SpoolEntry>> Spool::list_all() const {
 
 namespace {
 
-// An exclusive lock that ends with the descriptor, and so with the process. Daemon and uploader are different users who share
-// the folder's group; a lock takes reading alone, which the maker's umask may have taken from the group.
-Result<UniqueFd> lock_file(const fs::path& path) {
+// Daemon and uploader are different users who share the folder's group. A lock takes reading alone, which the maker's umask
+// may have taken from that group, and which nobody else shall have.
+Status give_to_group(int fd, const fs::path& folder) {
     constexpr unsigned mode = 0640;
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW, mode));
     struct stat facts {};
-    if (::fstat(fd.get(), &facts) == 0 && facts.st_uid == ::geteuid() && (facts.st_mode & 07777) != mode)
-        TRY(set_mode(fd.get(), mode));
+    struct stat of_folder {};
+    if (::fstat(fd, &facts) != 0 || facts.st_uid != ::geteuid()) return success();
+    const bool of_another_group = ::stat(folder.c_str(), &of_folder) == 0 && facts.st_gid != of_folder.st_gid;
+    // The uploader's unit may not change owners. The daemon reads it all the same; nobody else has to.
+    if (of_another_group && ::fchown(fd, static_cast<uid_t>(-1), of_folder.st_gid) != 0)
+        return errno == EPERM
+                   ? set_mode(fd, 0600)
+                   : Status(system_error("giving the lock in " + folder.string() + " to the folder's group"));
+    return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
+}
+
+// An exclusive lock that ends with the descriptor, and so with the process.
+Result<UniqueFd> lock_file(const fs::path& path) {
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_CREAT | O_NOFOLLOW, 0600));
+    TRY(give_to_group(fd.get(), path.parent_path()));
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) return make_error(ErrorKind::Busy, path.string() + " is held by another process");
         return system_error("locking " + path.string());
     }
     return fd;
+}
+
+// Of /proc/locks, which has "NUMBER: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE START END"; 0: nobody, or not to be seen.
+std::uint64_t holder_of(const fs::path& path) {
+    constexpr std::uint64_t locks_limit_bytes = 16 << 20;
+    struct stat facts {};
+    const auto locks = read_file("/proc/locks", locks_limit_bytes);
+    if (!locks || ::stat(path.c_str(), &facts) != 0) return 0;
+    const std::string file = fmt::format("{:02x}:{:02x}:{}", major(facts.st_dev), minor(facts.st_dev), facts.st_ino);
+    std::istringstream lines(*locks);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string number, kind, advisory, access, place;
+        std::uint64_t pid = 0;
+        if (words >> number >> kind >> advisory >> access >> pid >> place && kind == "FLOCK" && place == file)
+            return pid;
+    }
+    return 0;
 }
 
 }  // namespace
@@ -287,7 +345,7 @@ Status Spool::mark_rejected(const std::string& name, std::string_view reason) co
     const std::string text = printable(reason).substr(0, reason_limit_bytes - 1) + "\n";
     const fs::path target = path_of(EntryState::Rejected, name);
     // The reason first: a bundle in rejected/ always has one.
-    TRY(write_file_durably(target.string() + reason_suffix, text, 0640));
+    TRY(write_file_durably(target.string() + reason_suffix, text, note_mode));
     FAULT_POINT("spool.rejected");
     return rename_durably(path_of(EntryState::Sending, name), target);
 }
@@ -295,6 +353,11 @@ Status Spool::mark_rejected(const std::string& name, std::string_view reason) co
 Status Spool::put_back(const std::string& name) const {
     FAULT_POINT("spool.put_back");
     return rename_durably(path_of(EntryState::Sending, name), path_of(EntryState::Ready, name));
+}
+
+Status Spool::add_spans(std::string_view session_id, std::string_view spans) const {
+    const std::string name = make_spans_name(session_id, sha256_of(spans));
+    return write_file_durably(path_of(EntryState::Ready, name), spans, 0640);
 }
 
 Result<std::uint32_t> Spool::recover() const {
@@ -306,9 +369,11 @@ Result<std::uint32_t> Spool::recover() const {
 Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
                                                 std::chrono::system_clock::time_point now) const {
     RetentionOutcome outcome;
-    const auto lock = lock_file(folder(EntryState::Ready) / ".retention");
-    // Whoever holds it does this very work.
-    if (!lock && lock.error().kind == ErrorKind::Busy) return outcome;
+    const auto lock = lock_file(folder(EntryState::Ready) / retention_lock);
+    if (!lock && lock.error().kind == ErrorKind::Busy) {
+        outcome.left_to_another = true;
+        return outcome;
+    }
     if (!lock) return lock.error();
 
     TRY_ASSIGN(const auto entries, list_all());
@@ -331,7 +396,9 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
         outcome.bytes += entry.size_bytes;
         if (entry.state == EntryState::Sent) ++outcome.sent;
         if (entry.state == EntryState::Rejected) ++outcome.rejected;
-        if (entry.state == EntryState::Ready) ++(entry.kind == EntryKind::Batch ? outcome.batches : outcome.unsent);
+        // Spans are of a bundle that is there, or was counted itself.
+        if (entry.state == EntryState::Ready && entry.kind == EntryKind::Batch) ++outcome.batches;
+        if (entry.state == EntryState::Ready && entry.kind == EntryKind::Bundle) ++outcome.unsent;
     }
     FAULT_POINT("retention.removed");
     remove_torn_files(folder(EntryState::Ready), now);
@@ -339,11 +406,20 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
     const auto add_to = [&](const char* file, std::uint32_t removed) -> Status {
         const fs::path path = folder(EntryState::Ready) / file;
         if (removed == 0) return success();
-        return write_file_durably(path, std::to_string(count_in(path) + removed) + "\n", 0660);
+        return write_file_durably(path, std::to_string(count_in(path) + removed) + "\n", note_mode);
     };
     TRY(add_to(removed_bundles_file, outcome.unsent));
     TRY(add_to(removed_batches_file, outcome.batches));
     return outcome;
+}
+
+std::string Spool::who_holds_retention() const {
+    const fs::path lock = folder(EntryState::Ready) / retention_lock;
+    const std::uint64_t pid = holder_of(lock);
+    struct stat facts {};
+    if (pid == 0 || ::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0)
+        return "a process holds " + lock.string();
+    return fmt::format("process {} of user {} holds {}", pid, facts.st_uid, lock.string());
 }
 
 std::uint64_t Spool::unsent_removed() const { return count_in(folder(EntryState::Ready) / removed_bundles_file); }

@@ -7,8 +7,9 @@
 //   sent/      the server has confirmed their digest
 //   rejected/  the server will never take them; NAME.reason says why
 //
-// captures/ has mode 0750, the other folders 2770 with the group that create() is given, so that an uploader
-// without privileges moves bundles that the daemon made. Every move is a rename, synced on both sides.
+// The spool itself has mode 0750, and so lets in who may read it. captures/ has 0750 too, the other folders 0775 with the
+// group of those who may write (spool_writers), so that an uploader without privileges moves bundles that the daemon made,
+// and who may only read removes none. Every move is a rename, synced on both sides.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,7 @@
 namespace lagtrap::uploader {
 
 // What the name of an entry says: "SESSION-DIGEST16.lagtrap.tar.zst" of a bundle, "BATCH-DIGEST16.runs.zst" of a batch of
-// runs.
+// runs, "SESSION-DIGEST16.otlp.pb" of a bundle's delays as spans.
 struct EntryName {
     std::string id;             // of session or batch: UUID in lower case
     std::string digest_prefix;  // first 16 hexadecimal digits of the SHA-256 of the file
@@ -37,6 +38,7 @@ struct EntryName {
 [[nodiscard]] std::optional<EntryName> parse_entry_name(std::string_view name);
 [[nodiscard]] std::string make_bundle_name(std::string_view session_id, std::string_view digest);
 [[nodiscard]] std::string make_batch_name(std::string_view batch_id, std::string_view digest);
+[[nodiscard]] std::string make_spans_name(std::string_view session_id, std::string_view digest);
 
 struct SpoolEntry {
     std::string name;  // of the file, as parse_entry_name takes it
@@ -54,19 +56,26 @@ struct RetentionOutcome {
     std::uint32_t unsent = 0;   // lost for the server
     std::uint32_t batches = 0;  // of runs, never sent
     std::uint64_t bytes = 0;
+    bool left_to_another = false;  // who holds the lock does this very work
     void add(const RetentionOutcome& other);
     // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
     [[nodiscard]] std::string describe() const;
 };
 
+// The group whose members may change a spool. A package makes it; a machine may be without.
+inline constexpr const char* spool_writers = "lagtrap-spool";
+// Its name where it is there, else empty.
+[[nodiscard]] std::string group_of_writers();
+
 // Any number of processes may use one spool; only the holder of lock_for_sending() may claim and recover.
 // Copyable, holds no descriptors; functions may be called from any thread.
 class Spool {
   public:
-    // Makes what is missing. `group` owns the shared folders (empty: the caller's group); an error
-    // if there is no such group, or if the folders can not be given to it.
+    // Makes what is missing. `group` may write in the shared folders; an error if there is no such group, or if the folders
+    // cannot be given to it. Empty: they stay their group's, who may read may write too, and what is made in them is
+    // that group's (mode 2770).
     [[nodiscard]] static Result<Spool> create(const std::filesystem::path& path, const std::string& group = {});
-    // For a spool that is there: an error with a hint if there is no ready/, or if a folder can not be used.
+    // For a spool that is there: an error with a hint if there is no ready/, or if a folder cannot be used.
     // Other folders that are missing are made, if this user may.
     [[nodiscard]] static Result<Spool> open(const std::filesystem::path& path);
 
@@ -88,6 +97,8 @@ class Spool {
     [[nodiscard]] Status mark_sent(const std::string& name) const;
     [[nodiscard]] Status mark_rejected(const std::string& name, std::string_view reason) const;
     [[nodiscard]] Status put_back(const std::string& name) const;
+    // Into ready/: the spans of a session, as make_spans() has them.
+    [[nodiscard]] Status add_spans(std::string_view session_id, std::string_view spans) const;
     // Puts back what an earlier uploader left in sending/; says how many.
     [[nodiscard]] Result<std::uint32_t> recover() const;
 
@@ -95,6 +106,8 @@ class Spool {
     // twentieth of it free), and files that somebody who was killed did not finish an hour ago; adds what was never sent to unsent_removed() and unsent_batches_removed().
     [[nodiscard]] Result<RetentionOutcome> apply_retention(const RetentionLimits& limits,
                                                            std::chrono::system_clock::time_point now) const;
+    // Who holds the lock of apply_retention(), and which file that is: "process 17 of user 1000 holds /.../.retention".
+    [[nodiscard]] std::string who_holds_retention() const;
     // How many unsent bundles retention has removed from this spool, ever.
     [[nodiscard]] std::uint64_t unsent_removed() const;
     // The same of batches of runs.

@@ -29,7 +29,7 @@ struct Target {
 // that is plain http where that is refused; http to this machine (localhost, 127.0.0.0/8, ::1) is always allowed.
 [[nodiscard]] Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http);
 
-// The address of a bundle or a batch of runs.
+// The address of a bundle or a batch of runs; where a collector takes spans (OTLP over HTTP).
 [[nodiscard]] std::string entry_url(const Target& target, EntryKind kind, std::string_view digest);
 
 // The token in a file: one line of at most 4096 printable characters without blanks. The file must not be

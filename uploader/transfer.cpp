@@ -225,6 +225,15 @@ class Transfer::Request {
         return perform(exchange);
     }
 
+    Response post(int body_fd, std::uint64_t size_bytes) {
+        Exchange exchange;
+        exchange.body_fd = body_fd;
+        set_common_options(curl_, target_, exchange);
+        set_body_options(curl_, exchange, size_bytes);
+        curl_easy_setopt(curl_, CURLOPT_CUSTOMREQUEST, "POST");
+        return perform(exchange);
+    }
+
   private:
     Response perform(Exchange& exchange) {
         std::array<char, CURL_ERROR_SIZE> error{};
@@ -293,6 +302,17 @@ std::optional<TransferOutcome> judge_head(const Response& response, const std::s
     return std::nullopt;
 }
 
+// Whether a collector's answer takes the spans.
+TransferOutcome confirm_spans(const Response& response) {
+    TransferOutcome outcome = judge(response);
+    if (outcome.verdict != Verdict::Delivered) return outcome;
+    const RefusedSpans refused = refused_spans(response.body);
+    outcome.message = refused.count == 0 ? "sent"
+                                         : fmt::format("sent, but the collector refused {} span(s): {}", refused.count,
+                                                       printable(refused.message));
+    return outcome;
+}
+
 }  // namespace
 
 TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryName& name, const KeepGoing& keep_going) {
@@ -320,6 +340,10 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryNam
         const auto token = read_token(target_.token_file);
         if (!token) return later(token.error().message);
         request.add_header("Authorization: Bearer " + *token);
+    }
+    if (name.kind == EntryKind::Spans) {
+        request.add_header("Content-Type: application/x-protobuf");
+        return confirm_spans(request.post(fd->get(), size_bytes));
     }
     if (name.kind == EntryKind::Bundle) request.add_header("X-Lagtrap-Session: " + name.id);
     KILL_POINT("transfer.begin");

@@ -38,7 +38,8 @@ class Transfer {
 
     // HEAD, and PUT unless the server has the entry: PUT {url}/api/v1/bundles/{sha256}, or batches/. The digest is taken from
     // the file first: a file that does not fit its name is damaged and Rejected. Delivered only if
-    // the server names the same digest and size. Redirects are not followed, certificates are checked, answers are
+    // the server names the same digest and size. Spans go to a collector by POST, whose status confirms them; of spans that it
+    // refuses one by one the message says how many: they are not to be sent again. Redirects are not followed, certificates are checked, answers are
     // bounded. Never fails otherwise than by its verdict.
     [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const EntryName& name,
                                        const KeepGoing& keep_going);

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t name_limit_bytes = 64;
 constexpr std::size_t host_limit_bytes = 256;
+constexpr std::uint32_t audit_default = 100;
+constexpr const char* refused_sign_in = "refuse sign-in";
 
 Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
 
@@ -23,17 +25,7 @@ std::string set_cookie(bool secure, const std::string& secret, std::int64_t seco
            "; Path=/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(seconds) + (secure ? "; Secure" : "");
 }
 
-// The audit is kept where it can be; that it can not is no reason to undo what was done.
-void note(AccountStore& store, const Principal& principal, const char* action, const std::string& object,
-          const std::string& detail = {}) {
-    AuditEntry entry;
-    entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
-    entry.who = principal.name;
-    entry.action = action;
-    entry.object = object;
-    entry.detail = detail;
-    static_cast<void>(store.add_audit(entry));
-}
+std::string from(const Request& request) { return "from " + request.sender; }
 
 // One attempt to sign in, as all limits count it.
 struct Attempt {
@@ -52,6 +44,14 @@ struct Attempt {
         limits.pairs.give_back(account + " " + sender, 1);
     }
 };
+
+// A name that no account has is not kept: now and then somebody types a password there.
+void note_refusal(const SignInParts& parts, const std::string& name, const Request& request) {
+    const auto account = parts.store.find_account(name);
+    const bool known = account && account->has_value();
+    parts.audit.note({}, refused_sign_in, known ? name : "an unknown account",
+                     "account and password do not fit, " + from(request));
+}
 
 std::optional<std::uint64_t> last_sign_in(AccountStore& store, const std::string& account) {
     const auto sessions = store.sessions(account);
@@ -79,7 +79,7 @@ Reply get_session(const Principal& principal) {
         {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
 }
 
-Reply sign_in(Authenticator& authenticator, SignInLimits& limits, const std::string& sender, const Request& request) {
+Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request) {
     if (!request.secure && !request.from_loopback)
         return reply_of({403, "passwords are taken over HTTPS alone", "use the server's https address"});
     const auto body = read_object(request, {"account", "password"});
@@ -90,25 +90,32 @@ Reply sign_in(Authenticator& authenticator, SignInLimits& limits, const std::str
     const auto password = read_text(object, "password", password_longest_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&password)) return reply_of(*wrong);
     const std::string& name = std::get<std::string>(account);
-    const Attempt attempt{limits, name, sender};
+    const Attempt attempt{parts.limits, name, sender};
     const auto wait = attempt.take();
-    if (wait.count() > 0)
+    if (wait.count() > 0) {
+        parts.audit.note_unknown(sender, refused_sign_in, "too many attempts, " + from(request));
         return reply_of({429, "too many attempts to sign in", "wait, and try again",
                          std::chrono::ceil<std::chrono::seconds>(wait)});
+    }
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    const auto signed_in = authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
+    const auto signed_in = parts.authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
     if (!signed_in) return failure(signed_in.error());
-    if (!*signed_in) return reply_of({401, "account and password do not fit"});
+    if (!*signed_in) {
+        note_refusal(parts, name, request);
+        return reply_of({401, "account and password do not fit"});
+    }
     // Counted beforehand, so that many guesses at once are counted too; those who know the password are not.
     attempt.give_back();
+    parts.audit.note(name, "sign in", {}, from(request));
     Reply reply = empty_reply();
     const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
     reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, (*signed_in)->secret, seconds));
     return reply;
 }
 
-Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request) {
+Reply sign_out(Authenticator& authenticator, Audit& audit, const Principal& principal, const Request& request) {
     if (const auto status = authenticator.sign_out(principal); !status) return failure(status.error());
+    if (principal.kind == Principal::Kind::Session) audit.note(principal.name, "sign out", {}, from(request));
     Reply reply = empty_reply();
     reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, "", 0));
     return reply;
@@ -122,7 +129,7 @@ Reply list_accounts(AccountStore& store) {
     return json_reply(json::object{{"accounts", std::move(rows)}});
 }
 
-Reply add_account(AccountStore& store, const Principal& principal, const Request& request) {
+Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
     const auto body = read_object(request, {"account", "password", "role"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -143,11 +150,13 @@ Reply add_account(AccountStore& store, const Principal& principal, const Request
     const auto added = store.add_account(account);
     if (!added) return failure(added.error());
     if (*added == AddOutcome::Already) return reply_of({409, "there is an account of that name already"});
-    note(store, principal, "add account", account.name, role_name(account.role));
+    audit.note(who_of(principal), "add account", account.name,
+               std::string(role_name(account.role)) + ", " + from(request));
     return json_reply(account_json(store, account), 201);
 }
 
-Reply delete_account(AccountStore& store, const Principal& principal, const std::string& name) {
+Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const std::string& name,
+                     const Request& request) {
     const auto accounts = store.accounts();
     if (!accounts) return failure(accounts.error());
     const auto found =
@@ -158,7 +167,7 @@ Reply delete_account(AccountStore& store, const Principal& principal, const std:
     if (found->role == Role::Admin && !found->disabled && admins == 1)
         return reply_of({409, "it is the last admin", "make another one first"});
     if (const auto removed = store.remove_account(name); !removed) return failure(removed.error());
-    note(store, principal, "delete account", name);
+    audit.note(who_of(principal), "delete account", name, from(request));
     return empty_reply();
 }
 
@@ -179,7 +188,7 @@ Reply list_tokens(AccountStore& store) {
     return json_reply(json::object{{"tokens", std::move(rows)}});
 }
 
-Reply add_token(AccountStore& store, const Principal& principal, const Request& request) {
+Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
     const auto body = read_object(request, {"name", "scope", "(host)", "(expires_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -215,16 +224,39 @@ Reply add_token(AccountStore& store, const Principal& principal, const Request& 
     token.id = fresh.id;
     token.secret_sha256 = sha256_of(fresh.secret);
     if (const auto added = store.add_token(token); !added) return failure(added.error());
-    note(store, principal, "add token", token.name, token_scope_name(token.scopes));
+    audit.note(who_of(principal), "add token", token.name,
+               std::string(token_scope_name(token.scopes)) + ", " + from(request));
     return json_reply(json::object{{"id", fresh.id}, {"token", fresh.text()}}, 201);
 }
 
-Reply delete_token(AccountStore& store, const Principal& principal, const std::string& id) {
+Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const std::string& id,
+                   const Request& request) {
+    const auto token = store.find_token(id);
+    if (!token) return failure(token.error());
     const auto removed = store.remove_token(id);
     if (!removed) return failure(removed.error());
     if (!*removed) return reply_of({404, "there is no such token"});
-    note(store, principal, "revoke token", id);
+    audit.note(who_of(principal), "revoke token", *token ? (*token)->name : id, from(request));
     return empty_reply();
+}
+
+Reply list_audit(AccountStore& store, const Route& route) {
+    const auto page = read_page(route, audit_default);
+    if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
+    const auto& [limit, after] = std::get<PageQuestion>(page);
+    const auto entries = store.audit(limit, after ? std::optional(after->id) : std::nullopt);
+    if (!entries) return failure(entries.error());
+    json::array rows;
+    for (const AuditEntry& entry : *entries)
+        rows.push_back({{"id", json_digits(entry.number)},
+                        {"at_ns", json_digits(entry.at_realtime_ns)},
+                        {"who", text_or_null(entry.who)},
+                        {"action", entry.action},
+                        {"object", text_or_null(entry.object)},
+                        {"detail", text_or_null(entry.detail)}});
+    std::optional<PageKey> next;
+    if (entries->size() == limit) next = PageKey{entries->back().at_realtime_ns, entries->back().number};
+    return json_reply(json::object{{"entries", std::move(rows)}, {"next", next_of(next)}});
 }
 
 }  // namespace lagtrap::server

@@ -1,6 +1,7 @@
-// Signing in and out; accounts and tokens.
+// Signing in and out; accounts and tokens; the audit of all that.
 #pragma once
 
+#include "server/accounts/audit.hpp"
 #include "server/accounts/authenticator.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/api/exchange.hpp"
@@ -16,17 +17,27 @@ struct SignInLimits {
     RateLimit accounts;  // of an account, whoever asks
     RateLimit senders;   // of a sender, whatever account it names
 };
+struct SignInParts {
+    Authenticator& authenticator;
+    AccountStore& store;
+    Audit& audit;
+    SignInLimits& limits;
+};
 // `sender`: network_of_sender() of who asks.
-[[nodiscard]] Reply sign_in(Authenticator& authenticator, SignInLimits& limits, const std::string& sender,
-                            const Request& request);
-[[nodiscard]] Reply sign_out(Authenticator& authenticator, const Principal& principal, const Request& request);
+[[nodiscard]] Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request);
+[[nodiscard]] Reply sign_out(Authenticator& authenticator, Audit& audit, const Principal& principal,
+                             const Request& request);
 
 [[nodiscard]] Reply list_accounts(AccountStore& store);
-[[nodiscard]] Reply add_account(AccountStore& store, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_account(AccountStore& store, const Principal& principal, const std::string& name);
+[[nodiscard]] Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
+[[nodiscard]] Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal,
+                                   const std::string& name, const Request& request);
 [[nodiscard]] Reply list_tokens(AccountStore& store);
-[[nodiscard]] Reply add_token(AccountStore& store, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_token(AccountStore& store, const Principal& principal, const std::string& id);
+[[nodiscard]] Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
+[[nodiscard]] Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const std::string& id,
+                                 const Request& request);
+// The newest first.
+[[nodiscard]] Reply list_audit(AccountStore& store, const Route& route);
 
 // "__Host-lagtrap" over TLS; a browser takes that name over TLS alone, so it is "lagtrap" over plain HTTP.
 [[nodiscard]] const char* cookie_name(bool secure);

@@ -9,11 +9,18 @@
 #include "server/accounts/same_origin.hpp"
 #include "server/accounts/sender_network.hpp"
 #include "server/api/account_routes.hpp"
+#include "server/api/build_routes.hpp"
 #include "server/api/bundle_routes.hpp"
+#include "server/api/cause_routes.hpp"
+#include "server/api/compare_routes.hpp"
 #include "server/api/compression.hpp"
+#include "server/api/delay_routes.hpp"
+#include "server/api/export_routes.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/overview_routes.hpp"
 #include "server/api/page_files.hpp"
 #include "server/api/report_routes.hpp"
+#include "server/api/rule_routes.hpp"
 #include "server/api/run_routes.hpp"
 #include "server/api/upload.hpp"
 
@@ -52,7 +59,11 @@ std::uint64_t body_limit_of(RouteKind kind) {
     switch (kind) {
         case RouteKind::SignIn:
         case RouteKind::SetDirty:
+        case RouteKind::LabelBuild:
+        case RouteKind::ChangeCause:
         case RouteKind::AddAccount:
+        case RouteKind::AddRule:
+        case RouteKind::ChangeRule:
         case RouteKind::AddToken: return small_body_bytes;
         case RouteKind::CompareRuns: return compare_body_bytes;
         default: return 0;
@@ -64,16 +75,28 @@ Work work_of(RouteKind kind) {
         case RouteKind::Health: return Work::Health;
         case RouteKind::SignIn:
         case RouteKind::AddAccount: return Work::SignIn;
+        case RouteKind::GetOverview:
+        case RouteKind::GetTrend:
         case RouteKind::GetSummary:
         case RouteKind::ListRuns:
+        case RouteKind::ExportRuns:
+        case RouteKind::ExportDelays:
         case RouteKind::GetStageStacks:
+        case RouteKind::GetTimeShift:
         case RouteKind::GetCauses:
+        case RouteKind::GetCause:
+        case RouteKind::ListCauses:
         case RouteKind::CompareRuns:
+        case RouteKind::CompareSets:
+        case RouteKind::GetSetFlame:
         case RouteKind::GetSystemFile:
         case RouteKind::GetTrace:
         case RouteKind::ListDelays:
+        case RouteKind::GetDelaySummary:
+        case RouteKind::ListAllDelays:
         case RouteKind::GetProfile:
-        case RouteKind::GetTimeline: return Work::Heavy;
+        case RouteKind::GetTimeline:
+        case RouteKind::ExportDelay: return Work::Heavy;
         default: return Work::Light;
     }
 }
@@ -89,6 +112,7 @@ Application::Application(const Parts& parts, const SenderLimits& limits, std::op
     : parts_(parts),
       limits_(limits),
       authenticator_(parts.store),
+      audit_(parts.store, parts.log),
       requests_(limits.requests),
       upload_bytes_(limits.upload_bytes),
       failed_tokens_(failed_token_rate),
@@ -130,6 +154,9 @@ std::variant<Principal, Refusal> Application::identify_token(const Request& requ
     auto found = authenticator_.of_token(text, now_ns);
     if (!found) return Ingest::refusal_of(found.error());
     if (*found) return std::move(**found);
+    audit_.note_unknown(
+        network_of_sender(request.sender), "refuse token",
+        std::string(text.empty() ? "none" : "not known, or its time is over") + ", from " + request.sender);
     if (const auto wait = failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
         wait.count() > 0)
         return too_many("too many requests with tokens that are not known", wait);
@@ -183,7 +210,7 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     auto& route = std::get<Route>(found);
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
     Principal principal;
-    // Health is asked by what can not sign in, and must tell of the store, not of the limits.
+    // Health is asked by what cannot sign in, and must tell of the store, not of the limits.
     if (route.kind != RouteKind::Health) {
         auto identified = identify(request, now_ns);
         if (const auto* refusal = std::get_if<Refusal>(&identified)) {
@@ -219,12 +246,15 @@ Work Application::admission_work(const Request& request) const {
 std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
     const std::string sender = network_of_sender(request.sender);
     auto place = sign_in_places_.take(sender);
-    if (!place) return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
+    if (!place) {
+        audit_.note_unknown(sender, "refuse sign-in", "too many attempts at once, from " + request.sender);
+        return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
+    }
     Plan plan;
     plan.work = work_of(RouteKind::SignIn);
     plan.body_limit_bytes = body_limit_of(RouteKind::SignIn);
     plan.answer = [this, sender, place = std::move(place)](const Request& asked) {
-        return sign_in(authenticator_, sign_ins_, sender, asked);
+        return sign_in({authenticator_, parts_.store, audit_, sign_ins_}, sender, asked);
     };
     return plan;
 }
@@ -278,10 +308,18 @@ Reply Application::metrics() {
     if (!size) return failure(size.error());
     const auto jobs = parts_.store.job_counts();
     if (!jobs) return failure(jobs.error());
+    const auto causes = parts_.store.cause_totals(cause_metrics_limit);
+    if (!causes) return failure(causes.error());
+    const auto messages = parts_.store.message_counts();
+    if (!messages) return failure(messages.error());
     counters_.uploads_now = uploads_;
+    counters_.audit_lost = audit_.lost();
+    counters_.audit_left_out = audit_.left_out();
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
-    reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures());
+    reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
+                 teller_metrics(parts_.teller.figures(), *messages) + parts_.ingest.event_counters().text() +
+                 cause_metrics(*causes);
     return reply;
 }
 
@@ -296,16 +334,30 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
             return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
         case RouteKind::Metrics: return metrics();
         case RouteKind::GetSession: return get_session(principal);
-        case RouteKind::SignOut: return sign_out(authenticator_, principal, request);
+        case RouteKind::SignOut: return sign_out(authenticator_, audit_, principal, request);
         case RouteKind::ListEvents: return list_events(store, route);
+        case RouteKind::GetOverview: return get_overview(store, route);
+        case RouteKind::GetTrend: return get_trend(store, route);
+        case RouteKind::ListBuildLabels: return list_build_labels(store);
+        case RouteKind::LabelBuild: return label_build(store, audit_, route, principal, request);
+        case RouteKind::ListCauses: return list_causes(store, route);
+        case RouteKind::GetCause: return get_cause(store, route);
+        case RouteKind::ChangeCause: return change_cause(store, audit_, route, principal, request);
         case RouteKind::GetChoices: return get_choices(store, route);
         case RouteKind::GetSummary: return get_summary(store, route);
+        case RouteKind::GetDelaySummary: return get_delay_summary(store, route);
+        case RouteKind::ListAllDelays: return list_all_delays(store, route);
+        case RouteKind::ExportRuns: return export_runs(store, route);
+        case RouteKind::ExportDelays: return export_delays(store, route);
         case RouteKind::ListRuns: return list_runs(store, route);
         case RouteKind::GetStageStacks: return get_stage_stacks(store, route);
+        case RouteKind::GetTimeShift: return get_time_shift(store, route);
         case RouteKind::GetCauses: return get_causes(store, route);
         case RouteKind::GetRun: return get_run(store, route);
         case RouteKind::SetDirty: return set_dirty(store, route, principal, request);
         case RouteKind::CompareRuns: return compare_runs(store, request);
+        case RouteKind::CompareSets: return compare_sets(store, route);
+        case RouteKind::GetSetFlame: return get_set_flame(store, route);
         case RouteKind::ListBundles: return list_bundles(store, route);
         case RouteKind::HasBundle: return has_bundle(store, route);
         case RouteKind::GetBundle: return get_bundle(store, blobs, route);
@@ -314,13 +366,22 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::ListDelays: return list_delays(store, blobs, route);
         case RouteKind::GetProfile: return get_profile(store, route);
         case RouteKind::GetTimeline: return get_timeline(store, blobs, route);
+        case RouteKind::ExportDelay: return export_delay(store, blobs, route);
+        case RouteKind::ListFormats: return list_formats();
         case RouteKind::HasBatch: return has_batch(store, route);
         case RouteKind::ListAccounts: return list_accounts(store);
-        case RouteKind::AddAccount: return add_account(store, principal, request);
-        case RouteKind::DeleteAccount: return delete_account(store, principal, route.arguments[0]);
+        case RouteKind::AddAccount: return add_account(store, audit_, principal, request);
+        case RouteKind::DeleteAccount: return delete_account(store, audit_, principal, route.arguments[0], request);
         case RouteKind::ListTokens: return list_tokens(store);
-        case RouteKind::AddToken: return add_token(store, principal, request);
-        case RouteKind::DeleteToken: return delete_token(store, principal, route.arguments[0]);
+        case RouteKind::AddToken: return add_token(store, audit_, principal, request);
+        case RouteKind::DeleteToken: return delete_token(store, audit_, principal, route.arguments[0], request);
+        case RouteKind::ListAudit: return list_audit(store, route);
+        case RouteKind::ListRules: return list_rules(store);
+        case RouteKind::GetRule: return get_rule(store, route);
+        case RouteKind::AddRule: return add_rule({store, audit_, parts_.teller, principal}, request);
+        case RouteKind::ChangeRule: return change_rule({store, audit_, parts_.teller, principal}, route, request);
+        case RouteKind::DeleteRule: return delete_rule({store, audit_, parts_.teller, principal}, route, request);
+        case RouteKind::TestRule: return test_rule({store, audit_, parts_.teller, principal}, route);
         case RouteKind::SignIn:
         case RouteKind::PutBundle:
         case RouteKind::PutBatch: break;
@@ -334,8 +395,7 @@ void Application::remove_old_bundles() {
         parts_.log("retention: " + removed.error().message);
     } else if (removed->bundles > 0) {
         counters_.bundles_expired += removed->bundles;
-        parts_.log(
-            fmt::format("retention removed {} bundles ({})", removed->bundles, format_byte_size(removed->bytes)));
+        audit_.note("retention", "remove bundles", std::to_string(removed->bundles), format_byte_size(removed->bytes));
     }
 }
 
@@ -345,7 +405,7 @@ void Application::remove_old_runs() {
         parts_.log("retention: " + removed.error().message);
     } else if (*removed > 0) {
         counters_.runs_expired += *removed;
-        parts_.log(fmt::format("retention removed {} runs", *removed));
+        audit_.note("retention", "remove runs", std::to_string(*removed), {});
     }
 }
 

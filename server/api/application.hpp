@@ -10,6 +10,7 @@
 #include <string_view>
 #include <variant>
 
+#include "server/accounts/audit.hpp"
 #include "server/accounts/authenticator.hpp"
 #include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
@@ -22,6 +23,7 @@
 #include "server/ingest/ingest.hpp"
 #include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
+#include "server/tell/teller.hpp"
 
 namespace lagtrap::server {
 
@@ -38,6 +40,7 @@ struct Parts {
     Store& store;
     Ingest& ingest;
     JobRunner& jobs;
+    Teller& teller;
     std::function<void(const std::string&)> log;  // any thread
 };
 
@@ -74,6 +77,7 @@ class Application final : public Service {
     Parts parts_;
     const SenderLimits limits_;
     Authenticator authenticator_;
+    Audit audit_;
     RateLimit requests_;
     RateLimit upload_bytes_;
     RateLimit failed_tokens_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/files.hpp"
+#include "formats/format_table.hpp"
+#include "server/api/delay_routes.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/ingest/parse_bundle.hpp"
 #include "server/ingest/parse_worker.hpp"
@@ -13,16 +15,17 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t bundles_default = 100;
+constexpr std::uint32_t delays_default = 1000;
 constexpr std::size_t system_file_limit_bytes = 17U << 20;
 constexpr std::chrono::seconds parse_pause{2};
 
 Reply no_such_bundle() { return reply_of({404, "there is no such bundle", "it may have been removed for its age"}); }
 
 Reply bad_bundle(const std::string& reason) {
-    return reply_of({422, "the bundle is kept but can not be read: " + reason});
+    return reply_of({422, "the bundle is kept but cannot be read: " + reason});
 }
 
-std::string attachment_name(const BundleRow& row, const char* suffix) {
+std::string attachment_name(const BundleRow& row, const std::string& suffix) {
     const std::string session = row.facts.session_id.empty() ? "bundle" : row.facts.session_id;
     std::string name;
     for (const char letter : session)
@@ -115,32 +118,19 @@ class WorkerSource final : public BodySource {
     std::size_t taken_ = 0;
 };
 
-json::object delay_json(const StoredDelay& stored, json::value& quality) {
-    const BundleDelay& delay = stored.delay;
-    json::error_code error;
-    json::value parsed = json::parse(delay.details, error);
-    json::object object = !error && parsed.is_object() ? std::move(parsed.get_object()) : json::object{};
-    if (const json::value* found = object.if_contains("quality")) {
-        quality = *found;
-        object.erase("quality");
-    }
-    // Without details nothing is known of the time.
-    for (const char* part : {"on_cpu_ns", "runnable_ns", "blocked_ns"})
-        if (!object.contains(part)) object[part] = 0;
-    if (!object.contains("unknown_ns")) object["unknown_ns"] = json_number(delay.duration_ns);
-    for (const char* list : {"blocked", "stages"})
-        if (!object.contains(list)) object[list] = json::array{};
-    object["number"] = delay.number;
-    object["event"] = delay.event;
-    object["begin_ns"] = json_digits(delay.begin_realtime_ns);
-    object["duration_ns"] = json_number(delay.duration_ns);
-    object["threshold_ns"] = json_number(delay.threshold_ns);
-    object["process"] = delay.process;
-    object["thread"] = delay.thread;
-    object["pid"] = delay.pid;
-    object["tid"] = delay.tid;
-    object["run"] = digits_or_null(stored.run);
-    return object;
+// The worker's answer as it comes, once its first piece is there: what is wrong shows by then, while a status can be given.
+Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, std::string_view nothing) {
+    auto worker = start_worker(blobs, digest, task);
+    if (!worker) return worker_failure(worker.error());
+    std::string first(65536, '\0');
+    const auto got = (*worker)->read(first.data(), first.size());
+    if (!got) return worker_failure(got.error());
+    if (*got == 0 && !nothing.empty()) return bad_bundle(std::string(nothing));
+    first.resize(*got);
+    Reply reply;
+    reply.content_type = "application/octet-stream";
+    if (!first.empty()) reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first));
+    return reply;
 }
 
 }  // namespace
@@ -185,11 +175,22 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
-    const auto delays = store.delays(row.digest);
-    if (!delays) return failure(delays.error());
+    const auto question = read_delay_question(route, delays_default);
+    if (const auto* wrong = std::get_if<Refusal>(&question)) return reply_of(*wrong);
+    const auto& [number, order, part] = std::get<DelayQuestion>(question);
+    DelayPage page;
+    if (number) {
+        auto one = store.find_delay(row.digest, *number);
+        if (!one) return failure(one.error());
+        if (*one) page.delays.push_back(std::move(**one));
+    } else {
+        auto asked = store.list_delays({}, row.digest, order, part.limit, part.after);
+        if (!asked) return failure(asked.error());
+        page = std::move(asked).value();
+    }
     json::array list;
     json::value quality = nullptr;
-    for (const StoredDelay& delay : *delays) list.push_back(delay_json(delay, quality));
+    for (const StoredDelay& delay : page.delays) list.push_back(delay_json(delay, quality));
     if (quality.is_null()) {
         // A recording by hand has no delay to carry it.
         const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);
@@ -197,8 +198,10 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
         if (text) quality = json::parse(*text, error);
         if (!quality.is_object()) quality = json::object{};
     }
-    return json_reply(
-        json::object{{"bundle", bundle_json(row)}, {"delays", std::move(list)}, {"quality", std::move(quality)}});
+    return json_reply(json::object{{"bundle", bundle_json(row)},
+                                   {"delays", std::move(list)},
+                                   {"next", next_of(page.next)},
+                                   {"quality", std::move(quality)}});
 }
 
 Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route) {
@@ -216,19 +219,44 @@ Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route) {
 Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    auto worker = start_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace});
-    if (!worker) return worker_failure(worker.error());
-    // What is wrong shows at the first piece, as long as a status can still be given.
-    std::string first(65536, '\0');
-    const auto got = (*worker)->read(first.data(), first.size());
-    if (!got) return worker_failure(got.error());
-    if (*got == 0) return bad_bundle("its trace is empty");
-    first.resize(*got);
-    Reply reply;
-    reply.content_type = "application/octet-stream";
-    attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
-    reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first));
+    Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace}, "its trace is empty");
+    if (reply.status == 200) attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
     return reply;
+}
+
+Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route) {
+    const formats::Format* format = formats::find_format(route.parameter("format").value_or(""));
+    if (format == nullptr || format->encode == nullptr)
+        return reply_of({400, "\"format\": expected one of those that /api/v1/formats lists"});
+    const auto time = formats::time_of_word(route.parameter("state").value_or(formats::word_of(format->time)));
+    if (!time) return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
+    const auto number = read_digits(route.arguments[1]);
+    if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
+    const auto found = readable_bundle(store, route);
+    if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
+    const auto& row = std::get<BundleRow>(found);
+    if (*number > row.facts.delays) return reply_of({404, "there is no such delay"});
+    ParseTask task{ParseTask::Kind::Export};
+    task.delay = static_cast<std::uint32_t>(*number);
+    task.format = format->name;
+    task.time = *time;
+    Reply reply = streamed(blobs, route.arguments[0], task, {});
+    if (reply.status != 200) return reply;
+    reply.content_type = format->media_type;
+    attach(reply, attachment_name(row, "-delay" + std::to_string(*number) + "." + std::string(format->suffix)));
+    return reply;
+}
+
+Reply list_formats() {
+    json::array list;
+    for (const formats::Format& format : formats::formats())
+        if (format.encode != nullptr)
+            list.push_back({{"name", format.name},
+                            {"title", format.title},
+                            {"use", format.use},
+                            {"suffix", format.suffix},
+                            {"state", formats::word_of(format.time)}});
+    return json_reply(json::object{{"formats", std::move(list)}});
 }
 
 Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {

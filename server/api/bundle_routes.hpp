@@ -13,9 +13,12 @@ namespace lagtrap::server {
 [[nodiscard]] Reply has_bundle(BundleStore& store, const Route& route);
 [[nodiscard]] Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route);
-// Each of these three starts a confined process that reads the bundle.
+// Each of these four starts a confined process that reads the bundle.
 [[nodiscard]] Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route);
+// The forms that it knows.
+[[nodiscard]] Reply list_formats();
 
 }  // namespace lagtrap::server

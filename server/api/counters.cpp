@@ -26,10 +26,16 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
                    counters.uploads_aborted);
     text += metric("counter", "upload_bytes_total", "Bytes of bundles and batches received.", counters.upload_bytes);
     text += metric("counter", "bundles_expired_total", "Bundles removed by retention.", counters.bundles_expired);
+    text +=
+        metric("counter", "audit_lost_total", "Entries of the audit that the store did not take.", counters.audit_lost);
+    text += metric("counter", "audit_left_out_total", "Refused attempts without an entry of their own in the audit.",
+                   counters.audit_left_out);
     text += metric("gauge", "connections", "Connections open.", counters.connections);
-    text += metric("counter", "connections_refused_total", "Connections over the limit.", counters.connections_refused);
+    text += metric("counter", "connections_refused_total", "Connections over a limit.", counters.connections_refused);
+    text += metric("counter", "connections_refused_of_address_total", "Connections over the limit of one address.",
+                   counters.connections_refused_of_address);
     text += metric("gauge", "bundles", "Bundles stored now.", totals.bundles);
-    text += metric("gauge", "bundles_bad", "Stored bundles that can not be read.", totals.bad);
+    text += metric("gauge", "bundles_bad", "Stored bundles that cannot be read.", totals.bad);
     text += metric("gauge", "bundle_bytes", "Bytes of the stored bundles.", totals.bytes);
     text += metric("gauge", "delays", "Delays in the stored bundles.", totals.delays);
     text += metric("gauge", "uploads", "Uploads running.", counters.uploads_now);

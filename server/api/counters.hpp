@@ -21,9 +21,12 @@ struct Counters {
     std::atomic<std::uint64_t> uploads_now{0};
     std::atomic<std::uint64_t> bundles_expired{0};  // removed by retention
     std::atomic<std::uint64_t> runs_expired{0};
-    std::atomic<std::uint64_t> connections{0};  // open now
+    std::atomic<std::uint64_t> audit_lost{0};      // entries that the store did not take
+    std::atomic<std::uint64_t> audit_left_out{0};  // refused attempts without an entry of their own
+    std::atomic<std::uint64_t> connections{0};     // open now
     std::atomic<std::uint64_t> connections_refused{0};
-    std::atomic<std::uint64_t> requests_failed{0};  // ended by an exception
+    std::atomic<std::uint64_t> connections_refused_of_address{0};  // of these, as one address had too many
+    std::atomic<std::uint64_t> requests_failed{0};                 // ended by an exception
 };
 
 // Prometheus' text format.

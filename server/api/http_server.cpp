@@ -19,6 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "core/text.hpp"
+#include "server/accounts/places_of_senders.hpp"
 #include "server/api/http_connection.hpp"
 
 namespace lagtrap::server {
@@ -85,6 +86,7 @@ class AsioServer final : public HttpServer {
         : options_(options),
           callbacks_(std::move(callbacks)),
           service_(service),
+          places_(options.connections_of_address),
           io_(static_cast<int>(options.threads)),
           tls_(std::move(tls)),
           acceptor_(asio::make_strand(io_)),
@@ -141,27 +143,42 @@ class AsioServer final : public HttpServer {
         }
     }
 
+    // A proxy speaks for many; one that is not named speaks for whoever reaches the server.
+    bool is_proxy(const std::string& address) const {
+        const TrustedProxies& proxies = options_.trusted_proxies;
+        return options_.behind_proxy && (proxies.empty() || proxies.contains(address));
+    }
+
+    void turn_away(tcp::socket socket, std::string_view status) {
+        ++service_.counters().connections_refused;
+        if (tls_) return;
+        const std::string answer =
+            "HTTP/1.1 " + std::string(status) + "\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        static_cast<void>(::send(socket.native_handle(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    }
+
     void admit(tcp::socket socket) {
-        error_code ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
+        error_code failed;
+        socket.set_option(tcp::no_delay(true), failed);
+        const std::string peer = socket.remote_endpoint(failed).address().to_string();
+        if (failed) return;
+        std::shared_ptr<void> place;
+        if (!is_proxy(peer) && !(place = places_.take(network_of_sender(peer)))) {
+            ++service_.counters().connections_refused_of_address;
+            return turn_away(std::move(socket), "429 Too Many Requests");
+        }
         Counters& counters = service_.counters();
         std::unique_lock lock(mutex_);
         if (connections_.size() >= options_.connections) {
             lock.unlock();
-            ++counters.connections_refused;
-            static constexpr std::string_view busy =
-                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-            if (!tls_)
-                static_cast<void>(
-                    ::send(socket.native_handle(), busy.data(), busy.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-            return;
+            return turn_away(std::move(socket), "503 Service Unavailable");
         }
         auto connection = make_connection(std::move(socket), tls_, context_);
         HttpConnection* key = connection.get();
         connections_.emplace(key, connection);
         ++counters.connections;
         lock.unlock();
-        connection->start([this, key] { forget(key); });
+        connection->start([this, key, place = std::move(place)] { forget(key); });
     }
 
     void forget(HttpConnection* key) {
@@ -186,7 +203,7 @@ class AsioServer final : public HttpServer {
         });
     }
 
-    // A certificate that can not be read changes nothing.
+    // A certificate that cannot be read changes nothing.
     void reload_tls() {
         if (!tls_) return;
         auto fresh = make_tls(options_);
@@ -237,6 +254,7 @@ class AsioServer final : public HttpServer {
     const HttpOptions options_;
     const HttpCallbacks callbacks_;
     Service& service_;
+    PlacesOfSenders places_;
     WorkerPool light_{light_threads, light_limit};
     WorkerPool heavy_{heavy_threads, heavy_limit};
     WorkerPool sign_in_{sign_in_threads, sign_in_limit};

@@ -18,6 +18,7 @@ struct HttpOptions {
     std::string tls_certificate;            // PEM chain; empty: plain HTTP
     std::string tls_key;
     std::uint32_t connections = 1024;
+    std::uint32_t connections_of_address = 256;        // of the /64 in IPv6; proxies that are believed may have all
     bool behind_proxy = false;                         // believes X-Forwarded-For and X-Forwarded-Proto
     TrustedProxies trusted_proxies;                    // of these alone, where there are any
     std::chrono::milliseconds header_timeout{10'000};  // for a whole header, and between two requests

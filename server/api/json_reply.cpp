@@ -127,7 +127,8 @@ std::variant<Filter, Refusal> read_filter(const Route& route, const std::string&
     for (const auto& wrong : {event.empty() ? take_text(route, "event", filter.event) : std::nullopt,
                               take_time(route, "from", filter.from_ns), take_time(route, "to", filter.to_ns),
                               take_text(route, "host", filter.host), take_text(route, "user", filter.user),
-                              take_text(route, "build", filter.build), take_text(route, "process", filter.process)})
+                              take_text(route, "build", filter.build), take_text(route, "process", filter.process),
+                              take_text(route, "unit", filter.unit)})
         if (wrong) return *wrong;
     if (const auto start = route.parameter("start"); start && !start->empty()) {
         if (*start != "cold" && *start != "warm") return wrong_parameter("start", "cold or warm");
@@ -136,6 +137,10 @@ std::variant<Filter, Refusal> read_filter(const Route& route, const std::string&
     if (const auto dirty = route.parameter("dirty"); dirty && !dirty->empty()) {
         if (*dirty != "0" && *dirty != "1") return wrong_parameter("dirty", "0 or 1");
         filter.with_dirty = *dirty == "1";
+    }
+    if (const auto outliers = route.parameter("outliers"); outliers && !outliers->empty()) {
+        if (*outliers != "0" && *outliers != "1") return wrong_parameter("outliers", "0 or 1");
+        filter.without_outliers = *outliers == "0";
     }
     return filter;
 }

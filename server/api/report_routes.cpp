@@ -5,16 +5,15 @@
 #include "analysis/flame.hpp"
 #include "analysis/run_profile.hpp"
 #include "server/api/json_reply.hpp"
-#include "server/reports/causes.hpp"
 #include "server/reports/compare.hpp"
+#include "server/reports/time_shift.hpp"
 
 namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t compared_limit = 1000;
-// Of each kind. Profiles are large: this is a matter of seconds, not of memory.
-constexpr std::uint32_t profiles_limit = 10'000;
 constexpr std::uint32_t baseline_limit = 200;
+constexpr std::uint32_t timed_runs_read = 20'000;
 
 // The ids of one side; empty: something is wrong with them.
 std::vector<std::uint64_t> read_ids(const json::object& object, std::string_view name) {
@@ -29,6 +28,31 @@ std::vector<std::uint64_t> read_ids(const json::object& object, std::string_view
     return ids;
 }
 
+json::object group_json(const reports::DurationGroup& group) {
+    return {{"runs", json_number(group.runs)},
+            {"shortest_ns", json_number(group.shortest_ns)},
+            {"longest_ns", json_number(group.longest_ns)},
+            {"mean_ns", json_number(group.mean_ns)}};
+}
+
+json::object set_json(std::uint64_t runs, std::uint64_t median_ns) {
+    return {{"runs", json_number(runs)}, {"median_ns", json_number(median_ns)}};
+}
+
+Result<std::vector<analysis::RunProfile>> normal_profiles(BundleStore& store, const std::string& event) {
+    std::vector<analysis::RunProfile> profiles;
+    Filter filter;
+    filter.event = event;
+    TRY(store.profiles(filter, false, baseline_limit, [&](StoredDelay&& stored) {
+        if (auto profile = analysis::read_run_profile(stored.delay.profile))
+            profiles.push_back(std::move(profile).value());
+        return true;
+    }));
+    return profiles;
+}
+
+}  // namespace
+
 std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs) {
     std::vector<reports::ComparedRun> list;
     for (const StoredRun& run : runs) {
@@ -41,64 +65,16 @@ std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs) {
 }
 
 json::object difference_json(const reports::Difference& difference) {
+    json::value low = nullptr;
+    json::value high = nullptr;
+    if (difference.interval) {
+        low = json_signed(static_cast<double>(difference.interval->low_ns));
+        high = json_signed(static_cast<double>(difference.interval->high_ns));
+    }
     return {{"difference_ns", json_signed(static_cast<double>(difference.difference_ns))},
-            {"low_ns", json_signed(static_cast<double>(difference.low_ns))},
-            {"high_ns", json_signed(static_cast<double>(difference.high_ns))},
+            {"low_ns", std::move(low)},
+            {"high_ns", std::move(high)},
             {"evidence", difference.evidence}};
-}
-
-json::object set_json(std::uint64_t runs, std::uint64_t median_ns) {
-    return {{"runs", json_number(runs)}, {"median_ns", json_number(median_ns)}};
-}
-
-double share_of(double value) { return std::clamp(value, 0.0, 1.0); }
-
-json::object cause_json(const reports::Cause& cause) {
-    json::array frames;
-    for (const reports::CauseFrame& frame : cause.frames)
-        frames.push_back({{"function", frame.function}, {"module", frame.module}});
-    json::array builds;
-    for (const reports::CauseBuild& build : cause.builds)
-        builds.push_back({{"build", build.build},
-                          {"runs", json_number(build.runs)},
-                          {"affected", json_number(build.affected)},
-                          {"excess_ns", json_number(build.excess_ns)}});
-    json::value example = nullptr;
-    if (cause.example) example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
-    return {{"signature", cause.signature},
-            {"title", cause.title},
-            {"state", std::string(words_of(cause.state))},
-            {"reason", cause.reason},
-            {"frames", std::move(frames)},
-            {"excess_ns", json_number(cause.excess_ns)},
-            {"affected_runs", json_number(cause.affected_runs)},
-            {"hosts", json_number(cause.hosts)},
-            {"users", json_number(cause.users)},
-            {"share", share_of(cause.share)},
-            {"p_value", share_of(cause.p_value)},
-            {"q_value", share_of(cause.q_value)},
-            {"single_host", cause.single_host},
-            {"builds", std::move(builds)},
-            {"example", std::move(example)}};
-}
-
-// Hands the profiles of delayed or of normal runs to the finder.
-Status add_profiles(Store& store, const Filter& filter, bool delayed, reports::CauseFinder& finder) {
-    return store.profiles(filter, delayed, profiles_limit, [&](StoredDelay&& stored) {
-        const auto profile = analysis::read_run_profile(stored.delay.profile);
-        // What an older or damaged profile can not tell is left out.
-        if (!profile) return true;
-        reports::ProfiledRun run;
-        run.delayed = delayed;
-        run.host = std::move(stored.host);
-        run.user = std::move(stored.delay.user);
-        run.build = std::move(stored.delay.build);
-        run.begin_realtime_ns = stored.delay.begin_realtime_ns;
-        run.bundle = std::move(stored.bundle);
-        run.delay = stored.delay.number;
-        finder.add(run, *profile);
-        return true;
-    });
 }
 
 json::object flame_json(const analysis::Flame& flame) {
@@ -121,20 +97,6 @@ json::object flame_json(const analysis::Flame& flame) {
             {"dropped", json_number(flame.dropped)}};
 }
 
-Result<std::vector<analysis::RunProfile>> normal_profiles(BundleStore& store, const std::string& event) {
-    std::vector<analysis::RunProfile> profiles;
-    Filter filter;
-    filter.event = event;
-    TRY(store.profiles(filter, false, baseline_limit, [&](StoredDelay&& stored) {
-        if (auto profile = analysis::read_run_profile(stored.delay.profile))
-            profiles.push_back(std::move(profile).value());
-        return true;
-    }));
-    return profiles;
-}
-
-}  // namespace
-
 Reply compare_runs(RunStore& store, const Request& request) {
     const auto body = read_object(request, {"a", "b"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
@@ -156,28 +118,35 @@ Reply compare_runs(RunStore& store, const Request& request) {
     json::object reply = difference_json(result.whole);
     reply["a"] = set_json(result.whole.a_runs, result.whole.a_median_ns);
     reply["b"] = set_json(result.whole.b_runs, result.whole.b_median_ns);
-    reply["confidence"] = share_of(result.confidence);
+    reply["confidence"] = std::clamp(result.confidence, 0.0, 1.0);
     reply["stages"] = std::move(stages);
     return json_reply(reply);
 }
 
-Reply get_causes(Store& store, const Route& route) {
+Reply get_time_shift(RunStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    reports::CauseFinder finder;
-    for (const bool delayed : {true, false})
-        if (const auto status = add_profiles(store, std::get<Filter>(filter), delayed, finder); !status)
-            return failure(status.error());
-    const reports::CauseReport report = finder.find();
-    json::array causes;
-    for (const reports::Cause& cause : report.causes) causes.push_back(cause_json(cause));
-    json::value silent = nullptr;
-    if (report.silent_because) silent = json::string(*report.silent_because);
-    return json_reply(json::object{{"delayed_runs", json_number(report.delayed_runs)},
-                                   {"normal_runs", json_number(report.normal_runs)},
-                                   {"bundles", json_number(report.bundles)},
-                                   {"causes", std::move(causes)},
-                                   {"silent_because", std::move(silent)}});
+    const auto timed = store.run_times(std::get<Filter>(filter), timed_runs_read);
+    if (!timed) return failure(timed.error());
+    std::vector<reports::TimedDuration> runs;
+    runs.reserve(timed->runs.size());
+    for (const TimedRun& run : timed->runs) runs.push_back({run.duration_ns, run.weight, run.times});
+    const auto shift = reports::time_shift(std::move(runs));
+    json::object answer{{"runs_read", json_number(timed->runs_read)},
+                        {"runs_timed", json_number(timed->runs.size())},
+                        {"runs_needed", json_number(reports::shift_runs_needed)},
+                        {"middle", nullptr},
+                        {"slow", nullptr},
+                        {"parts", json::array{}}};
+    if (!shift) return json_reply(answer);
+    answer["middle"] = group_json(shift->middle);
+    answer["slow"] = group_json(shift->slow);
+    for (const reports::PartShift& part : shift->parts)
+        answer["parts"].as_array().push_back({{"state", part.state},
+                                              {"reason", part.reason},
+                                              {"middle_ns", json_number(part.middle_ns)},
+                                              {"slow_ns", json_number(part.slow_ns)}});
+    return json_reply(answer);
 }
 
 Reply get_profile(BundleStore& store, const Route& route) {
@@ -190,17 +159,17 @@ Reply get_profile(BundleStore& store, const Route& route) {
     if (!row) return failure(row.error());
     if (!*row) return reply_of({404, "there is no such bundle"});
     if (!(*row)->bad_reason.empty())
-        return reply_of({422, "the bundle is kept but can not be read: " + (*row)->bad_reason});
+        return reply_of({422, "the bundle is kept but cannot be read: " + (*row)->bad_reason});
     const auto number = read_digits(route.arguments[1]);
-    const auto delays = store.delays(route.arguments[0]);
-    if (!delays) return failure(delays.error());
-    const auto found = std::find_if(delays->begin(), delays->end(),
-                                    [&](const StoredDelay& delay) { return number && delay.delay.number == *number; });
-    if (found == delays->end()) return reply_of({404, "there is no such delay"});
+    if (!number || *number > UINT32_MAX) return reply_of({404, "there is no such delay"});
+    const auto stored = store.find_delay(route.arguments[0], static_cast<std::uint32_t>(*number));
+    if (!stored) return failure(stored.error());
+    if (!*stored) return reply_of({404, "there is no such delay"});
+    const std::optional<StoredDelay>& found = *stored;
     if (found->delay.profile.empty())
         return reply_of({422, "the bundle has no profile of this delay", "the system file says what is missing"});
     const auto profile = analysis::read_run_profile(found->delay.profile);
-    if (!profile) return reply_of({422, "the profile can not be read: " + profile.error().message});
+    if (!profile) return reply_of({422, "the profile cannot be read: " + profile.error().message});
     std::vector<analysis::RunProfile> baseline;
     if (against) {
         auto normal = normal_profiles(store, found->delay.event);

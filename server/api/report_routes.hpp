@@ -1,14 +1,23 @@
 // Questions that take statistics: what differs, what causes delays, where a delay's time went.
 #pragma once
 
+#include <boost/json.hpp>
+
+#include "analysis/flame.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
+#include "server/reports/compare.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
 
 [[nodiscard]] Reply compare_runs(RunStore& store, const Request& request);
-[[nodiscard]] Reply get_causes(Store& store, const Route& route);
+[[nodiscard]] Reply get_time_shift(RunStore& store, const Route& route);
 [[nodiscard]] Reply get_profile(BundleStore& store, const Route& route);
+
+// Runs and their stages, as comparisons want them.
+[[nodiscard]] std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs);
+[[nodiscard]] boost::json::object difference_json(const reports::Difference& difference);
+[[nodiscard]] boost::json::object flame_json(const analysis::Flame& flame);
 
 }  // namespace lagtrap::server

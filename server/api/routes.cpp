@@ -9,7 +9,7 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::string_view filter_words = "from to host user build process start dirty";
+constexpr std::string_view filter_words = "from to host user build process unit start dirty outliers";
 
 struct Pattern {
     Method method;
@@ -27,23 +27,39 @@ constexpr std::array patterns{
     Pattern{Method::Post, "/api/v1/session", RouteKind::SignIn, ""},
     Pattern{Method::Delete, "/api/v1/session", RouteKind::SignOut, ""},
     Pattern{Method::Get, "/api/v1/events", RouteKind::ListEvents, "F search limit after"},
+    Pattern{Method::Get, "/api/v1/overview", RouteKind::GetOverview, "F search order limit"},
+    Pattern{Method::Get, "/api/v1/events/{event}/trend", RouteKind::GetTrend, "F"},
+    Pattern{Method::Get, "/api/v1/builds", RouteKind::ListBuildLabels, ""},
+    Pattern{Method::Put, "/api/v1/builds/{build}", RouteKind::LabelBuild, ""},
+    Pattern{Method::Get, "/api/v1/causes", RouteKind::ListCauses, "event limit"},
+    Pattern{Method::Get, "/api/v1/causes/{id}", RouteKind::GetCause, ""},
+    Pattern{Method::Put, "/api/v1/causes/{id}", RouteKind::ChangeCause, ""},
     Pattern{Method::Get, "/api/v1/choices", RouteKind::GetChoices, "event"},
     Pattern{Method::Get, "/api/v1/events/{event}/summary", RouteKind::GetSummary, "F"},
+    Pattern{Method::Get, "/api/v1/events/{event}/delays", RouteKind::GetDelaySummary, "F"},
+    Pattern{Method::Get, "/api/v1/delays", RouteKind::ListAllDelays, "F event order limit after"},
     Pattern{Method::Get, "/api/v1/events/{event}/runs", RouteKind::ListRuns, "F order limit after"},
+    Pattern{Method::Get, "/api/v1/events/{event}/runs/export", RouteKind::ExportRuns, "F format"},
+    Pattern{Method::Get, "/api/v1/delays/export", RouteKind::ExportDelays, "F event format"},
     Pattern{Method::Get, "/api/v1/events/{event}/stages", RouteKind::GetStageStacks, "F stage"},
+    Pattern{Method::Get, "/api/v1/events/{event}/times", RouteKind::GetTimeShift, "F"},
     Pattern{Method::Get, "/api/v1/events/{event}/causes", RouteKind::GetCauses, "F"},
     Pattern{Method::Get, "/api/v1/runs/{id}", RouteKind::GetRun, ""},
     Pattern{Method::Put, "/api/v1/runs/{id}/dirty", RouteKind::SetDirty, ""},
     Pattern{Method::Post, "/api/v1/compare", RouteKind::CompareRuns, ""},
+    Pattern{Method::Get, "/api/v1/events/{event}/compare", RouteKind::CompareSets, "a b"},
+    Pattern{Method::Get, "/api/v1/events/{event}/compare/flame", RouteKind::GetSetFlame, "a b state"},
     Pattern{Method::Get, "/api/v1/bundles", RouteKind::ListBundles, "F event limit after"},
     Pattern{Method::Head, "/api/v1/bundles/{digest}", RouteKind::HasBundle, ""},
     Pattern{Method::Get, "/api/v1/bundles/{digest}", RouteKind::GetBundle, ""},
     Pattern{Method::Put, "/api/v1/bundles/{digest}", RouteKind::PutBundle, ""},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/system", RouteKind::GetSystemFile, ""},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/trace", RouteKind::GetTrace, ""},
-    Pattern{Method::Get, "/api/v1/bundles/{digest}/delays", RouteKind::ListDelays, ""},
+    Pattern{Method::Get, "/api/v1/bundles/{digest}/delays", RouteKind::ListDelays, "number order limit after"},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/profile", RouteKind::GetProfile, "state against"},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/timeline", RouteKind::GetTimeline, ""},
+    Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/export", RouteKind::ExportDelay, "format state"},
+    Pattern{Method::Get, "/api/v1/formats", RouteKind::ListFormats, ""},
     Pattern{Method::Head, "/api/v1/batches/{digest}", RouteKind::HasBatch, ""},
     Pattern{Method::Put, "/api/v1/batches/{digest}", RouteKind::PutBatch, ""},
     Pattern{Method::Get, "/api/v1/accounts", RouteKind::ListAccounts, ""},
@@ -52,6 +68,13 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/tokens", RouteKind::ListTokens, ""},
     Pattern{Method::Post, "/api/v1/tokens", RouteKind::AddToken, ""},
     Pattern{Method::Delete, "/api/v1/tokens/{id}", RouteKind::DeleteToken, ""},
+    Pattern{Method::Get, "/api/v1/audit", RouteKind::ListAudit, "limit after"},
+    Pattern{Method::Get, "/api/v1/rules", RouteKind::ListRules, ""},
+    Pattern{Method::Post, "/api/v1/rules", RouteKind::AddRule, ""},
+    Pattern{Method::Get, "/api/v1/rules/{id}", RouteKind::GetRule, ""},
+    Pattern{Method::Put, "/api/v1/rules/{id}", RouteKind::ChangeRule, ""},
+    Pattern{Method::Delete, "/api/v1/rules/{id}", RouteKind::DeleteRule, ""},
+    Pattern{Method::Post, "/api/v1/rules/{id}/test", RouteKind::TestRule, ""},
 };
 
 // Takes the first part off, up to `separator` or the end.
@@ -175,6 +198,13 @@ std::variant<Route, Refusal> find_route(Method method, std::string_view target) 
     return Refusal{405, "the address does not know this method", "/api/v1/openapi.yaml lists the methods"};
 }
 
+std::variant<Route, Refusal> read_filter_query(std::string_view query) {
+    Route route;
+    constexpr Pattern set{Method::Get, "", RouteKind::CompareSets, "F"};
+    if (auto wrong = read_query(query, set, route)) return *wrong;
+    return route;
+}
+
 std::optional<Need> need_of(RouteKind kind) {
     switch (kind) {
         case RouteKind::Page:
@@ -183,6 +213,8 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::SignIn: return std::nullopt;
         case RouteKind::PutBundle:
         case RouteKind::PutBatch:
+        case RouteKind::LabelBuild:
+        case RouteKind::ChangeCause:
         case RouteKind::SetDirty: return Need{Right::Upload, Right::Upload};
         // Whoever may send something may ask whether it is there.
         case RouteKind::HasBundle:
@@ -195,7 +227,14 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::DeleteAccount:
         case RouteKind::ListTokens:
         case RouteKind::AddToken:
-        case RouteKind::DeleteToken: return Need{Right::Administer, Right::Administer};
+        case RouteKind::DeleteToken:
+        case RouteKind::ListAudit:
+        case RouteKind::ListRules:
+        case RouteKind::AddRule:
+        case RouteKind::GetRule:
+        case RouteKind::ChangeRule:
+        case RouteKind::DeleteRule:
+        case RouteKind::TestRule: return Need{Right::Administer, Right::Administer};
         default: return Need{Right::Read, Right::Read};
     }
 }

@@ -23,14 +23,28 @@ enum class RouteKind {
     SignIn,
     SignOut,
     ListEvents,
+    GetOverview,
+    GetTrend,
+    ListBuildLabels,
+    LabelBuild,
+    ListCauses,
+    GetCause,
+    ChangeCause,
     GetChoices,
     GetSummary,
+    GetDelaySummary,
+    ListAllDelays,
     ListRuns,
+    ExportRuns,
+    ExportDelays,
     GetStageStacks,
+    GetTimeShift,
     GetCauses,
     GetRun,
     SetDirty,
     CompareRuns,
+    CompareSets,
+    GetSetFlame,
     ListBundles,
     HasBundle,
     GetBundle,
@@ -40,6 +54,8 @@ enum class RouteKind {
     ListDelays,
     GetProfile,
     GetTimeline,
+    ExportDelay,
+    ListFormats,
     HasBatch,
     PutBatch,
     ListAccounts,
@@ -48,6 +64,13 @@ enum class RouteKind {
     ListTokens,
     AddToken,
     DeleteToken,
+    ListAudit,
+    ListRules,
+    AddRule,
+    GetRule,
+    ChangeRule,
+    DeleteRule,
+    TestRule,
 };
 
 struct Route {
@@ -61,6 +84,9 @@ struct Route {
 
 // 404, 405 or 400 for what there is not.
 [[nodiscard]] std::variant<Route, Refusal> find_route(Method method, std::string_view target);
+
+// The filter of a set of runs, as a query without its question mark: "host=a&build=b".
+[[nodiscard]] std::variant<Route, Refusal> read_filter_query(std::string_view query);
 
 // What one must be allowed to, to use the route; nothing: anybody may.
 struct Need {

@@ -1,5 +1,8 @@
 #include "server/api/run_json.hpp"
 
+#include <algorithm>
+
+#include "analysis/before_recording.hpp"
 #include "server/api/json_reply.hpp"
 
 namespace lagtrap::server {
@@ -7,11 +10,6 @@ namespace {
 
 constexpr std::size_t stages_limit = 256;
 constexpr std::size_t frames_limit = 1024;
-
-const char* start_name(trace::StartKind start) {
-    if (start == trace::StartKind::Cold) return "cold";
-    return start == trace::StartKind::Warm ? "warm" : "unknown";
-}
 
 json::object stage_json(const std::string& name, std::uint64_t at_ns, std::uint64_t duration_ns) {
     return {{"name", name}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(duration_ns)}};
@@ -27,6 +25,24 @@ json::array stages_json(const StoredRun& run) {
     return stages;
 }
 
+// Words of reasons are those of reports.
+json::value times_json(const StoredRun& run) {
+    if (!run.times) return nullptr;
+    const trace::TimeParts& parts = run.times->parts;
+    json::array blocked;
+    for (std::uint32_t i = 0; i < parts.blocked_ns.size(); ++i)
+        if (parts.blocked_ns[i] > 0)
+            blocked.push_back({{"reason", analysis::reason_of_class(i)}, {"ns", json_number(parts.blocked_ns[i])}});
+    const std::uint64_t known_ns = parts.total_ns() + run.times->handed_over_ns;
+    return json::object{{"on_cpu_ns", json_number(parts.on_cpu_ns)},
+                        {"runnable_ns", json_number(parts.runnable_ns)},
+                        {"throttled_ns", json_number(parts.throttled_ns)},
+                        {"blocked_ns", json_number(parts.blocked_total_ns())},
+                        {"handed_over_ns", json_number(run.times->handed_over_ns)},
+                        {"unknown_ns", json_number(run.duration_ns - std::min(known_ns, run.duration_ns))},
+                        {"blocked", std::move(blocked)}};
+}
+
 json::value dirty_json(const std::optional<DirtyMark>& mark) {
     if (!mark) return nullptr;
     json::value by = nullptr;
@@ -36,6 +52,11 @@ json::value dirty_json(const std::optional<DirtyMark>& mark) {
 }
 
 }  // namespace
+
+const char* start_name(trace::StartKind start) {
+    if (start == trace::StartKind::Cold) return "cold";
+    return start == trace::StartKind::Warm ? "warm" : "unknown";
+}
 
 json::object run_json(const StoredRun& run) {
     json::value bundle = nullptr;
@@ -53,6 +74,7 @@ json::object run_json(const StoredRun& run) {
             {"user", run.user},
             {"build", run.build},
             {"process", run.process},
+            {"unit", run.unit},
             {"executable", run.executable},
             {"pid", run.pid},
             {"tid", run.begin_tid},
@@ -63,7 +85,9 @@ json::object run_json(const StoredRun& run) {
             {"bundle", std::move(bundle)},
             {"bundle_delay", std::move(bundle_delay)},
             {"dirty", dirty_json(run.dirty)},
-            {"stages", stages_json(run)}};
+            {"outlier", dirty_json(run.outlier)},
+            {"stages", stages_json(run)},
+            {"times", times_json(run)}};
 }
 
 json::array stack_json(const trace::RunStack& stack) {

@@ -47,14 +47,6 @@ json::array hidden_because(RunStore& store, Filter filter) {
     return rules;
 }
 
-json::object losses_json(const Losses& losses) {
-    json::array hosts;
-    for (const HostLosses& host : losses.hosts)
-        hosts.push_back(
-            {{"host", host.host}, {"runs", json_number(host.runs)}, {"last_ns", json_digits(host.last_realtime_ns)}});
-    return {{"runs", json_number(losses.runs)}, {"hosts", std::move(hosts)}};
-}
-
 Reply no_such_run() { return reply_of({404, "there is no such run", "it may have been removed for its age"}); }
 
 }  // namespace
@@ -91,6 +83,7 @@ Reply get_choices(RunStore& store, const Route& route) {
                      {"users", texts(choices->users)},
                      {"builds", texts(choices->builds)},
                      {"processes", texts(choices->processes)},
+                     {"units", texts(choices->units)},
                      {"from", digits_or_null(any ? std::optional(choices->from_realtime_ns) : std::nullopt)},
                      {"to", digits_or_null(any ? std::optional(choices->to_realtime_ns) : std::nullopt)}});
 }
@@ -125,6 +118,7 @@ Reply list_runs(RunStore& store, const Route& route) {
     return json_reply(json::object{{"runs", std::move(rows)},
                                    {"hidden", json_number(hidden)},
                                    {"hidden_because", hidden > 0 ? hidden_because(store, filter) : json::array{}},
+                                   {"outliers", json_number(counts->outliers)},
                                    {"total", json_number(counts->records + hidden)},
                                    {"next", next_of(runs->next)}});
 }
@@ -143,7 +137,9 @@ Reply get_stage_stacks(RunStore& store, const Route& route) {
                               {"hits", json_number(stack.hits)},
                               {"median_ns", json_number(stack.median_ns)},
                               {"longest_ns", json_number(stack.longest_ns)}});
-    return json_reply(json::object{{"stacks", std::move(stacks)}});
+    return json_reply(json::object{{"stacks", std::move(stacks)},
+                                   {"runs_read", json_number(found->runs_read)},
+                                   {"runs_read_most", stage_runs_read}});
 }
 
 Reply get_run(RunStore& store, const Route& route) {

@@ -26,7 +26,7 @@ class Upload {
     [[nodiscard]] virtual Reply finish() = 0;
 };
 
-// Where the work of a reply is done: each has threads of its own, so that one can not starve the others.
+// Where the work of a reply is done: each has threads of its own, so that one cannot starve the others.
 enum class Work { Light, Heavy, SignIn, Health };
 
 // What is to be done for a request that may be served.

@@ -82,4 +82,12 @@ json::object summary_json(const Summary& summary, std::optional<std::uint64_t> t
         {"hours", hours_json(summary.hours)}};
 }
 
+json::object losses_json(const Losses& losses) {
+    json::array hosts;
+    for (const HostLosses& host : losses.hosts)
+        hosts.push_back(
+            {{"host", host.host}, {"runs", json_number(host.runs)}, {"last_ns", json_digits(host.last_realtime_ns)}});
+    return {{"runs", json_number(losses.runs)}, {"hosts", std::move(hosts)}};
+}
+
 }  // namespace lagtrap::server

@@ -13,4 +13,6 @@ namespace lagtrap::server {
 // `threshold_ns`: of the last run.
 [[nodiscard]] boost::json::object summary_json(const Summary& summary, std::optional<std::uint64_t> threshold_ns);
 
+[[nodiscard]] boost::json::object losses_json(const Losses& losses);
+
 }  // namespace lagtrap::server

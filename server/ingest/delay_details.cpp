@@ -6,6 +6,8 @@
 
 #include "analysis/time_split.hpp"
 #include "core/text.hpp"
+#include "server/ingest/run_calls.hpp"
+#include "server/ingest/traced_functions.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -30,7 +32,7 @@ json::object quality_of(const trace::SystemFile& system, const std::string& dama
     const auto note = [&notes](std::uint64_t count, const char* what) {
         if (count > 0) notes.emplace_back(std::to_string(count) + " " + what);
     };
-    if (!damage.empty()) notes.emplace_back("the trace can not be read: " + shortened(damage));
+    if (!damage.empty()) notes.emplace_back("the trace cannot be read: " + shortened(damage));
     if (system.partial) notes.emplace_back("the recording was cut short");
     for (const std::string& given_up : quality.shed) notes.emplace_back("shed: " + shortened(given_up));
     if (quality.truncated_by_size) notes.emplace_back("the recording reached its size limit");
@@ -93,9 +95,12 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
                                {"on_cpu_ns", number(split.on_cpu_ns)},
                                {"runnable_ns", number(split.runnable_ns)},
                                {"blocked_ns", number(split.blocked_ns)},
-                               {"unknown_ns", number(split.not_recorded_ns)},
+                               {"handed_over_ns", number(split.between_threads_ns)},
+                               {"unknown_ns", number(split.not_recorded_ns - split.between_threads_ns)},
                                {"blocked", std::move(blocked)},
                                {"stages", stages_of(delay)},
+                               {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
+                               {"traced_functions", traced_functions_json(system, delay)},
                                {"quality", quality_of(system, damage)}};
     return json::serialize(details);
 }

@@ -10,9 +10,8 @@ namespace {
 
 constexpr std::uint32_t runs_looked_at = 20'000;
 constexpr std::size_t ids_at_once = 10'000;  // RunStore::find_runs
-// Nearer than this to the others, a hidden run is put back; between this and the limit it stays as it is.
+// Nearer than this to the others, a mark is taken back; between this and the limit it stays as it is.
 constexpr double put_back_limit = 3.0;
-constexpr const char* rule_duration = "duration";
 constexpr const char* marker = "rule on durations";
 
 // The rule in force of runs that are hidden.
@@ -44,9 +43,11 @@ void judge_group(const std::string& event, const std::vector<const RunDuration*>
     const auto mild = judge(event, runs, put_back_limit);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const RunDuration& run = *runs[i];
-        if (strict[i].dirty() && !run.dirty)
-            marks.push_back({run.id, true, rule_duration, strict[i].reason, marker, now_ns});
-        if (!mild[i].dirty() && run.dirty)
+        // What is dirty here, this rule hid before it only marked.
+        if (run.dirty ? mild[i].dirty() : strict[i].dirty() && !run.outlier)
+            marks.push_back(
+                {run.id, true, rule_duration, strict[i].dirty() ? strict[i].reason : mild[i].reason, marker, now_ns});
+        if (!mild[i].dirty() && (run.dirty || run.outlier))
             marks.push_back(
                 {run.id, false, rule_duration, "it does not differ from the others any more", marker, now_ns});
     }

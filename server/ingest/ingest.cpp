@@ -113,6 +113,7 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.batch_stored");
     if (*added == AddOutcome::New) {
+        event_counters_.add(*batch);
         std::set<std::string> events;
         for (const trace::RecordedRun& run : batch->runs) events.insert(run.event);
         // The runs are stored: that nobody may look for dirty ones among them yet is no failure of the upload.

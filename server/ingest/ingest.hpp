@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "core/result.hpp"
+#include "server/ingest/event_counters.hpp"
 #include "server/ingest/refusal.hpp"
 #include "server/store/blobs.hpp"
 #include "server/store/store.hpp"
@@ -77,6 +78,7 @@ class Ingest {
     // Of bundles; and of runs, which costs more.
     [[nodiscard]] Result<RetentionCount> remove_bundles(std::uint64_t now_realtime_ns);
     [[nodiscard]] Result<std::uint64_t> remove_runs(std::uint64_t now_realtime_ns);
+    [[nodiscard]] const EventCounters& event_counters() const { return event_counters_; }
     [[nodiscard]] Blobs& blobs() const { return blobs_; }
 
   private:
@@ -86,6 +88,7 @@ class Ingest {
     Store& store_;
     IngestLimits limits_;
     std::function<void()> work_came_;
+    EventCounters event_counters_;
     // A bundle that comes while retention removes it would else end as a row without a blob.
     std::mutex commit_mutex_;
     // A batch of a megabyte may unpack to a hundred: few at once.

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 
+#include <set>
+
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "server/ingest/dirty_rule.hpp"
 #include "server/ingest/jobs.hpp"
+#include "server/ingest/known_causes.hpp"
 #include "server/ingest/parse_worker.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 
@@ -17,6 +20,8 @@ constexpr std::chrono::seconds lease{20};
 constexpr std::chrono::seconds renewal_interval{5};
 constexpr std::chrono::seconds poll_interval{2};  // other copies put jobs too
 constexpr std::uint64_t retry_pause_ns = 5ULL * 1'000'000'000ULL;
+// Bundles come together; the search over all of them is made once.
+constexpr std::uint64_t causes_delay_ns = 20ULL * 1'000'000'000ULL;
 constexpr std::size_t reason_limit_bytes = 500;
 
 Result<ParsedBundle> parse_file(const std::filesystem::path& path, const std::string& parser) {
@@ -46,7 +51,7 @@ class LeaseKeeper {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, renewal_interval, [this] { return done_; })) {
             lock.unlock();
-            // Where it can not be renewed another copy may do the job too, and both find the same.
+            // Where it cannot be renewed another copy may do the job too, and both find the same.
             static_cast<void>(store.renew_job(job, ClockSnapshot::take().realtime_ns, lease));
             lock.lock();
         }
@@ -103,12 +108,15 @@ void JobRunner::work() {
 }
 
 Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
-    TRY_ASSIGN(const auto job, store_.take_job({parse_job, dirty_job}, now_ns, lease));
+    TRY_ASSIGN(const auto job, store_.take_job({parse_job, dirty_job, causes_job}, now_ns, lease));
     if (!job) return false;
     const LeaseKeeper keeper(store_, *job);
     Status status = success();
     if (job->kind == parse_job) {
         status = parse(*job, now_ns);
+    } else if (job->kind == causes_job) {
+        const auto news = note_causes_of(store_, job->payload, now_ns);
+        status = news ? success() : Status(news.error());
     } else {
         auto marked = mark_dirty_runs(store_, job->payload, now_ns);
         if (marked) figures_.runs_marked_dirty += *marked;
@@ -124,12 +132,12 @@ Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
 
 Status JobRunner::mark_bad(const std::string& digest, const std::string& reason) {
     ++figures_.bundles_bad;
-    log_(digest.substr(0, 16) + " can not be read: " + reason);
+    log_(digest.substr(0, 16) + " cannot be read: " + reason);
     TRY(store_.set_contents(digest, {}, reason.empty() ? "unreadable" : reason.substr(0, reason_limit_bytes), {}));
     return success();
 }
 
-Status JobRunner::parse(const Job& job, std::uint64_t) {
+Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
     const ParsePayload payload = ParsePayload::parse(job.payload);
     TRY_ASSIGN(const auto row, store_.find(payload.digest));
     if (!row) return success();
@@ -149,6 +157,9 @@ Status JobRunner::parse(const Job& job, std::uint64_t) {
         return mark_bad(payload.digest, "it is of host " + parsed->facts.host +
                                             ", but the token it came with may speak for " + payload.host + " alone");
     TRY(store_.set_contents(payload.digest, parsed->facts, {}, parsed->delays));
+    std::set<std::string> events;
+    for (const BundleDelay& delay : parsed->delays) events.insert(delay.event);
+    for (const std::string& event : events) TRY(store_.put_job({causes_job, event, now_ns + causes_delay_ns}));
     ++figures_.bundles_parsed;
     return success();
 }

@@ -9,6 +9,8 @@ namespace lagtrap::server {
 
 inline constexpr const char* parse_job = "parse";  // look into a bundle
 inline constexpr const char* dirty_job = "dirty";  // look for dirty runs of an event; the payload is its name
+inline constexpr const char* causes_job =
+    "causes";  // look for the causes of an event's delays; the payload is its name
 
 struct ParsePayload {
     std::string digest;

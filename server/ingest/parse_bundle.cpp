@@ -1,12 +1,14 @@
 #include "server/ingest/parse_bundle.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 
 #include "analysis/delay_timeline.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/run_profile.hpp"
+#include "formats/format_table.hpp"
 #include "server/ingest/delay_details.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
@@ -16,7 +18,7 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t delays_limit = 1000;
+constexpr std::size_t profiles_limit = 1000;   // of the longest delays; of all others what the system file says
 constexpr std::size_t normal_runs_limit = 50;  // of each event
 constexpr std::size_t events_limit = 20;
 
@@ -55,7 +57,7 @@ BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay)
     return row;
 }
 
-// Empty where it can not be written: a delay without a profile is worth having all the same.
+// Empty where it cannot be written: a delay without a profile is worth having all the same.
 std::string profile_bytes(const analysis::RunProfile& profile) {
     auto bytes = analysis::write_run_profile(profile);
     return bytes ? std::move(bytes).value() : std::string();
@@ -73,11 +75,24 @@ void add_normal_runs(const analysis::Recording& recording, const std::string& ev
         row.tid = profile.tid;
         row.process = shortened(profile.process);
         row.thread = shortened(recording.thread_name(profile.tid));
+        row.unit = shortened(recording.unit_of(profile.pid));
         for (const trace::Delay& delay : recording.system.delays)
             if (delay.begin_pid == profile.pid) row.build = shortened(delay.program_build_id);
         row.profile = profile_bytes(profile);
         parsed.delays.push_back(std::move(row));
     }
+}
+
+// By delay: whether it is among the longest.
+std::vector<bool> among_longest(const std::vector<trace::Delay>& delays, std::size_t count) {
+    std::vector<std::size_t> order(delays.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return delays[a].duration_ns > delays[b].duration_ns; });
+    order.resize(std::min(order.size(), count));
+    std::vector<bool> among(delays.size(), false);
+    for (const std::size_t index : order) among[index] = true;
+    return among;
 }
 
 }  // namespace
@@ -89,13 +104,17 @@ Result<std::string> describe_bundle(int fd) {
     parsed.facts = facts_of(system);
     const auto recording = analysis::decode_recording(content.trace, system);
     const std::string damage = recording ? "" : recording.error().message;
+    const std::vector<bool> profiled = among_longest(system.delays, profiles_limit);
     std::uint32_t number = 0;
     for (const trace::Delay& delay : system.delays) {
-        if (++number > delays_limit) break;
+        if (++number > bundle_delays_limit) break;
         BundleDelay row = delay_of(system, delay);
         row.number = number;
-        row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
-        if (recording) row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
+        if (recording) row.unit = shortened(recording->unit_of(delay.begin_pid));
+        if (profiled[number - 1]) {
+            row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
+            if (recording) row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
+        }
         parsed.delays.push_back(std::move(row));
     }
     std::set<std::string> events;
@@ -125,6 +144,20 @@ Result<std::string> describe_timeline(int fd, std::uint32_t number) {
         return make_error(ErrorKind::NotFound, "it has no delay " + std::to_string(number));
     TRY_ASSIGN(const analysis::Recording recording, analysis::decode_recording(content.trace, std::move(system)));
     return timeline_json(recording, analysis::timeline_of_delay(recording, recording.system.delays[number - 1]));
+}
+
+Result<std::string> delay_in_form(int fd, std::uint32_t number, std::string_view name, formats::TimeChoice time) {
+    const formats::Format* format = formats::find_format(name);
+    if (format == nullptr || format->encode == nullptr)
+        return make_error(ErrorKind::NotFound, "delays have no form \"" + std::string(name) + "\"");
+    TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
+    TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
+    TRY_ASSIGN(const analysis::Recording recording, analysis::decode_recording(content.trace, std::move(system)));
+    formats::ProfileChoice choice;
+    choice.delay = number;
+    choice.time = time;
+    TRY_ASSIGN(const formats::StackProfile profile, formats::profile_of_recording(recording, choice));
+    return format->encode(profile);
 }
 
 Status stream_trace(int fd, const std::function<Status(std::string_view)>& take) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "formats/stack_profile.hpp"
 
 namespace lagtrap::server {
 
@@ -22,6 +23,9 @@ inline constexpr std::size_t timeline_limit_bytes = 32U << 20;
 [[nodiscard]] Result<std::string> describe_quality(int fd);
 // The timeline of a delay (from 1) as JSON. ErrorKind::NotFound if there is no such delay.
 [[nodiscard]] Result<std::string> describe_timeline(int fd, std::uint32_t delay);
+// A delay in a form of other tools (formats/format_table.hpp). ErrorKind::NotFound if there is no such delay or form.
+[[nodiscard]] Result<std::string> delay_in_form(int fd, std::uint32_t delay, std::string_view format,
+                                                formats::TimeChoice time);
 [[nodiscard]] Status stream_trace(int fd, const std::function<Status(std::string_view)>& take);
 
 }  // namespace lagtrap::server

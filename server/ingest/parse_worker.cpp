@@ -17,6 +17,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
+#include "formats/format_table.hpp"
 #include "server/ingest/confinement.hpp"
 #include "server/ingest/parse_bundle.hpp"
 
@@ -47,6 +48,7 @@ Result<std::string> answer_of(const ParseTask& task) {
         case ParseTask::Kind::SystemFile: return read_system_xml(bundle_descriptor);
         case ParseTask::Kind::Quality: return describe_quality(bundle_descriptor);
         case ParseTask::Kind::Timeline: return describe_timeline(bundle_descriptor, task.delay);
+        case ParseTask::Kind::Export: return delay_in_form(bundle_descriptor, task.delay, task.format, task.time);
         default: return describe_bundle(bundle_descriptor);
     }
 }
@@ -75,6 +77,8 @@ std::string ParseTask::text() const {
         case Kind::Quality: return "quality";
         case Kind::Trace: return "trace";
         case Kind::Timeline: break;
+        case Kind::Export:
+            return "export:" + std::to_string(delay) + ":" + format + ":" + std::string(formats::word_of(time));
     }
     return "timeline:" + std::to_string(delay);
 }
@@ -84,16 +88,34 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
     if (text == "system") return ParseTask{Kind::SystemFile};
     if (text == "quality") return ParseTask{Kind::Quality};
     if (text == "trace") return ParseTask{Kind::Trace};
-    ParseTask task{Kind::Timeline};
-    const std::string_view number = text.substr(std::min(text.size(), std::string_view("timeline:").size()));
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), task.delay);
-    if (!text.starts_with("timeline:") || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size())
+    ParseTask task;
+    std::string_view rest = text;
+    const auto part = [&] {
+        const std::string_view first = rest.substr(0, rest.find(':'));
+        rest.remove_prefix(std::min(rest.size(), first.size() + 1));
+        return first;
+    };
+    const auto unknown = [&] {
         return make_error(ErrorKind::Invalid, "the parser knows no task \"" + printable(text) + "\"");
+    };
+    const std::string_view kind = part();
+    if (kind != "timeline" && kind != "export") return unknown();
+    task.kind = kind == "export" ? Kind::Export : Kind::Timeline;
+    const std::string_view number = part();
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), task.delay);
+    if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) return unknown();
+    if (task.kind == Kind::Export) {
+        task.format = part();
+        const auto time = formats::time_of_word(part());
+        if (formats::find_format(task.format) == nullptr || !time) return unknown();
+        task.time = *time;
+    }
+    if (task.text() != text) return unknown();
     return task;
 }
 
 int run_parse_worker(std::string_view text) {
-    be_first_to_go();
+    become_first_oom_victim();
     const auto task = ParseTask::parse(text);
     if (!task || !confine_process()) return not_confined;
     std::string message;

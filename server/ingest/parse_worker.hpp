@@ -8,16 +8,19 @@
 #include <string_view>
 
 #include "core/result.hpp"
+#include "formats/stack_profile.hpp"
 
 namespace lagtrap::server {
 
 // What a worker is asked for.
 struct ParseTask {
-    enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline };
+    enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline, Export };
     Kind kind = Kind::Bundle;
-    std::uint32_t delay = 0;  // of Timeline: number of the delay
+    std::uint32_t delay = 0;                              // of Timeline and Export: number of the delay
+    std::string format{};                                 // of Export: name of a form
+    formats::TimeChoice time = formats::TimeChoice::All;  // of Export
 
-    // "bundle", "system", "quality", "trace", "timeline:7": as it stands on the worker's command line.
+    // "bundle", "system", "quality", "trace", "timeline:7", "export:7:pprof:on-cpu": as it stands on the worker's command line.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] static Result<ParseTask> parse(std::string_view text);
 };

@@ -36,6 +36,7 @@ enum class DelayField : protozero::pbf_tag_type {
     Build = 12,
     Profile = 13,
     Details = 14,
+    Unit = 15,
 };
 
 // A field and how it must be encoded; a field encoded in another way is skipped like an unknown one.
@@ -74,6 +75,7 @@ void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string&
     writer.add_string(DelayField::Thread, delay.thread);
     writer.add_string(DelayField::User, delay.user);
     writer.add_string(DelayField::Build, delay.build);
+    writer.add_string(DelayField::Unit, delay.unit);
     for (const auto& [field, blob] :
          {std::pair{DelayField::Details, &delay.details}, std::pair{DelayField::Profile, &delay.profile}}) {
         if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
@@ -99,6 +101,7 @@ BundleDelay read_delay(protozero::data_view view) {
             case bytes(DelayField::Thread): delay.thread = text_of(message.get_view()); break;
             case bytes(DelayField::User): delay.user = text_of(message.get_view()); break;
             case bytes(DelayField::Build): delay.build = text_of(message.get_view()); break;
+            case bytes(DelayField::Unit): delay.unit = text_of(message.get_view()); break;
             case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
             case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;
             default: message.skip();

@@ -15,7 +15,8 @@ struct ParsedBundle {
     std::vector<BundleDelay> delays;
 };
 
-inline constexpr std::size_t parsed_delays_limit = 4000;  // delays and normal runs
+inline constexpr std::size_t bundle_delays_limit = 10'000;  // as many as a system file lists
+inline constexpr std::size_t parsed_delays_limit = 12'000;  // delays and normal runs
 inline constexpr std::size_t parsed_bytes_limit = 64U << 20;
 
 // A protobuf message; profiles and details that would pass the limits are left empty.

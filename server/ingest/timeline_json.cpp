@@ -12,19 +12,10 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t frames_limit = 1024;
-constexpr std::size_t name_limit_bytes = 512;  // of each frame: 20,000 stacks of them have to fit
+constexpr std::size_t name_limit_bytes = 4096;       // of each name
+constexpr std::size_t names_limit_bytes = 16 << 20;  // of all; what comes later has no name
 
-json::object frame_json(const analysis::Recording& recording, const analysis::Frame& frame) {
-    const auto name = [&](analysis::NameId id) { return shortened(recording.name(id), name_limit_bytes); };
-    return {{"function", frame.named ? name(frame.label) : std::string()},
-            {"module", name(frame.module)},
-            {"build_id", name(frame.build_id)},
-            {"offset", std::to_string(frame.offset - frame.load_bias)},
-            {"file", name(frame.source)},
-            {"line", frame.line}};
-}
-
-// Each stack that is used, once.
+// Each stack, frame and name that is used, once: names of C++ may have hundreds of bytes, and frames come in many stacks.
 class Stacks {
   public:
     explicit Stacks(const analysis::Recording& recording) : recording_(recording) {}
@@ -35,15 +26,46 @@ class Stacks {
         json::array frames;
         const auto& outermost_first = recording_.stacks[stack];
         for (std::size_t i = outermost_first.size(); i > 0 && frames.size() < frames_limit; --i)
-            frames.push_back(frame_json(recording_, recording_.frames[outermost_first[i - 1]]));
+            frames.push_back(index_of_frame(outermost_first[i - 1]));
         list_.push_back(std::move(frames));
         return place->second;
     }
-    json::array take() { return std::move(list_); }
+    void put_into(json::object& timeline) {
+        timeline["names"] = std::move(names_);
+        timeline["frames"] = std::move(frames_);
+        timeline["stacks"] = std::move(list_);
+    }
 
   private:
+    std::size_t index_of_name(const std::string& name) {
+        std::string text = shortened(name, name_limit_bytes);
+        if (names_bytes_ + text.size() > names_limit_bytes) text.clear();
+        const auto [place, fresh] = name_places_.emplace(std::move(text), names_.size());
+        if (!fresh) return place->second;
+        names_bytes_ += place->first.size();
+        names_.emplace_back(place->first);
+        return place->second;
+    }
+    std::size_t index_of_frame(std::uint32_t id) {
+        const auto [place, fresh] = frame_places_.emplace(id, frames_.size());
+        if (!fresh) return place->second;
+        const analysis::Frame& frame = recording_.frames[id];
+        frames_.push_back({{"function", index_of_name(frame.named ? recording_.name(frame.label) : std::string())},
+                           {"module", index_of_name(recording_.name(frame.module))},
+                           {"build_id", index_of_name(recording_.name(frame.build_id))},
+                           {"offset", std::to_string(frame.offset - frame.load_bias)},
+                           {"file", index_of_name(recording_.name(frame.source))},
+                           {"line", frame.line}});
+        return place->second;
+    }
+
     const analysis::Recording& recording_;
     std::unordered_map<analysis::StackId, std::size_t> places_;
+    std::unordered_map<std::uint32_t, std::size_t> frame_places_;
+    std::unordered_map<std::string, std::size_t> name_places_;
+    std::size_t names_bytes_ = 0;
+    json::array names_;
+    json::array frames_;
     json::array list_;
 };
 
@@ -78,12 +100,13 @@ std::string timeline_json(const analysis::Recording& recording, const analysis::
     const auto realtime = [&](std::uint64_t boottime_ns) {
         return std::to_string(system.started_realtime_ns + (boottime_ns - system.started_boottime_ns));
     };
-    return json::serialize(json::object{{"from_ns", realtime(timeline.begin_ns)},
-                                        {"to_ns", realtime(timeline.end_ns)},
-                                        {"stacks", stacks.take()},
-                                        {"intervals", std::move(intervals)},
-                                        {"samples", std::move(samples)},
-                                        {"dropped", timeline.dropped}});
+    json::object answer{{"from_ns", realtime(timeline.begin_ns)},
+                        {"to_ns", realtime(timeline.end_ns)},
+                        {"intervals", std::move(intervals)},
+                        {"samples", std::move(samples)},
+                        {"dropped", timeline.dropped}};
+    stacks.put_into(answer);
+    return json::serialize(answer);
 }
 
 }  // namespace lagtrap::server

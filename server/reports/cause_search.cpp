@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <numeric>
+
+#include "server/reports/quantiles.hpp"
 
 namespace lagtrap::server::reports {
 
@@ -15,7 +18,11 @@ constexpr double kept_share = 0.8;       // of its caller's extra time, for a fr
 constexpr double plain_share = 0.98;     // the same, where it need not be looked at run by run
 constexpr double part_of_run = 0.1;      // of a run's extra time, for a frame to count in the run
 constexpr double together_share = 0.5;   // of the smaller one's extra time, for two frames to come together
+constexpr double least_lift = 1.2;       // share of delayed runs' time over share of normal runs' time
 constexpr double part_lift = 1.5;        // for a part to be blamed of a caller that grew only as everything did
+constexpr double part_growth = 1.5;      // of a child, over that of its caller's rest, for it to have grown apart
+constexpr double part_share = 0.1;       // of its caller's extra time, for the same
+constexpr double usual_rest = 0.1;       // of a caller's usual time: where its rest is less, all of it grew
 constexpr double place_share = 0.01;     // of all time, for a node to count as a place
 constexpr double same_as_parent = 0.99;  // of its parent's time, for a node to be no place of its own
 constexpr std::size_t most_children = 64;
@@ -25,7 +32,8 @@ constexpr std::size_t most_suspects = 64;
 struct Group {
     std::vector<std::uint32_t> nodes;
     std::uint32_t name = 0;
-    double excess = 0;
+    double excess = 0;   // weighted
+    double delayed = 0;  // time of delayed runs, weighted
     bool by_share = false;
 };
 
@@ -34,6 +42,7 @@ struct Child {
     Group group;
     std::map<std::uint32_t, double> runs;
     double sum = 0;
+    std::shared_ptr<const Excess> time;  // until it is followed
 };
 
 class Search {
@@ -44,7 +53,7 @@ class Search {
         measure();
         result_.suspect_of_node.assign(tree_.nodes().size(), no_suspect);
         result_.total_excess = excess_[0];
-        if (excess_[0] > 0) follow({{0}, 0, excess_[0], false});
+        if (excess_[0] > 0) follow({{0}, 0, excess_[0], 0, false});
         spread();
         return std::move(result_);
     }
@@ -55,11 +64,17 @@ class Search {
     [[nodiscard]] std::vector<Group> children_of(const Group& group) const;
     std::vector<Child> look_at(const Group& group, std::vector<Group> groups);
     [[nodiscard]] static std::vector<std::vector<std::size_t>> part(const std::vector<Child>& children);
+    [[nodiscard]] std::vector<std::size_t> grown_apart(const std::vector<Child>& children,
+                                                       const std::vector<std::size_t>& members) const;
     [[nodiscard]] double kept_by(const Child& child) const;
     [[nodiscard]] double lift_of(const Group& group) const;
     [[nodiscard]] std::uint32_t caller_of(std::uint32_t node) const;
     void blame(const Group& group, const std::vector<std::uint32_t>& nodes, double excess);
     void spread();
+    // One cause may lie on many paths: what is little of all may be much of its caller.
+    [[nodiscard]] double least_of(const Group& group) const {
+        return std::min(least_share * result_.total_excess, part_share * group.excess);
+    }
     [[nodiscard]] bool has_frame(const Group& group) const {
         return group.nodes.front() != 0 && tree_.names()[group.name].kind != NameKind::Unknown;
     }
@@ -73,6 +88,7 @@ class Search {
     std::vector<std::uint32_t> child_ends_;  // by node: where its children end in children_
     std::vector<double> run_excess_;         // by run: of the whole run
     std::vector<double> group_excess_;       // by run: of the group looked at last
+    std::shared_ptr<const Excess> group_time_;
 };
 
 void Search::measure() {
@@ -110,7 +126,8 @@ void Search::measure() {
     }
 }
 
-// The largest first, those too small to matter left out.
+// The largest first, those too small to matter left out. By the time of delayed runs, not by their extra time: some
+// delayed runs may have so much less of a child than normal ones that it hides what others have more.
 std::vector<Group> Search::children_of(const Group& group) const {
     std::map<std::uint32_t, Group> by_name;
     for (const std::uint32_t node : group.nodes) {
@@ -121,13 +138,15 @@ std::vector<Group> Search::children_of(const Group& group) const {
             sum.nodes.push_back(child);
             sum.by_share = group.by_share;
             sum.excess += excess_[child];
+            sum.delayed += (all_[child] + excess_[child]) / 2;
         }
     }
     std::vector<Group> groups;
     for (auto& [name, sum] : by_name) {
-        if (sum.excess >= least_share * result_.total_excess) groups.push_back(std::move(sum));
+        if (sum.delayed >= least_of(group)) groups.push_back(std::move(sum));
     }
-    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.excess > b.excess; });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const Group& a, const Group& b) { return a.delayed > b.delayed; });
     if (groups.size() > most_children) groups.resize(most_children);
     return groups;
 }
@@ -155,24 +174,25 @@ std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups
             values[rest][i] += static_cast<double>(entry.time_ns);
         }
     }
-    const Excess whole(tree_, weights_, std::move(values[rest]));
+    group_time_ = std::make_shared<const Excess>(tree_, weights_, std::move(values[rest]));
     group_excess_.assign(tree_.runs().size(), 0);
     for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
-        if (tree_.runs()[i].delayed) group_excess_[i] = std::max(whole.of(i), 0.0);
+        if (tree_.runs()[i].delayed) group_excess_[i] = std::max(group_time_->of(i), 0.0);
     }
     std::vector<Child> children(groups.size());
     for (std::size_t c = 0; c < groups.size(); ++c) {
         children[c].group = std::move(groups[c]);
-        const Excess excess(tree_, weights_, std::move(values[c]));
+        children[c].time = std::make_shared<const Excess>(tree_, weights_, std::move(values[c]));
         for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
             if (!tree_.runs()[i].delayed) continue;
-            const double extra = excess.of(i);
-            if (extra <= 0 || extra < part_of_run * run_excess_[i]) continue;
+            const double extra = children[c].time->of(i);
+            if (extra <= children[c].time->of_normal_runs() || extra < part_of_run * run_excess_[i]) continue;
             children[c].runs[i] = extra;
             children[c].sum += extra * weights_.of_run[i];
         }
+        children[c].group.excess = children[c].sum;
     }
-    std::erase_if(children, [&](const Child& child) { return child.sum < least_share * result_.total_excess; });
+    std::erase_if(children, [&](const Child& child) { return child.sum < least_of(group); });
     std::stable_sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.sum > b.sum; });
     return children;
 }
@@ -203,6 +223,44 @@ std::vector<std::vector<std::size_t>> Search::part(const std::vector<Child>& chi
         }
     }
     return parts;
+}
+
+// Which children that come together have causes of their own, and not their caller: in the runs of the first of them the
+// rest of the caller, which it has in normal runs too, did not grow as they did.
+std::vector<std::size_t> Search::grown_apart(const std::vector<Child>& children,
+                                             const std::vector<std::size_t>& members) const {
+    const auto& runs = children[members.front()].runs;
+    double whole_usual = 0;
+    double whole_extra = 0;
+    double rest_usual = 0;
+    std::vector<double> rest_growth;
+    for (const auto& [run, extra] : runs) {
+        const double usual_of_group = group_time_->value(run) - group_time_->of(run);
+        double rest = group_time_->value(run);
+        double usual = usual_of_group;
+        for (const std::size_t member : members) {
+            rest -= children[member].time->value(run);
+            usual -= children[member].time->value(run) - children[member].time->of(run);
+        }
+        whole_usual += weights_.of_run[run] * usual_of_group;
+        whole_extra += weights_.of_run[run] * group_excess_[run];
+        rest_usual += weights_.of_run[run] * usual;
+        if (usual > 0) rest_growth.push_back(rest / usual);
+    }
+    if (rest_usual <= usual_rest * whole_usual || rest_growth.empty()) return {};
+    const double bound = part_growth * std::max(median(std::move(rest_growth)), 1.0);
+    std::vector<std::size_t> apart;
+    for (const std::size_t member : members) {
+        const Excess& time = *children[member].time;
+        double now = 0;
+        double usual = 0;
+        for (const auto& [run, extra] : runs) {
+            now += weights_.of_run[run] * time.value(run);
+            usual += weights_.of_run[run] * (time.value(run) - time.of(run));
+        }
+        if (now - usual >= part_share * whole_extra && now >= bound * usual) apart.push_back(member);
+    }
+    return apart;
 }
 
 // Of the group's extra time in the runs that have the child.
@@ -266,14 +324,32 @@ void Search::follow(Group group) {
     std::vector<std::size_t> followed;
     std::vector<std::uint32_t> kept_nodes;
     double kept_excess = group.excess;
+    if (getenv("DBG")) {
+        fprintf(stderr, "follow %s excess %.0f\n", tree_.names()[group.name].frame.function.c_str(),
+                group.excess / 1e6);
+        for (auto& c : children)
+            fprintf(stderr, "   %s sum %.0f runs %zu kept %.2f q99 %.0f\n",
+                    tree_.names()[c.group.name].frame.function.c_str(), c.sum / 1e6, c.runs.size(), kept_by(c),
+                    c.time->of_normal_runs() / 1e6);
+    }
     for (const std::vector<std::size_t>& members : part(children)) {
+        if (getenv("DBG")) {
+            fprintf(stderr, "  part");
+            for (auto m : members) fprintf(stderr, " %s", tree_.names()[children[m].group.name].frame.function.c_str());
+            fprintf(stderr, "\n");
+        }
         const std::size_t first = members.front();
         if (!has_frame(group)) {
             followed.insert(followed.end(), members.begin(), members.end());
-        } else if (kept_by(children[first]) >= kept_share) {
-            followed.push_back(first);
+            continue;
+        }
+        const std::vector<std::size_t> apart = grown_apart(children, members);
+        followed.insert(followed.end(), apart.begin(), apart.end());
+        if (kept_by(children[first]) >= kept_share) {
+            if (std::ranges::find(apart, first) == apart.end()) followed.push_back(first);
         } else {
             for (const std::size_t member : members) {
+                if (std::ranges::find(apart, member) != apart.end()) continue;
                 // To blame the caller would say nothing, and what grew in it more than all else says something.
                 if (grew_as_all && lift_of(children[member].group) >= part_lift) {
                     children[member].group.by_share = true;
@@ -290,6 +366,8 @@ void Search::follow(Group group) {
         kept_nodes = group.nodes;
     }
     if (!kept_nodes.empty()) blame(group, kept_nodes, kept_excess);
+    group_time_.reset();
+    for (Child& child : children) child.time.reset();
     for (const std::size_t i : followed) follow(children[i].group);
 }
 

@@ -19,8 +19,6 @@ struct Suspect {
         0;  // the function's caller, where nearly all the caller's extra time is the function's; else 0
 };
 
-inline constexpr double least_lift = 1.2;  // share of delayed runs' time over share of normal runs' time
-
 inline constexpr std::uint32_t no_suspect = UINT32_MAX;
 
 struct SearchResult {

@@ -1,6 +1,8 @@
 #include "server/reports/cause_tree.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "analysis/block_reason.hpp"
 #include "server/reports/frame_names.hpp"
@@ -12,12 +14,48 @@ namespace {
 constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t most_name_bytes = 64 << 20;
+constexpr std::size_t most_filled = 64;           // entries of a profile, the longest first
 constexpr std::uint64_t longest_ns = 1ULL << 60;  // of a run: 36 years; sums of such stay numbers
 
 // A run's part before its recording began or in a gap of it says nothing of the run.
 bool was_not_recorded(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
     const analysis::ProfileLink& own = entry.links.front();
     return own.kind == analysis::TimeKind::Unknown && analysis::is_missing_record(profile.texts[own.reason]);
+}
+
+bool begins_with(const analysis::ProfileEntry& entry, std::span<const analysis::ProfileLink> links) {
+    return entry.links.size() > links.size() && std::equal(links.begin(), links.end(), entry.links.begin());
+}
+
+// Times by entry. What is missing of a thread waited for, before its recording began, is taken to be as the rest of
+// the same wait if that is the larger part: else a wait would be blamed whose end, and whose thread, are known.
+std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
+    std::vector<std::uint64_t> times;
+    for (const analysis::ProfileEntry& entry : profile.entries) times.push_back(entry.time_ns);
+    for (std::size_t i = 0; i < std::min(profile.entries.size(), most_filled); ++i) {
+        const analysis::ProfileEntry& missing = profile.entries[i];
+        const analysis::ProfileLink& last = missing.links.back();
+        if (missing.links.size() < 2 || last.kind != analysis::TimeKind::Unknown) continue;
+        if (!analysis::is_missing_record(profile.texts[last.reason])) continue;
+        const std::span waits(missing.links.data(), missing.links.size() - 1);
+        std::uint64_t known_ns = 0;
+        const auto is_known = [&](std::size_t at) {
+            const analysis::ProfileEntry& entry = profile.entries[at];
+            return begins_with(entry, waits) && entry.links.back().kind != analysis::TimeKind::Unknown;
+        };
+        for (std::size_t at = 0; at < times.size(); ++at) known_ns += is_known(at) ? times[at] : 0;
+        if (known_ns == 0 || known_ns < times[i]) continue;
+        std::uint64_t left_ns = std::exchange(times[i], 0);
+        for (std::size_t at = 0; at < times.size() && known_ns > 0; ++at) {
+            if (!is_known(at)) continue;
+            const auto part_ns =
+                static_cast<std::uint64_t>(static_cast<unsigned __int128>(left_ns) * times[at] / known_ns);
+            known_ns -= times[at];
+            times[at] += part_ns;
+            left_ns -= part_ns;
+        }
+    }
+    return times;
 }
 
 }  // namespace
@@ -130,6 +168,20 @@ std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint
     return at;
 }
 
+// A deep recursion of a library may fill all of a stack that was cut: then what recurs there has to stand for its caller.
+std::uint32_t CauseTree::place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local) {
+    const std::uint32_t place = node_of(mapping, base, local);
+    if (place != base) return place;
+    const analysis::ProfileFrame* outermost = nullptr;
+    for (std::uint32_t at = local; at != 0; at = mapping.profile.nodes[at].parent) {
+        const analysis::ProfileFrame& frame = mapping.profile.frames[mapping.profile.nodes[at].frame];
+        if (!frame.kernel && !frame.function.empty() && !analysis::is_thread_start(frame.function)) outermost = &frame;
+    }
+    if (outermost == nullptr) return place;
+    const std::string module(stable_module(outermost->module));
+    return child_of(place, name_of(owner_of(stable_function(outermost->function)), module, NameKind::Function));
+}
+
 std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry) {
     std::uint32_t at = 0;
     for (const analysis::ProfileLink& link : entry.links) {
@@ -138,11 +190,13 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
             // A busy machine makes all functions wait: it is one cause, wherever they stand. What makes a run wait for
             // another thread is what that thread was at, whether it had a CPU for it or not.
             case analysis::TimeKind::Runnable:
-                if (&link != entry.links.data()) at = node_of(mapping, at, link.node);
+                if (&link != entry.links.data()) at = place_of(mapping, at, link.node);
                 return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));
-            case analysis::TimeKind::OnCpu: at = node_of(mapping, at, link.node); break;
+            case analysis::TimeKind::OnCpu:
+                at = child_of(place_of(mapping, at, link.node), name_of("[on CPU]", "", NameKind::OnCpu));
+                break;
             case analysis::TimeKind::Blocked: {
-                at = node_of(mapping, at, link.node);
+                at = place_of(mapping, at, link.node);
                 std::uint32_t& reason = mapping.reasons[link.reason];
                 if (reason == not_yet) {
                     reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "", NameKind::Blocked);
@@ -170,10 +224,11 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     Mapping mapping = mapping_of(profile);
     std::vector<TreeEntry> entries;
     entries.reserve(profile.entries.size());
-    for (const analysis::ProfileEntry& entry : profile.entries) {
-        if (was_not_recorded(profile, entry)) continue;
-        entries.push_back({end_of(mapping, entry), entry.time_ns});
-        added.recorded_ns += entry.time_ns;
+    const std::vector<std::uint64_t> times = times_of(profile);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        if (times[i] == 0 || was_not_recorded(profile, profile.entries[i])) continue;
+        entries.push_back({end_of(mapping, profile.entries[i]), times[i]});
+        added.recorded_ns += times[i];
     }
     if (added.recorded_ns == 0) return;
     added.cut = added.recorded_ns < profile.duration_ns;

@@ -13,6 +13,7 @@ namespace lagtrap::server::reports {
 
 enum class NameKind : std::uint8_t {
     Function,
+    OnCpu,     // "[on CPU]", below the function that was: a function's own time is a place of its own
     Blocked,   // "[disk]"; what the other thread did stands below it
     Runnable,  // "[waits for a CPU]"
     Unknown,   // "[not recorded]"
@@ -66,6 +67,7 @@ class CauseTree {
     std::uint32_t name_of(const analysis::ProfileFrame& frame);
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
     std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
+    std::uint32_t place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry);
     Mapping mapping_of(const analysis::RunProfile& profile);
 

@@ -7,6 +7,8 @@ namespace lagtrap::server::reports {
 
 namespace {
 
+constexpr double nearly_all = 0.99;
+
 double weight_among(std::size_t runs) { return std::min(1.0, runs_of_a_host / static_cast<double>(runs)); }
 
 }  // namespace
@@ -61,6 +63,15 @@ Excess::Excess(const CauseTree& tree, const RunWeights& weights, std::vector<dou
         weight_sum += weight;
     }
     usual_ = weight_sum > 0 ? sum / weight_sum : 0;
+    std::vector<double> normal;
+    normal.reserve(weights.normal);
+    for (const auto& [number, host] : weights.hosts) {
+        for (const std::uint32_t run : host.normal) normal.push_back(of(run));
+    }
+    if (normal.empty()) return;
+    const auto rank = static_cast<std::ptrdiff_t>(nearly_all * static_cast<double>(normal.size() - 1));
+    std::nth_element(normal.begin(), normal.begin() + rank, normal.end());
+    of_normal_runs_ = std::max(normal[static_cast<std::size_t>(rank)], 0.0);
 }
 
 double Excess::of(std::uint32_t run) const {

@@ -37,11 +37,14 @@ class Excess {
     Excess(const CauseTree& tree, const RunWeights& weights, std::vector<double> values);
     [[nodiscard]] double of(std::uint32_t run) const;
     [[nodiscard]] double value(std::uint32_t run) const { return values_[run]; }
+    // What normal runs have of it beyond what is usual for them: nearly all have less. 0 or more.
+    [[nodiscard]] double of_normal_runs() const { return of_normal_runs_; }
 
   private:
     const CauseTree& tree_;
     std::vector<double> values_;
     double usual_ = 0;
+    double of_normal_runs_ = 0;
     std::unordered_map<std::uint32_t, double> usual_of_host_;
 };
 

@@ -11,15 +11,25 @@
 #include "server/reports/cause_search.hpp"
 #include "server/reports/cause_tree.hpp"
 #include "server/reports/cause_weights.hpp"
+#include "server/reports/quantiles.hpp"
 #include "server/reports/rank_test.hpp"
 
 namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double affected_share = 0.25;   // of a run's extra time
+constexpr double affected_share = 0.1;  // of a run's extra time
+constexpr double much_share = 0.25;     // of the mean extra time of delayed runs, for a run to count as having much
+constexpr double large_part = 0.5;      // of the extra time of the runs that it affects
+constexpr double large_times = 3;       // what nearly all normal runs have of it beyond what is usual
+constexpr double least_growth = 1.2;    // of a place, over that of the rest of the same runs
+constexpr double least_rest = 0.05;     // of a run's usual time: where the rest is less, it cannot be compared with
+constexpr double all_growth = 1.5;      // of the rest, for delayed runs to have taken longer in all they did
+constexpr double least_rest_growth = 0.25;
+constexpr double highest_whole_p = 0.01;  // for delayed runs to be longer than normal ones
 constexpr double one_caller_share = 0.6;  // of a cause's extra time, for the caller to be told
 constexpr std::size_t least_hosts = 3;
+constexpr std::size_t most_delays = 1000;
 constexpr std::size_t least_affected = 3;  // runs
 constexpr std::size_t most_frames = 64;
 constexpr std::size_t most_builds = 100;
@@ -35,6 +45,10 @@ struct Candidate {
     std::vector<std::uint32_t> suspects;
     std::vector<double> values;  // by run
     bool by_share = false;
+    std::vector<double> below;        // by run: with all below it, other suspects too
+    std::vector<double> rest_growth;  // by run: of what else it does; empty: it does next to nothing else
+    bool one_place = false;           // a wait or a function's own time, not all that a function calls
+    double p_value = 1, q_value = 1;
     std::size_t name_size = 0;                // of the function, with which the title begins
     double excess = 0;                        // of its suspects
     std::map<std::uint32_t, double> callers;  // of which under one caller, by its name; 0: several, or none
@@ -55,11 +69,22 @@ class CauseJudge {
     std::size_t describe(const Suspect& suspect, std::uint32_t wait, Cause& cause) const;
     void name_caller(Candidate& candidate) const;
     [[nodiscard]] std::vector<std::uint32_t> first_waits() const;
-    [[nodiscard]] double lift_of(const std::vector<double>& values) const;
+    [[nodiscard]] bool is_affected(const Excess& excess, std::uint32_t run) const {
+        const double extra = excess.of(run);
+        return tree_.runs()[run].delayed && run_extra_[run] > 0 && extra > excess.of_normal_runs() &&
+               extra >= affected_share * run_extra_[run];
+    }
+    void measure_rest(std::vector<Candidate>& candidates) const;
+    [[nodiscard]] bool rest_grew(const Candidate& candidate) const;
+    [[nodiscard]] bool stands_out(const Candidate& candidate) const;
     [[nodiscard]] double p_value_of(const std::vector<double>& values) const;
-    [[nodiscard]] std::string judge(std::vector<Candidate>& candidates, std::size_t places) const;
+    [[nodiscard]] double count_p_value_of(const std::vector<double>& values) const;
+    void test(std::vector<Candidate>& candidates, std::size_t places) const;
+    [[nodiscard]] std::string judge(std::vector<Candidate>& candidates) const;
     void measure_extra();
+    void share_out(std::vector<Candidate>& candidates, CauseReport& report) const;
     void count_runs(Candidate& candidate) const;
+    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Cause& cause) const;
     void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const;
 
     const CauseTree& tree_;
@@ -67,6 +92,7 @@ class CauseJudge {
     RunWeights weights_;
     std::vector<double> run_extra_;  // by run: of a delayed run beyond what is usual for it
     double all_extra_ = 0;           // weighted
+    std::vector<double> cpu_waits_;  // by run: for a CPU, of its own thread
 };
 
 std::optional<std::string> CauseJudge::too_little_data() const {
@@ -87,7 +113,7 @@ std::optional<std::string> CauseJudge::too_little_data() const {
 std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search) const {
     std::vector<double> durations;
     for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
-    if (search.total_excess > 0 && p_value_of(durations) <= options_.highest_q) return std::nullopt;
+    if (search.total_excess > 0 && p_value_of(durations) <= highest_whole_p) return std::nullopt;
     const auto cut = std::count_if(tree_.runs().begin(), tree_.runs().end(),
                                    [](const TreeRun& run) { return run.delayed && run.cut; });
     if (cut == 0) return "The delayed runs did not take longer than the normal runs of the same hosts.";
@@ -114,6 +140,7 @@ std::size_t CauseJudge::describe(const Suspect& suspect, std::uint32_t wait, Cau
     bool waited_for = false;  // a wait stands between the function and the run's thread
     for (std::uint32_t at = suspect.node; at != 0; at = tree_.nodes()[at].parent) {
         const TreeName& name = tree_.names()[tree_.nodes()[at].name];
+        if (name.kind == NameKind::OnCpu) continue;
         if (cause.frames.size() < most_frames) cause.frames.push_back(name.frame);
         if (name.kind != NameKind::Function) {
             waited_for = function != nullptr;
@@ -184,17 +211,27 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         candidate_of[i] = place->second;
         if (added) {
             candidate.values.assign(tree_.runs().size(), 0);
+            candidate.below.assign(tree_.runs().size(), 0);
             candidates.push_back(std::move(candidate));
         } else if (search.suspects[i].excess > most[place->second]) {
             candidates[place->second].cause.frames = candidate.cause.frames;
         }
         Candidate& whole = candidates[place->second];
         whole.by_share |= search.suspects[i].by_share;
+        whole.one_place |= tree_.names()[tree_.nodes()[search.suspects[i].node].name].kind != NameKind::Function;
         whole.excess += search.suspects[i].excess;
         whole.callers[tree_.nodes()[search.suspects[i].caller].name] += search.suspects[i].excess;
         most[place->second] = std::max(most[place->second], search.suspects[i].excess);
     }
     for (Candidate& candidate : candidates) name_caller(candidate);
+    // By suspect: the candidates in which it lies, its own among them.
+    std::vector<std::set<std::size_t>> around(search.suspects.size());
+    for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
+        for (std::uint32_t at = search.suspects[i].node; at != 0; at = tree_.nodes()[at].parent) {
+            const std::uint32_t suspect = search.suspect_of_node[at];
+            if (suspect != no_suspect) around[i].insert(candidate_of[suspect]);
+        }
+    }
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
         const TreeRun& run = tree_.runs()[i];
         for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
@@ -202,22 +239,71 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
             const std::uint32_t suspect = search.suspect_of_node[entry.node];
             if (suspect == no_suspect) continue;
             candidates[candidate_of[suspect]].values[i] += static_cast<double>(entry.time_ns);
+            for (const std::size_t whole : around[suspect]) {
+                candidates[whole].below[i] += static_cast<double>(entry.time_ns);
+            }
         }
     }
     return candidates;
 }
 
-double CauseJudge::lift_of(const std::vector<double>& values) const {
-    double delayed = 0, delayed_all = 0, normal = 0, normal_all = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double weight = weights_.of_run[i];
-        const auto duration = static_cast<double>(tree_.runs()[i].recorded_ns);
-        (weight > 0 ? delayed : normal) += weight * values[i];
-        (weight > 0 ? delayed_all : normal_all) += weight * duration;
+// What else each run does: waits for a CPU, and the extra time of other single places, left out, as a run may have two
+// causes.
+void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
+    std::vector<Excess> excesses;
+    for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+        std::vector<double> rest;
+        double own_usual_ns = 0;
+        double rest_usual_ns = 0;
+        for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+            rest.push_back(static_cast<double>(tree_.runs()[i].recorded_ns) - cpu_waits_[i] - candidates[c].below[i]);
+            if (tree_.runs()[i].delayed) continue;
+            own_usual_ns += candidates[c].values[i];
+            rest_usual_ns += rest.back();
+        }
+        if (rest_usual_ns < least_rest * (rest_usual_ns + own_usual_ns)) continue;
+        const Excess whole(tree_, weights_, rest);
+        candidates[c].rest_growth.assign(rest.size(), 1);
+        for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+            for (std::size_t other = 0; other < candidates.size(); ++other) {
+                if (other == c || !candidates[other].one_place) continue;
+                const double extra = excesses[other].of(i);
+                if (extra > excesses[other].of_normal_runs()) rest[i] -= extra;
+            }
+            const double usual = whole.value(i) - whole.of(i);
+            if (usual > 0) candidates[c].rest_growth[i] = std::max(rest[i] / usual, least_rest_growth);
+        }
     }
-    if (delayed <= 0 || delayed_all <= 0) return 0;
-    if (normal == 0 || normal_all == 0) return 1e9;
-    return delayed / delayed_all / (normal / normal_all);
+}
+
+bool CauseJudge::rest_grew(const Candidate& candidate) const {
+    if (candidate.rest_growth.empty()) return false;
+    std::vector<double> delayed;
+    std::vector<double> normal;
+    for (std::size_t i = 0; i < candidate.rest_growth.size(); ++i) {
+        (tree_.runs()[i].delayed ? delayed : normal).push_back(candidate.rest_growth[i]);
+    }
+    std::ranges::sort(delayed);
+    std::ranges::sort(normal);
+    // In nearly all of them: what else they do may hold another cause in most.
+    return quantile(delayed, 0.1) > all_growth * quantile(normal, 0.1);
+}
+
+// By how much it grew in the runs that it affects, against what else these runs do.
+bool CauseJudge::stands_out(const Candidate& candidate) const {
+    if (candidate.rest_growth.empty()) return candidate.one_place;
+    const Excess own(tree_, weights_, candidate.values);
+    double own_ns = 0;
+    double usual_ns = 0;
+    std::vector<double> rest_growth;
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        if (!is_affected(own, i)) continue;
+        own_ns += weights_.of_run[i] * own.value(i);
+        usual_ns += weights_.of_run[i] * (own.value(i) - own.of(i));
+        rest_growth.push_back(candidate.rest_growth[i]);
+    }
+    return !rest_growth.empty() && own_ns >= least_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
 }
 
 // Within each host that has both kinds; and, as one more group, between hosts that have one kind, by their means.
@@ -256,6 +342,41 @@ double CauseJudge::p_value_of(const std::vector<double>& values) const {
     return rank_test(groups);
 }
 
+// The same, by how many runs have much more of it than is usual on their host.
+double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
+    const Excess excess(tree_, weights_, values);
+    const double much = std::max(much_share * all_extra_ / weights_.delayed_sum, excess.of_normal_runs());
+    const auto above = [&](std::uint32_t run) { return excess.of(run) >= much; };
+    const auto counted = [&](const std::vector<std::uint32_t>& runs) {
+        return static_cast<std::size_t>(std::ranges::count_if(runs, above));
+    };
+    const auto half = [&](const std::vector<std::uint32_t>& runs) { return counted(runs) * 2 > runs.size() ? 1U : 0U; };
+    std::vector<CountGroup> groups;
+    CountGroup between;
+    CountGroup all_normal;
+    for (const auto& [number, host] : weights_.hosts) {
+        if (!host.normal.empty()) {
+            ++all_normal.normal;
+            all_normal.normal_above += half(host.normal);
+        }
+        if (!host.delayed.empty() && !host.normal.empty()) {
+            groups.push_back({host.delayed.size(), host.normal.size(), counted(host.delayed), counted(host.normal)});
+        } else if (!host.delayed.empty()) {
+            ++between.delayed;
+            between.delayed_above += half(host.delayed);
+        } else {
+            ++between.normal;
+            between.normal_above += half(host.normal);
+        }
+    }
+    if (between.normal < options_.least_runs) {
+        between.normal = all_normal.normal;
+        between.normal_above = all_normal.normal_above;
+    }
+    groups.push_back(between);
+    return count_test(groups);
+}
+
 void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const {
     struct Build {
         CauseBuild shown;
@@ -288,6 +409,15 @@ void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint3
     for (std::size_t i = first; i < ordered.size(); ++i) cause.builds.push_back(std::move(ordered[i].shown));
 }
 
+void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Cause& cause) const {
+    std::ranges::sort(runs, std::greater(), [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
+    for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), most_delays))) {
+        const TreeRun& run = tree_.runs()[number];
+        cause.delays.push_back({tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host], tree_.texts()[run.build],
+                                run.begin_realtime_ns, static_cast<std::uint64_t>(std::max(excess.of(number), 0.0))});
+    }
+}
+
 void CauseJudge::count_runs(Candidate& candidate) const {
     Cause& cause = candidate.cause;
     const Excess excess(tree_, weights_, candidate.values);
@@ -295,26 +425,30 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     std::set<std::uint32_t> hosts;
     std::set<std::uint32_t> users;
     double sum = 0;
+    double usual = 0;
     double weighted = 0;
-    double weights = 0;
+    double all = 0;
     for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
-        if (!tree_.runs()[i].delayed || run_extra_[i] <= 0 || excess.of(i) < affected_share * run_extra_[i]) continue;
+        if (!is_affected(excess, i)) continue;
         affected.push_back(i);
         hosts.insert(tree_.runs()[i].host);
         users.insert(tree_.runs()[i].user);
         sum += excess.of(i);
+        usual += excess.value(i) - excess.of(i);
         weighted += weights_.of_run[i] * std::min(excess.of(i), run_extra_[i]);
-        weights += weights_.of_run[i];
+        all += weights_.of_run[i] * run_extra_[i];
     }
     if (affected.empty()) return;
-    users.erase(0);
+    // Of runs that are alike the slowest have more of most places, of each a little.
     const double mean = sum / static_cast<double>(affected.size());
+    if (weighted < large_part * all && mean < large_times * excess.of_normal_runs()) return;
+    users.erase(0);
     cause.excess_ns = static_cast<std::uint64_t>(mean);
+    cause.normal_ns = static_cast<std::uint64_t>(usual / static_cast<double>(affected.size()));
     cause.affected_runs = affected.size();
     cause.hosts = hosts.size();
     cause.users = users.size();
     cause.single_host = hosts.size() < least_hosts;
-    cause.share = all_extra_ > 0 ? std::min(weighted / all_extra_, 1.0) : 0;
     candidate.rank = weighted;
     count_builds(excess, affected, cause);
     std::vector<std::uint32_t> shown;
@@ -322,6 +456,7 @@ void CauseJudge::count_runs(Candidate& candidate) const {
         if (tree_.runs()[run].bundle != 0) shown.push_back(run);
     }
     if (shown.empty()) return;
+    list_delays(excess, shown, cause);
     const auto middle = shown.begin() + static_cast<std::ptrdiff_t>(shown.size() / 2);
     std::nth_element(shown.begin(), middle, shown.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(excess.of(a), a) < std::pair(excess.of(b), b);
@@ -329,33 +464,73 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     cause.example = CauseExample{tree_.texts()[tree_.runs()[*middle].bundle], tree_.runs()[*middle].delay};
 }
 
-// Fills in what stands the tests; nothing else keeps a rank. Returns the title of what grew only as everything did.
-std::string CauseJudge::judge(std::vector<Candidate>& candidates, std::size_t places) const {
+void CauseJudge::test(std::vector<Candidate>& candidates, std::size_t places) const {
     std::vector<double> p_values;
     for (const Candidate& candidate : candidates) {
-        p_values.push_back(p_value_of(candidate.values));
+        // Where delayed runs took longer in all they did, what is more than that is tested.
+        std::vector<double> values = candidate.values;
+        if (rest_grew(candidate)) {
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] /= candidate.rest_growth[i];
+        }
+        // The smaller one of two tests, counted twice.
+        p_values.push_back(std::min(1.0, 2 * std::min(p_value_of(values), count_p_value_of(values))));
         if (!candidate.by_share) continue;
         std::vector<double> shares = candidate.values;
         for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= static_cast<double>(tree_.runs()[i].recorded_ns);
         p_values.back() = std::max(p_values.back(), p_value_of(shares));
     }
     const std::vector<double> q = q_values(p_values, places);
-    std::string as_before;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (q[i] > options_.highest_q) continue;
-        Candidate& candidate = candidates[i];
-        if (lift_of(candidate.values) < least_lift) {
+        candidates[i].p_value = p_values[i];
+        candidates[i].q_value = q[i];
+    }
+}
+
+// Fills in what stands the tests; nothing else keeps a rank. Returns the title of what grew only as everything did.
+std::string CauseJudge::judge(std::vector<Candidate>& candidates) const {
+    std::string as_before;
+    for (Candidate& candidate : candidates) {
+        if (candidate.q_value > options_.highest_q) continue;
+        if (!stands_out(candidate)) {
             if (as_before.empty()) as_before = candidate.cause.title;
             continue;
         }
         count_runs(candidate);
-        candidate.cause.p_value = p_values[i];
-        candidate.cause.q_value = q[i];
+        candidate.cause.p_value = candidate.p_value;
+        candidate.cause.q_value = candidate.q_value;
     }
     return as_before;
 }
 
+// Each run's extra time among the causes that it has.
+void CauseJudge::share_out(std::vector<Candidate>& candidates, CauseReport& report) const {
+    std::vector<Excess> excesses;
+    for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
+    if (all_extra_ <= 0) return;
+    for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
+        double sum = 0;
+        for (const Excess& excess : excesses) sum += is_affected(excess, i) ? excess.of(i) : 0;
+        if (sum <= 0) continue;
+        // What else was shorter than usual makes room for more than there is.
+        const double part = std::min(1.0, run_extra_[i] / sum) * weights_.of_run[i] / all_extra_;
+        for (std::size_t c = 0; c < candidates.size(); ++c) {
+            if (is_affected(excesses[c], i)) candidates[c].cause.share += excesses[c].of(i) * part;
+        }
+    }
+    for (const Candidate& candidate : candidates) report.unexplained_share -= candidate.cause.share;
+    report.unexplained_share = std::max(report.unexplained_share, 0.0);
+}
+
 void CauseJudge::measure_extra() {
+    cpu_waits_.assign(tree_.runs().size(), 0);
+    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
+        const TreeRun& run = tree_.runs()[i];
+        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
+            const TreeNode& node = tree_.nodes()[tree_.entries()[at].node];
+            if (node.parent == 0 && tree_.names()[node.name].kind == NameKind::Runnable)
+                cpu_waits_[i] += static_cast<double>(tree_.entries()[at].time_ns);
+        }
+    }
     std::vector<double> durations;
     for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
     const Excess whole(tree_, weights_, std::move(durations));
@@ -384,13 +559,16 @@ CauseReport CauseJudge::report() {
     if (report.silent_because) return report;
     measure_extra();
     std::vector<Candidate> candidates = candidates_of(search);
-    const std::string as_before = judge(candidates, search.places);
+    measure_rest(candidates);
+    test(candidates, search.places);
+    const std::string as_before = judge(candidates);
     std::erase_if(candidates, [&](const Candidate& candidate) {
         return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(least_affected, options_.least_runs);
     });
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
     if (candidates.size() > options_.most_causes) candidates.resize(options_.most_causes);
+    share_out(candidates, report);
     for (Candidate& candidate : candidates) report.causes.push_back(std::move(candidate.cause));
     if (!report.causes.empty()) return report;
     report.silent_because =

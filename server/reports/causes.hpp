@@ -40,6 +40,15 @@ struct CauseExample {
     std::uint32_t delay = 0;
 };
 
+// A delayed run that a cause affects, as far as a bundle has it.
+struct CauseDelay {
+    std::string bundle;  // digest
+    std::uint32_t delay = 0;
+    std::string host, build;
+    std::uint64_t begin_realtime_ns = 0;
+    std::uint64_t excess_ns = 0;
+};
+
 struct Cause {
     std::string signature;  // 16 hexadecimal digits; the same for the same cause on every machine and in every build
     std::string title;
@@ -48,12 +57,15 @@ struct Cause {
     std::vector<CauseFrame>
         frames;                   // innermost first, at most 64; on a wait stands what the other thread did meanwhile
     std::uint64_t excess_ns = 0;  // mean extra time of an affected run
+    std::uint64_t normal_ns = 0;  // mean time in the same place of normal runs of the same hosts
     std::uint64_t affected_runs = 0;
     std::uint64_t hosts = 0, users = 0;  // of affected runs
-    double share = 0;                    // of the extra time of all delayed runs; 0 to 1
+    // Of the extra time of all delayed runs; 0 to 1. Shares of all causes and the unexplained one add up to 1.
+    double share = 0;
     double p_value = 1, q_value = 1;
     bool single_host = false;             // affected runs are of fewer than three hosts
     std::vector<CauseBuild> builds;       // oldest first, the newest 100
+    std::vector<CauseDelay> delays;       // of all affected runs that have a bundle, the newest 1,000, in no order
     std::optional<CauseExample> example;  // the affected run with the median extra time of those that have a bundle
 };
 
@@ -63,6 +75,7 @@ struct CauseReport {
     std::uint64_t runs_left_out = 0;  // beyond the limit
     std::uint64_t paths_cut = 0;      // stacks cut short at the limit
     std::vector<Cause> causes;
+    double unexplained_share = 1;               // of the extra time of all delayed runs: what is in no cause
     std::optional<std::string> silent_because;  // a sentence; if there are no causes
 };
 
@@ -75,17 +88,19 @@ struct CauseOptions {
 };
 
 // Profiles go in one by one and need not be kept; not for several threads at once. Not all of a host's runs count alike:
-// one that sends more than 20 delayed or normal runs counts as if it had sent 20, so that it can not outvote the others.
+// one that sends more than 20 delayed or normal runs counts as if it had sent 20, so that it cannot outvote the others.
 //
-// A cause is the deepest frame that keeps at least four fifths of the extra time of its caller; where the time parts, it
-// is followed into each part if runs have the one or the other, and stays with the caller if runs have both. Frames of
-// run-time libraries count as part of their callers, kernel frames as part of the system call's caller. Each cause is
-// tested over runs, within hosts where these have both kinds, by aligned ranks, and kept if its share of
-// false discoveries among all frames (Benjamini and Hochberg) is at most highest_q. What grew only as everything did is
-// no cause; inside it, a part that grew at least half as much again as the whole run is followed all the same, and tested
-// by its share of each run too. Of a run only what was recorded is compared. The title names the caller too where nearly
-// all the caller's extra time is the function's. Causes are sorted by mean extra time times affected runs, with hosts
-// limited as said.
+// A cause explains extra time: what a delayed run took in a place beyond what normal runs of its host take there. It is the
+// deepest place (a function, or its own time on a CPU or blocked) that keeps at least four fifths of the extra time of its
+// caller. Where the time parts, it is followed into each part if runs have the one or the other, or if the rest of the
+// caller, which normal runs have too, did not grow as the parts did; else it stays with the caller. Frames of run-time
+// libraries count as part of their callers, kernel frames as part of the system call's caller. Each cause is tested over
+// runs, within hosts where these have both kinds, by aligned ranks and by counts of runs that have much of it, and kept
+// if its share of false discoveries among all frames (Benjamini and Hochberg) is at most highest_q. What grew only as the
+// rest of the same runs did is no cause, nor is a caller that has all of a run; inside it, a part that grew at least half
+// as much again as the whole run is followed all the same, and tested by its share of each run too. Of a run only what
+// was recorded is compared. The title names the caller too where nearly all the caller's extra time is the function's.
+// Causes are sorted by mean extra time times affected runs, with hosts limited as said.
 class CauseFinder {
   public:
     explicit CauseFinder(const CauseOptions& options = {});

@@ -6,88 +6,71 @@
 
 #include "server/reports/quantiles.hpp"
 #include "server/reports/random.hpp"
-#include "server/reports/rank_test.hpp"
 
 namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr std::size_t least_runs = 5;
-constexpr double highest_p = 0.05;
+constexpr double highest_tail = 0.025;    // of chances beyond one end of the interval
+constexpr std::size_t counted_runs = 50;  // of both sides, up to which chances are counted; beyond, they are normal
 
 using Durations = std::vector<std::int64_t>;  // sorted
-using Counts = std::vector<std::uint32_t>;    // how often a resample has each
 
-// Differences of at most `limit` among all pairs, in one pass over both.
-std::uint64_t pairs_within(const Durations& a, const Counts& a_counts, const Durations& b, const Counts& b_counts,
-                           std::uint64_t a_total, std::int64_t limit) {
+// Pairs of a run of a and a run of b with b - a at most `limit`, in one pass over both.
+std::uint64_t pairs_within(const Durations& a, const Durations& b, std::int64_t limit) {
     std::uint64_t pairs = 0;
-    std::uint64_t below = 0;  // of a, values that are too small for the b at hand
-    std::size_t at = 0;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-        while (at < a.size() && b[j] - a[at] > limit) below += a_counts[at++];
-        pairs += (a_total - below) * b_counts[j];
+    std::size_t below = 0;  // of a, values that are too small for the b at hand
+    for (const std::int64_t duration : b) {
+        while (below < a.size() && duration - a[below] > limit) ++below;
+        pairs += a.size() - below;
     }
     return pairs;
 }
 
-struct Bracket {
-    std::int64_t low = 0, high = 0, step = 1;
-};
-
-// The least difference, to the step, that half of all pairs do not pass.
-std::int64_t median_difference(const Durations& a, const Counts& a_counts, const Durations& b, const Counts& b_counts,
-                               Bracket bracket) {
-    const std::uint64_t half = (a.size() * b.size() + 1) / 2;
-    const auto reaches = [&](std::int64_t limit) {
-        return pairs_within(a, a_counts, b, b_counts, a.size(), limit) >= half;
-    };
-    const std::int64_t width = std::max<std::int64_t>(bracket.high - bracket.low, 1);
-    for (std::int64_t by = width; reaches(bracket.low); by *= 4) bracket.low -= by;
-    for (std::int64_t by = width; !reaches(bracket.high); by *= 4) bracket.high += by;
-    while (bracket.high - bracket.low > bracket.step) {
-        const std::int64_t middle = bracket.low + (bracket.high - bracket.low) / 2;
-        (reaches(middle) ? bracket.high : bracket.low) = middle;
+// The least difference that `rank` of all pairs do not pass; 1: the least of all.
+std::int64_t difference_of_rank(const Durations& a, const Durations& b, std::uint64_t rank) {
+    std::int64_t low = b.front() - a.back() - 1;
+    std::int64_t high = b.back() - a.front();
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (pairs_within(a, b, middle) >= rank ? high : low) = middle;
     }
-    return bracket.high;
+    return high;
 }
 
-Counts resample(std::size_t count, Random& random) {
-    Counts counts(count, 0);
-    for (std::size_t i = 0; i < count; ++i) ++counts[random.below(count)];
+// How many orders of a_runs and b_runs alike have so many pairs in which b is the larger, as a share of all orders.
+std::vector<double> chances_of_pairs(std::size_t a_runs, std::size_t b_runs) {
+    // By the product of (1 - x^(b_runs + i)) / (1 - x^i) for i from 1 to a_runs: the Gaussian binomial coefficient.
+    std::vector<double> counts(a_runs * b_runs + 1, 0);
+    counts[0] = 1;
+    for (std::size_t i = 1; i <= a_runs; ++i) {
+        for (std::size_t at = counts.size(); at-- > b_runs + i;) counts[at] -= counts[at - b_runs - i];
+        for (std::size_t at = i; at < counts.size(); ++at) counts[at] += counts[at - i];
+    }
+    double all = 0;
+    for (const double count : counts) all += count;
+    for (double& count : counts) count /= all;
     return counts;
 }
 
-std::vector<double> as_doubles(const Durations& durations) { return {durations.begin(), durations.end()}; }
-
-void add_interval(const Durations& a, const Durations& b, const CompareOptions& options, Difference& difference) {
-    const auto spread = [](const Durations& values) {
-        const auto doubles = as_doubles(values);
-        return quantile(doubles, 0.75) - quantile(doubles, 0.25);
-    };
-    // About the standard error: the interval is looked for in its neighbourhood, to a fraction of it.
-    const double error = (spread(a) + spread(b)) / std::sqrt(static_cast<double>(std::min(a.size(), b.size())));
-    const auto near = static_cast<std::int64_t>(4 * error) + 1;
-    const Bracket bracket{difference.difference_ns - near, difference.difference_ns + near,
-                          std::max<std::int64_t>(static_cast<std::int64_t>(error / 256), 1)};
-    Random random(options.seed);
-    std::vector<double> found;
-    for (std::uint32_t i = 0; i < options.resamples; ++i) {
-        const Counts a_counts = resample(a.size(), random);
-        const Counts b_counts = resample(b.size(), random);
-        found.push_back(static_cast<double>(median_difference(a, a_counts, b, b_counts, bracket)));
+// The rank of the difference at which the interval begins; 0: so few runs tell nothing.
+std::uint64_t rank_of_low_end(std::size_t a_runs, std::size_t b_runs) {
+    const auto pairs = static_cast<double>(a_runs * b_runs);
+    if (a_runs + b_runs > counted_runs) {
+        const double deviation = std::sqrt(pairs * static_cast<double>(a_runs + b_runs + 1) / 12);
+        return static_cast<std::uint64_t>(std::max(0.0, std::floor(pairs / 2 - 1.959964 * deviation)));
     }
-    if (found.empty()) return;
-    std::sort(found.begin(), found.end());
-    difference.low_ns = static_cast<std::int64_t>(std::floor(quantile(found, 0.025)));
-    difference.high_ns = static_cast<std::int64_t>(std::ceil(quantile(found, 0.975)));
+    double tail = 0;
+    std::uint64_t rank = 0;
+    for (const double chance : chances_of_pairs(a_runs, b_runs)) {
+        tail += chance;
+        if (tail > highest_tail) break;
+        ++rank;
+    }
+    return rank;
 }
 
-bool ranks_agree(const Durations& a, const Durations& b) {
-    const RankGroup b_larger{as_doubles(b), as_doubles(a)};
-    const RankGroup a_larger{as_doubles(a), as_doubles(b)};
-    return 2 * std::min(rank_test({&b_larger, 1}), rank_test({&a_larger, 1})) <= highest_p;
-}
+std::vector<double> as_doubles(const Durations& durations) { return {durations.begin(), durations.end()}; }
 
 Durations sample_of(Durations durations, std::size_t most, Random& random) {
     for (std::size_t i = 0; durations.size() > most && i < most; ++i) {
@@ -108,12 +91,12 @@ Difference difference_of(const Durations& all_a, const Durations& all_b, const C
     Random random(options.seed);
     const Durations a = sample_of(all_a, options.most_runs, random);
     const Durations b = sample_of(all_b, options.most_runs, random);
-    const Bracket whole{b.front() - a.back() - 1, b.back() - a.front(), 1};
-    difference.difference_ns = median_difference(a, Counts(a.size(), 1), b, Counts(b.size(), 1), whole);
-    add_interval(a, b, options, difference);
-    const bool holds_zero = difference.low_ns <= 0 && difference.high_ns >= 0;
-    const bool enough = all_a.size() >= least_runs && all_b.size() >= least_runs;
-    difference.evidence = enough && !holds_zero && ranks_agree(a, b);
+    const std::uint64_t pairs = a.size() * b.size();
+    difference.difference_ns = difference_of_rank(a, b, (pairs + 1) / 2);
+    const std::uint64_t rank = rank_of_low_end(a.size(), b.size());
+    if (rank == 0) return difference;
+    difference.interval = Interval{difference_of_rank(a, b, rank), difference_of_rank(a, b, pairs + 1 - rank)};
+    difference.evidence = difference.interval->low_ns > 0 || difference.interval->high_ns < 0;
     return difference;
 }
 

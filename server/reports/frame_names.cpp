@@ -81,6 +81,24 @@ std::string_view stable_module(std::string_view path) {
     return place == std::string_view::npos ? file : file.substr(0, place + 3);
 }
 
+std::string owner_of(std::string_view function) {
+    std::string name;
+    std::size_t owner_size = 0;
+    int depth = 0;
+    for (const char letter : function.substr(0, function.find('('))) {
+        depth -= letter == '>' && depth > 0 ? 1 : 0;
+        if (depth == 0 && letter != '<' && letter != '>') {
+            if (letter == ':' && name.ends_with(':')) owner_size = name.size() - 1;
+            name += letter;
+            // What it gives back stands before a blank.
+            if (letter == ' ') name.clear(), owner_size = 0;
+        }
+        depth += letter == '<' ? 1 : 0;
+    }
+    if (name.empty()) return std::string(function);
+    return owner_size > 0 ? name.substr(0, owner_size) : name;
+}
+
 bool is_run_time(std::string_view function, std::string_view module) {
     if (std::find(run_time_modules.begin(), run_time_modules.end(), module) != run_time_modules.end()) return true;
     if (analysis::is_thread_start(function)) return true;

@@ -14,6 +14,10 @@ namespace lagtrap::server::reports {
 
 // Whether a function of a program's or library's stack says nothing of the program: the C and C++ run-time libraries, the
 // dynamic linker, interpreters' inner loops, functions that start threads. `function` and `module` as above.
+// What a function belongs to, without arguments of templates: "std::__detail::_Executor" of
+// "std::__detail::_Executor<char const*, false>::_M_dfs(int)"; the function itself if it belongs to nothing.
+[[nodiscard]] std::string owner_of(std::string_view function);
+
 [[nodiscard]] bool is_run_time(std::string_view function, std::string_view module);
 
 }  // namespace lagtrap::server::reports

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t exact_limit = 60;
 constexpr int permutations = 20'000;
+constexpr double counted_variance = 100;  // up to which counts are not taken to be normally distributed
 
 // A group's values: those of delayed runs first. Ranks stand in the place of values once all are ranked.
 struct Scores {
@@ -83,6 +84,22 @@ double normal_p(const std::vector<Scores>& groups) {
     return variance > 0 ? 0.5 * std::erfc(distance / std::sqrt(variance) / std::sqrt(2.0)) : 1;
 }
 
+double log_choose(std::size_t n, std::size_t k) {
+    const auto real = [](std::size_t value) { return static_cast<double>(value) + 1; };
+    return std::lgamma(real(n)) - std::lgamma(real(k)) - std::lgamma(real(n - k));
+}
+
+// Chances that low, low + 1 ... high of those above the bound are delayed ones.
+std::vector<double> hypergeometric(const CountGroup& group, std::size_t low, std::size_t high) {
+    const std::size_t above = group.delayed_above + group.normal_above;
+    const double all = log_choose(group.delayed + group.normal, above);
+    std::vector<double> chances;
+    for (std::size_t count = low; count <= high; ++count) {
+        chances.push_back(std::exp(log_choose(group.delayed, count) + log_choose(group.normal, above - count) - all));
+    }
+    return chances;
+}
+
 }  // namespace
 
 double rank_test(std::span<const RankGroup> groups) {
@@ -96,6 +113,40 @@ double rank_test(std::span<const RankGroup> groups) {
     if (all.empty()) return 1;
     rank(all);
     return count <= exact_limit ? permuted_p(all) : normal_p(all);
+}
+
+double count_test(std::span<const CountGroup> groups) {
+    double seen = 0;
+    double mean = 0;
+    double variance = 0;
+    for (const CountGroup& group : groups) {
+        if (group.delayed == 0 || group.normal == 0) continue;
+        const auto n = static_cast<double>(group.delayed + group.normal);
+        const auto d = static_cast<double>(group.delayed);
+        const auto above = static_cast<double>(group.delayed_above + group.normal_above);
+        seen += static_cast<double>(group.delayed_above);
+        mean += d * above / n;
+        variance += n < 2 ? 0 : d * (n - d) * above * (n - above) / (n * n * (n - 1));
+    }
+    if (variance == 0 || seen <= mean) return 1;
+    if (variance > counted_variance) return 0.5 * std::erfc((seen - 0.5 - mean) / std::sqrt(2 * variance));
+    std::vector<double> chances{1};  // by the sum of counts above their least possible ones
+    std::size_t least = 0;
+    for (const CountGroup& group : groups) {
+        if (group.delayed == 0 || group.normal == 0) continue;
+        const std::size_t above = group.delayed_above + group.normal_above;
+        const std::size_t low = above > group.normal ? above - group.normal : 0;
+        const std::vector<double> own = hypergeometric(group, low, std::min(above, group.delayed));
+        std::vector<double> sums(chances.size() + own.size() - 1, 0);
+        for (std::size_t i = 0; i < chances.size(); ++i) {
+            for (std::size_t j = 0; j < own.size(); ++j) sums[i + j] += chances[i] * own[j];
+        }
+        chances = std::move(sums);
+        least += low;
+    }
+    double p = 0;
+    for (std::size_t i = chances.size(); i-- > 0 && static_cast<double>(i + least) > seen - 0.5;) p += chances[i];
+    return std::min(p, 1.0);
 }
 
 std::vector<double> q_values(const std::vector<double>& p_values, std::size_t tests) {

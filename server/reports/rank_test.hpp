@@ -21,6 +21,16 @@ struct RankGroup {
 // 1 where no group has both kinds.
 [[nodiscard]] double rank_test(std::span<const RankGroup> groups);
 
+// Of runs that may be compared with each other, how many have more of something than a bound.
+struct CountGroup {
+    std::size_t delayed = 0, normal = 0;
+    std::size_t delayed_above = 0, normal_above = 0;  // of these
+};
+
+// One-sided p for the same, by counts: it sees what few of many delayed runs have, which ranks do not. The sum of
+// hypergeometric counts (Fisher's exact test, within groups); by the normal approximation where its variance is over 100.
+[[nodiscard]] double count_test(std::span<const CountGroup> groups);
+
 // q-values of Benjamini and Hochberg for some of `tests` hypotheses, the others of which count as p = 1.
 [[nodiscard]] std::vector<double> q_values(const std::vector<double>& p_values, std::size_t tests);
 

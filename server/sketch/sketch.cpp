@@ -13,7 +13,7 @@ constexpr double accuracy = 0.01;
 constexpr double growth = (1 + accuracy) / (1 - accuracy);
 constexpr std::size_t bin_count = 2184;
 
-// Upper edges of the bins, so that bin_of() and value_of() can not disagree.
+// Upper edges of the bins, so that bin_of() and value_of() cannot disagree.
 const std::array<double, bin_count>& edges() {
     static const auto table = [] {
         std::array<double, bin_count> made{};

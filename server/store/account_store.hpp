@@ -87,6 +87,7 @@ class AccountStore {
     // False if there was none.
     [[nodiscard]] virtual Result<bool> remove_token(const std::string& id) = 0;
 
+    // Kept for 400 days; of those whose action begins with "refuse", the newest 100,000.
     [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;
     // The newest first, numbers below `before` only (nothing: all).
     [[nodiscard]] virtual Result<std::vector<AuditEntry>> audit(std::uint32_t limit,

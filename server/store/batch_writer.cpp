@@ -51,6 +51,7 @@ class BatchWriter::LabelsOfBatch {
             note(LabelKind::User, run.user);
             note(LabelKind::Build, run.build_id);
             note(LabelKind::Process, run.process);
+            if (!run.unit.empty()) note(LabelKind::Unit, run.unit);
             note(LabelKind::Executable, run.executable);
             note(LabelKind::Thread, run.thread);
             for (const trace::RunStage& stage : run.stages) note(LabelKind::Stage, stage.name);
@@ -72,7 +73,7 @@ class BatchWriter::LabelsOfBatch {
     }
 
   private:
-    static constexpr std::size_t kinds = 9;
+    static constexpr std::size_t kinds = static_cast<std::size_t>(LabelKind::Unit) + 1;  // the last one
     void note(LabelKind kind, std::string_view text) { numbers_[static_cast<std::size_t>(kind)].emplace(text, 0U); }
 
     std::unordered_map<std::string_view, std::uint32_t> numbers_[kinds];
@@ -146,9 +147,10 @@ RunRecord BatchWriter::make_record(const trace::RecordedRun& run, const LabelsOf
     record.user = labels.of(LabelKind::User, run.user);
     record.build = labels.of(LabelKind::Build, run.build_id);
     record.process = labels.of(LabelKind::Process, run.process);
+    if (!run.unit.empty()) record.unit = labels.of(LabelKind::Unit, run.unit);
     record.start = static_cast<std::uint8_t>(run.start);
     record.delay = run.delay;
-    record.dirty = run.dirty_reasons != 0;
+    record.mark = run.dirty_reasons != 0 ? RunMark::Dirty : RunMark::None;
     record.weight = std::clamp<std::uint32_t>(run.weight, 1, INT32_MAX);
     DetailRecord detail{run.threshold_ns,
                         run.key,
@@ -160,7 +162,8 @@ RunRecord BatchWriter::make_record(const trace::RecordedRun& run, const LabelsOf
                         labels.of(LabelKind::Thread, run.thread),
                         stack_of(run.begin_stack),
                         stack_of(run.end_stack),
-                        {}};
+                        {},
+                        run.times};
     for (const trace::RunStage& stage : run.stages)
         detail.stages.push_back(
             {labels.of(LabelKind::Stage, stage.name), stage.at_ns, stage.tid, stack_of(stage.stack)});
@@ -186,7 +189,7 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
         record.host = prepared.host;
         prepared.rollups.add(record);
         note_seen(record, prepared.seen);
-        if (record.dirty)
+        if (record.mark == RunMark::Dirty)
             prepared.marks.push_back({record.id, true, rule_reported, words_of(run.dirty_reasons), "the machine",
                                       receipt.received_realtime_ns});
         prepared.runs.push_back(std::move(record));
@@ -198,7 +201,8 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
 void BatchWriter::note_seen(const RunRecord& run, std::map<SeenKey, Span>& seen) const {
     for (const auto& [kind, label] :
          {std::pair(LabelKind::Host, run.host), std::pair(LabelKind::User, run.user),
-          std::pair(LabelKind::Build, run.build), std::pair(LabelKind::Process, run.process)}) {
+          std::pair(LabelKind::Build, run.build), std::pair(LabelKind::Process, run.process),
+          std::pair(LabelKind::Unit, run.unit)}) {
         Span& span = seen[{run.event, kind, label}];
         span.first_ns = std::min(span.first_ns, run.begin_ns);
         span.last_ns = std::max(span.last_ns, run.begin_ns);

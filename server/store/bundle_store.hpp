@@ -53,7 +53,7 @@ struct BundleDelay {
     std::uint64_t threshold_ns = 0;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;  // that it began in
-    std::string process, thread, user, build;
+    std::string process, thread, user, build, unit;
     trace::StartKind start = trace::StartKind::Unknown;
     std::string profile;  // opaque to the store, at most profile_limit_bytes; may be empty
     std::string details;  // the same: what a page shows of the delay (JSON of the server's own)
@@ -66,6 +66,26 @@ struct StoredDelay {
     std::string host;
     std::optional<std::uint64_t> run;  // its run, if that was recorded
     BundleDelay delay;
+};
+
+struct DelayPage {
+    std::vector<StoredDelay> delays;  // without profiles
+    std::optional<PageKey> next;
+};
+
+// Delays that have something in common.
+struct DelayCount {
+    std::string name;
+    std::uint64_t delays = 0;
+    std::uint64_t longest_ns = 0;
+};
+
+struct DelaySummary {
+    Summary summary;                // of the delays alone: every run of it is one
+    std::uint64_t delays_read = 0;  // the newest; fewer than `delays` beyond the limit, and then all below are of these
+    std::uint64_t delays = 0;
+    std::uint64_t threshold_ns = 0;                // of the newest
+    std::vector<DelayCount> hosts, builds, units;  // most delays first, at most 1,000
 };
 
 struct BundlePage {
@@ -107,6 +127,14 @@ class BundleStore {
 
     // The delays of a bundle by number, without its normal runs.
     [[nodiscard]] virtual Result<std::vector<StoredDelay>> delays(const std::string& digest) = 0;
+    // One of them.
+    [[nodiscard]] virtual Result<std::optional<StoredDelay>> find_delay(const std::string& digest,
+                                                                        std::uint32_t number) = 0;
+    // A part of them, or of the delays of all bundles where `digest` is empty; those of hidden runs too.
+    [[nodiscard]] virtual Result<DelayPage> list_delays(const Filter& filter, const std::string& digest, RunOrder order,
+                                                        std::uint32_t limit, std::optional<PageKey> after) = 0;
+    // Of delays in bundles, whether their runs were recorded or not. Needs Filter::event.
+    [[nodiscard]] virtual Result<DelaySummary> summarise_delays(const Filter& filter) = 0;
     // Delays (or normal runs) of all bundles that have a profile, the newest first, until `take` gives false or
     // `limit` were taken. Those of hidden runs are left out unless with_dirty.
     [[nodiscard]] virtual Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,

@@ -33,7 +33,7 @@ Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupL
         Piece piece;
         piece.hour = rows->natural(0) * (level == RollupLevel::Day ? hours_a_day : 1);
         piece.build = rows->small(1);
-        piece.dirty = rows->integer(2) != 0;
+        piece.mark = static_cast<RunMark>(rows->integer(2));
         piece.records = rows->natural(3);
         piece.runs = rows->natural(4);
         piece.delays = rows->natural(5);
@@ -80,7 +80,7 @@ Status each_run(Connection& connection, const Dialect& dialect, NumberedFilter f
         Piece piece;
         piece.hour = rows->natural(0);
         piece.build = rows->small(1);
-        piece.dirty = rows->integer(2) != 0;
+        piece.mark = static_cast<RunMark>(rows->integer(2));
         piece.bin = static_cast<std::uint16_t>(rows->integer(4));
         piece.records = rows->natural(5);
         piece.runs = rows->natural(6);

@@ -9,13 +9,13 @@
 
 namespace lagtrap::server {
 
-// Some runs of one build, all hidden or all shown. From a roll-up they have sketches; read from the runs they all
+// Some runs of one build, all with the same mark. From a roll-up they have sketches; read from the runs they all
 // lie in one bin.
 struct Piece {
     std::uint64_t hour = 0;  // since 1970, that it begins in; of a day its first
     std::uint32_t event = 0;
     std::uint32_t build = 0;
-    bool dirty = false;
+    RunMark mark = RunMark::None;
     std::uint64_t records = 0, runs = 0, delays = 0;
     std::uint64_t longest_ns = 0;
     std::uint64_t last_ns = 0;  // begin of the last

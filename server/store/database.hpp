@@ -12,6 +12,13 @@
 
 namespace lagtrap::server {
 
+// As the column `dirty` has it.
+enum class RunMark : std::uint8_t {
+    None = 0,
+    Dirty = 1,    // hidden: its duration does not speak of the program
+    Outlier = 2,  // its duration differs plainly from the others'; shown
+};
+
 // A run as a row; names are numbers of the table `label`.
 struct RunRecord {
     std::uint64_t id = 0;
@@ -19,10 +26,10 @@ struct RunRecord {
     std::uint64_t begin_ns = 0;
     std::uint64_t duration_ns = 0;
     std::uint16_t bin = 0;
-    std::uint32_t host = 0, user = 0, build = 0, process = 0;
+    std::uint32_t host = 0, user = 0, build = 0, process = 0, unit = 0;
     std::uint8_t start = 0;
     bool delay = false;
-    bool dirty = false;
+    RunMark mark = RunMark::None;
     std::uint32_t weight = 1;
     std::string detail;  // run_detail.hpp
 };

@@ -19,8 +19,10 @@ struct Filter {
     std::optional<std::string> user;
     std::optional<std::string> build;  // build id of the executable
     std::optional<std::string> process;
+    std::optional<std::string> unit;  // of systemd, or container, as a run names it
     std::optional<trace::StartKind> start;
-    bool with_dirty = false;  // hidden runs too
+    bool with_dirty = false;        // hidden runs too
+    bool without_outliers = false;  // only runs whose duration does not differ plainly from the others'
 };
 
 // Where a page of a list ends: what the next page is asked with. Opaque but for its order.

@@ -15,6 +15,7 @@ void add_common_conditions(Where& where, const NumberedFilter& filter, const std
     if (filter.user) where.add(table + ".account = ?", *filter.user);
     if (filter.build) where.add(table + ".build = ?", *filter.build);
     if (filter.process) where.add(table + ".process = ?", *filter.process);
+    if (filter.unit) where.add(table + ".unit = ?", *filter.unit);
     if (filter.start) where.add(table + ".start = ?", *filter.start);
 }
 
@@ -23,6 +24,7 @@ void add_common_conditions(Where& where, const NumberedFilter& filter, const std
 Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter) {
     NumberedFilter numbered;
     numbered.with_dirty = filter.with_dirty;
+    numbered.without_outliers = filter.without_outliers;
     numbered.from_given = filter.from_ns.has_value();
     numbered.to_given = filter.to_ns.has_value();
     numbered.from_ns = std::min<std::uint64_t>(filter.from_ns.value_or(0), INT64_MAX);
@@ -36,12 +38,19 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
     for (const Name& name :
          {Name{LabelKind::Event, filter.event, numbered.event}, Name{LabelKind::Host, filter.host, numbered.host},
           Name{LabelKind::User, filter.user, numbered.user}, Name{LabelKind::Build, filter.build, numbered.build},
-          Name{LabelKind::Process, filter.process, numbered.process}}) {
+          Name{LabelKind::Process, filter.process, numbered.process},
+          Name{LabelKind::Unit, filter.unit, numbered.unit}}) {
         if (!name.text) continue;
         TRY_ASSIGN(name.number, labels.find(connection, name.kind, *name.text));
         if (!name.number) return std::optional<NumberedFilter>();
     }
     return std::optional(numbered);
+}
+
+void add_mark_conditions(Where& where, const NumberedFilter& filter) {
+    if (!filter.with_dirty && filter.without_outliers) return where.add("r.dirty = 0");
+    if (!filter.with_dirty) where.add("r.dirty <> 1");
+    if (filter.without_outliers) where.add("r.dirty <> 2");
 }
 
 void Where::add(std::string_view condition) {

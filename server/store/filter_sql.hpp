@@ -12,20 +12,28 @@ namespace lagtrap::server {
 
 // A filter whose names are numbers of labels.
 struct NumberedFilter {
-    std::optional<std::uint32_t> event, host, user, build, process;
+    std::optional<std::uint32_t> event, host, user, build, process, unit;
     std::optional<std::uint8_t> start;
     std::uint64_t from_ns = 0;
     std::uint64_t to_ns = INT64_MAX;
     bool with_dirty = false;
+    bool without_outliers = false;
     bool from_given = false, to_given = false;
 
+    [[nodiscard]] bool shows(RunMark mark) const {
+        return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
+    }
     // Whether roll-ups can answer.
-    [[nodiscard]] bool fits_rollups() const { return !host && !user && !process; }
+    [[nodiscard]] bool fits_rollups() const { return !host && !user && !process && !unit; }
 };
 
 // Nothing if the filter names what the store has never seen: then nothing fits.
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
                                                                   const Filter& filter);
+
+class Where;
+// Leaves out runs with marks that the filter does not show.
+void add_mark_conditions(Where& where, const NumberedFilter& filter);
 
 // Conditions joined by AND, with their parameters.
 class Where {

@@ -25,6 +25,13 @@ std::string stored_text(std::string_view raw) {
     return text.substr(0, end);
 }
 
+std::string search_text(std::string_view text) {
+    std::string folded(text);
+    for (char& letter : folded)
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    return folded;
+}
+
 void Labels::remember(const LabelName& name, std::uint32_t number) {
     const std::lock_guard lock(mutex_);
     if (numbers_.size() >= remembered_limit) numbers_.clear();

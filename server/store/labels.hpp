@@ -15,7 +15,10 @@
 namespace lagtrap::server {
 
 // Numbers are in the database and never change.
-enum class LabelKind : std::uint8_t { Event = 1, Host, User, Build, Process, Executable, Thread, Stage };
+enum class LabelKind : std::uint8_t { Event = 1, Host, User, Build, Process, Executable, Thread, Stage, Unit };
+
+// With the letters of ASCII in lower case: names are searched without regard to it.
+[[nodiscard]] std::string search_text(std::string_view text);
 
 using LabelName = std::pair<LabelKind, std::string>;
 

@@ -12,7 +12,7 @@ namespace lagtrap::server {
 
 class PostgresConnection : public Connection {
   public:
-    // `address`: a URI of libpq. ErrorKind::Busy if the server can not be reached.
+    // `address`: a URI of libpq. ErrorKind::Busy if the server cannot be reached.
     [[nodiscard]] static Result<std::unique_ptr<PostgresConnection>> open(const std::string& address);
 
     using Connection::execute;

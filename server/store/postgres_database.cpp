@@ -19,7 +19,7 @@ constexpr auto reconnect_pause = std::chrono::milliseconds(100);
 constexpr const char* migration_lock = "SELECT pg_advisory_xact_lock(7810776)";
 constexpr const char* partition_lock = "SELECT pg_advisory_xact_lock(7810777)";
 constexpr std::uint64_t hours_a_day = 24;
-constexpr int columns_of_run = 14;
+constexpr int columns_of_run = 15;
 constexpr std::uint64_t removed_at_once = 100'000;
 
 // COPY's binary format: a header, then for each row the number of fields and for each its length and bytes.
@@ -148,15 +148,16 @@ Status PostgresDatabase::insert_runs(Connection& connection, const std::vector<R
         data.integer(run.build);
         data.integer(run.process);
         data.integer(run.weight);
+        data.integer(run.unit);
         data.smallint(run.bin);
         data.smallint(run.start);
         data.smallint(run.delay ? 1 : 0);
-        data.smallint(run.dirty ? 1 : 0);
+        data.smallint(static_cast<std::int16_t>(run.mark));
         data.bytes(run.detail);
     }
     return static_cast<PostgresConnection&>(connection)
         .copy_in(
-            "COPY run(id, begin_ns, duration_ns, event, host, account, build, process, weight, bin, start, delay,"
+            "COPY run(id, begin_ns, duration_ns, event, host, account, build, process, weight, unit, bin, start, delay,"
             " dirty, detail) FROM STDIN (FORMAT binary)",
             data.finish());
 }

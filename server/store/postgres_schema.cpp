@@ -63,10 +63,58 @@ constexpr const char* losses = R"(
 CREATE INDEX batch_with_losses ON batch(received_ns) WHERE lost > 0;
 )";
 
+// Runs that the rule on durations hid are looked at again, and marked instead.
+constexpr const char* outliers = R"(
+INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
+  SELECT 'dirty', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
+)";
+
+constexpr const char* build_labels = R"(
+CREATE TABLE build_label(build TEXT PRIMARY KEY, name TEXT NOT NULL, author TEXT NOT NULL, at_ns BIGINT NOT NULL);
+)";
+
+// `root` is the cause that a person, or the overlap of their delays, made this one a part of; else its own id.
+constexpr const char* causes = R"(
+CREATE TABLE cause(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, root BIGINT NOT NULL, event INT NOT NULL, signature TEXT NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
+  reason TEXT NOT NULL, frames TEXT NOT NULL, first_ns BIGINT NOT NULL, last_ns BIGINT NOT NULL, noticed_ns BIGINT NOT NULL, status SMALLINT NOT NULL,
+  resolved_ns BIGINT NOT NULL, resolved_build TEXT NOT NULL, regressed_ns BIGINT NOT NULL, owner TEXT NOT NULL, note TEXT NOT NULL, link TEXT NOT NULL,
+  author TEXT NOT NULL, changed_ns BIGINT NOT NULL, UNIQUE(event, signature));
+CREATE INDEX cause_by_root ON cause(root);
+CREATE INDEX cause_by_notice ON cause(noticed_ns);
+CREATE TABLE cause_delay(cause BIGINT NOT NULL, bundle BIGINT NOT NULL, number INT NOT NULL, host INT NOT NULL, build INT NOT NULL,
+  begin_ns BIGINT NOT NULL, excess_ns BIGINT NOT NULL, PRIMARY KEY(cause, bundle, number));
+CREATE INDEX cause_delay_by_bundle ON cause_delay(bundle, number);
+CREATE INDEX cause_delay_by_age ON cause_delay(begin_ns);
+INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
+  SELECT 'causes', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
+)";
+
+// A finding is told once: its row is the claim. Of messages `state` 0 waits, 1 is being sent, 2 is delivered, 3 given up.
+constexpr const char* rules = R"(
+CREATE TABLE tell_rule(id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name TEXT NOT NULL UNIQUE, enabled SMALLINT NOT NULL, definition TEXT NOT NULL, secret TEXT NOT NULL,
+  author TEXT NOT NULL, changed_ns BIGINT NOT NULL, since_ns BIGINT NOT NULL, next_ns BIGINT NOT NULL, looked_ns BIGINT NOT NULL, look_failure TEXT NOT NULL,
+  told_ns BIGINT NOT NULL, failed_ns BIGINT NOT NULL, failure TEXT NOT NULL, delivered BIGINT NOT NULL, given_up BIGINT NOT NULL);
+CREATE TABLE tell_finding(rule BIGINT NOT NULL, subject TEXT NOT NULL, facts TEXT NOT NULL, found_ns BIGINT NOT NULL, ended_ns BIGINT NOT NULL,
+  seen_ns BIGINT NOT NULL, told_ns BIGINT NOT NULL, end_told_ns BIGINT NOT NULL, PRIMARY KEY(rule, subject));
+CREATE TABLE tell_message(id TEXT PRIMARY KEY, rule BIGINT NOT NULL, test SMALLINT NOT NULL, body TEXT NOT NULL, made_ns BIGINT NOT NULL, state SMALLINT NOT NULL,
+  attempts INT NOT NULL, next_ns BIGINT NOT NULL, settled_ns BIGINT NOT NULL, lease_until_ns BIGINT NOT NULL, lease TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX tell_message_by_turn ON tell_message(state, next_ns);
+CREATE INDEX tell_message_by_rule ON tell_message(rule, made_ns);
+CREATE INDEX batch_by_host ON batch(host, received_ns);
+)";
+
+// 0: what came before is not known.
+constexpr const char* units = R"(
+ALTER TABLE run ADD COLUMN unit INT NOT NULL DEFAULT 0;
+ALTER TABLE delay ADD COLUMN unit INT NOT NULL DEFAULT 0;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles}, {2, runs_and_accounts}, {3, losses}};
+    static const std::vector<Migration> steps = {
+        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
+        {8, units}};
     return steps;
 }
 

@@ -14,7 +14,7 @@ constexpr const char* where_key =
 void RollupChange::change(const RunRecord& run, bool added) {
     for (const auto& [level, length_ns] :
          {std::pair(RollupLevel::Hour, hour_ns), std::pair(RollupLevel::Day, day_ns)}) {
-        Delta& delta = deltas_[{run.event, level, run.begin_ns / length_ns, run.build, run.start, run.dirty}];
+        Delta& delta = deltas_[{run.event, level, run.begin_ns / length_ns, run.build, run.start, run.mark}];
         Part& part = added ? delta.added : delta.removed;
         part.records += 1;
         part.runs += run.weight;
@@ -37,7 +37,7 @@ Result<RollupChange::Row> RollupChange::read_row(Connection& connection, const D
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT records, runs, delays, longest_ns, last_ns, sketch, delay_sketch FROM rollup" +
                                     std::string(where_key) + dialect.lock_rows,
-                                {key.event, key.level, key.bucket, key.build, key.start, key.dirty}));
+                                {key.event, key.level, key.bucket, key.build, key.start, key.mark}));
     TRY_ASSIGN(row.found, rows->next());
     if (!row.found) return row;
     row.part = {rows->integer(0), rows->integer(1), rows->integer(2), rows->natural(3), rows->natural(4), {}, {}};
@@ -55,7 +55,7 @@ Result<RollupChange::Row> RollupChange::find_or_make_row(Connection& connection,
         connection.execute("INSERT INTO rollup(event, level, bucket, build, start, dirty, records, runs, delays,"
                            " longest_ns, last_ns, sketch, delay_sketch)"
                            " VALUES($1,$2,$3,$4,$5,$6,0,0,0,0,0,$7,$7) ON CONFLICT DO NOTHING",
-                           {key.event, key.level, key.bucket, key.build, key.start, key.dirty, Value::bytes("")}));
+                           {key.event, key.level, key.bucket, key.build, key.start, key.mark, Value::bytes("")}));
     return read_row(connection, dialect, key);
 }
 
@@ -66,7 +66,7 @@ Status RollupChange::find_extremes(Connection& connection, const RollupKey& key,
                connection.query("SELECT max(duration_ns), max(begin_ns) FROM run WHERE event = $1 AND begin_ns >= $2"
                                 " AND begin_ns < $3 AND build = $4 AND start = $5 AND dirty = $6"
                                 " AND id >= $7 AND id < $8",
-                                {key.event, from_ns, to_ns, key.build, key.start, key.dirty,
+                                {key.event, from_ns, to_ns, key.build, key.start, key.mark,
                                  first_run_id_of_hour(from_ns / hour_ns), first_run_id_of_hour(to_ns / hour_ns)}));
     TRY(rows->next());
     part.longest_ns = rows->natural(0);
@@ -96,7 +96,7 @@ Status RollupChange::apply_one(Connection& connection, const Dialect& dialect, c
         "UPDATE rollup SET records = $7, runs = $8, delays = $9, longest_ns = $10, last_ns = $11,"
         " sketch = $12, delay_sketch = $13" +
             std::string(where_key),
-        {key.event, key.level, key.bucket, key.build, key.start, key.dirty, part.records, part.runs, part.delays,
+        {key.event, key.level, key.bucket, key.build, key.start, key.mark, part.records, part.runs, part.delays,
          part.longest_ns, part.last_ns, Value::bytes(durations), Value::bytes(delay_durations)}));
     return success();
 }

@@ -1,5 +1,5 @@
 // Roll-ups: for each event, build, kind of start and hour, and again for each day, how many runs there were and how their
-// durations are distributed; hidden runs apart. Changed in the transaction that changes the runs.
+// durations are distributed; hidden runs and outliers apart. Changed in the transaction that changes the runs.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ struct RollupKey {
     std::uint64_t bucket;  // hours or days since 1970
     std::uint32_t build;
     std::uint8_t start;
-    bool dirty;
+    RunMark mark;
 
     auto operator<=>(const RollupKey&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
@@ -29,7 +29,7 @@ class RollupChange {
   public:
     void add(const RunRecord& run) { change(run, true); }
     void remove(const RunRecord& run) { change(run, false); }
-    // The runs must have been changed already. Rows are locked in the order of their keys, so that two servers can not
+    // The runs must have been changed already. Rows are locked in the order of their keys, so that two servers cannot
     // wait for each other crosswise.
     [[nodiscard]] Status apply(Connection& connection, const Dialect& dialect) const;
 

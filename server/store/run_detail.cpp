@@ -6,11 +6,46 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t detail_version = 1;
+// Version 1 had no times; a run without them is written so still.
+constexpr std::uint64_t version_without_times = 1;
+constexpr std::uint64_t version_with_times = 2;
 constexpr std::size_t id_digits = 16;
 
 Error damaged(const char* what) {
     return make_error(ErrorKind::Invalid, std::string("a stored ") + what + " is damaged");
+}
+
+// The times in one order, for writing and reading.
+template <typename Times, typename Visit>
+bool for_each_time(Times& times, Visit visit) {
+    for (auto* value :
+         {&times.parts.on_cpu_ns, &times.parts.runnable_ns, &times.parts.throttled_ns, &times.handed_over_ns})
+        if (!visit(*value)) return false;
+    for (auto& value : times.parts.blocked_ns)
+        if (!visit(value)) return false;
+    return true;
+}
+
+// How many there are, then each: classes of waits may be added.
+void put_times(std::string& out, const trace::RunTimes& times) {
+    std::uint64_t count = 0;
+    for_each_time(times, [&](std::uint64_t) { return ++count > 0; });
+    put_varint(out, count);
+    for_each_time(times, [&](std::uint64_t value) {
+        put_varint(out, value);
+        return true;
+    });
+}
+
+bool take_times(std::string_view& in, trace::RunTimes& times) {
+    std::uint64_t count = 0;
+    if (!take_varint(in, count)) return false;
+    const bool read = for_each_time(times, [&](std::uint64_t& value) {
+        if (count == 0) return true;
+        --count;
+        return take_varint(in, value);
+    });
+    return read && count == 0;
 }
 
 bool take_small(std::string_view& in, std::uint32_t& value) {
@@ -25,10 +60,12 @@ bool take_small(std::string_view& in, std::uint32_t& value) {
 std::string write_detail(const DetailRecord& detail) {
     std::string out;
     for (const std::uint64_t value :
-         {detail_version, detail.threshold_ns, detail.key, std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid},
-          std::uint64_t{detail.end_tid}, std::uint64_t{detail.aborted}, std::uint64_t{detail.executable},
-          std::uint64_t{detail.thread}, detail.begin_stack, detail.end_stack})
+         {detail.times ? version_with_times : version_without_times, detail.threshold_ns, detail.key,
+          std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid}, std::uint64_t{detail.end_tid},
+          std::uint64_t{detail.aborted}, std::uint64_t{detail.executable}, std::uint64_t{detail.thread},
+          detail.begin_stack, detail.end_stack})
         put_varint(out, value);
+    if (detail.times) put_times(out, *detail.times);
     for (const DetailStage& stage : detail.stages) {
         put_varint(out, stage.label);
         put_varint(out, stage.at_ns);
@@ -42,14 +79,15 @@ Result<DetailRecord> read_detail(std::string_view bytes) {
     DetailRecord detail;
     std::uint64_t version = 0;
     std::uint32_t aborted = 0;
-    const bool whole = take_varint(bytes, version) && version == detail_version &&
-                       take_varint(bytes, detail.threshold_ns) && take_varint(bytes, detail.key) &&
-                       take_small(bytes, detail.pid) && take_small(bytes, detail.begin_tid) &&
-                       take_small(bytes, detail.end_tid) && take_small(bytes, aborted) &&
-                       take_small(bytes, detail.executable) && take_small(bytes, detail.thread) &&
-                       take_varint(bytes, detail.begin_stack) && take_varint(bytes, detail.end_stack);
+    const bool whole =
+        take_varint(bytes, version) && version >= version_without_times && version <= version_with_times &&
+        take_varint(bytes, detail.threshold_ns) && take_varint(bytes, detail.key) && take_small(bytes, detail.pid) &&
+        take_small(bytes, detail.begin_tid) && take_small(bytes, detail.end_tid) && take_small(bytes, aborted) &&
+        take_small(bytes, detail.executable) && take_small(bytes, detail.thread) &&
+        take_varint(bytes, detail.begin_stack) && take_varint(bytes, detail.end_stack);
     if (!whole) return damaged("run");
     detail.aborted = aborted != 0;
+    if (version == version_with_times && !take_times(bytes, detail.times.emplace())) return damaged("run");
     while (!bytes.empty()) {
         DetailStage stage;
         if (!take_small(bytes, stage.label) || !take_varint(bytes, stage.at_ns) || !take_small(bytes, stage.tid) ||

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct DetailRecord {
     std::uint32_t executable = 0, thread = 0;  // labels
     std::uint64_t begin_stack = 0, end_stack = 0;
     std::vector<DetailStage> stages;
+    std::optional<trace::RunTimes> times;
 
     bool operator==(const DetailRecord&) const = default;
 };

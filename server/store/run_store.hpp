@@ -9,6 +9,7 @@
 
 #include "core/result.hpp"
 #include "server/sketch/sketch.hpp"
+#include "server/store/activity.hpp"
 #include "server/store/filter.hpp"
 #include "trace/run_batch.hpp"
 
@@ -24,7 +25,8 @@ struct Receipt {
     std::string sender;
 };
 
-// Why a run is hidden, or that it was put back. The latest mark of a run is in force; none is ever deleted.
+// Why a run is hidden, that its duration differs plainly from the others' (rule_duration: shown), or that it was put
+// back. The latest mark of a run is in force; none is ever deleted.
 struct DirtyMark {
     std::uint64_t run = 0;
     bool dirty = true;
@@ -34,6 +36,7 @@ struct DirtyMark {
     std::uint64_t at_realtime_ns = 0;
 };
 inline constexpr const char* rule_by_hand = "by hand";
+inline constexpr const char* rule_duration = "duration";  // an outlier; hides nothing
 inline constexpr const char* rule_reported = "reported";  // RecordedRun::dirty_reasons, marked as the run comes in
 
 struct StoredStage {
@@ -50,7 +53,7 @@ struct StoredRun {
     std::uint64_t duration_ns = 0;
     std::uint64_t threshold_ns = 0;
     std::uint64_t key = 0;
-    std::string host, user, build, process, executable, thread;
+    std::string host, user, build, process, unit, executable, thread;
     std::uint32_t pid = 0, begin_tid = 0, end_tid = 0;
     trace::StartKind start = trace::StartKind::Unknown;
     bool delay = false;
@@ -59,7 +62,9 @@ struct StoredRun {
     std::optional<std::string> bundle;  // digest of the bundle that has this run as a delay
     std::uint32_t bundle_delay = 0;     // the delay's number there
     std::optional<DirtyMark> dirty;     // the mark in force, if it hides the run
+    std::optional<DirtyMark> outlier;   // the mark in force, if it says that the duration differs
     std::vector<StoredStage> stages;    // from begin to the first marker there is no stage
+    std::optional<trace::RunTimes> times;
 };
 
 // A marker of a run with its stack, innermost frame first.
@@ -75,7 +80,7 @@ struct RunDetail {
     std::vector<MarkerHit> markers;
 };
 
-enum class RunOrder { Newest, Slowest };
+enum class RunOrder { Newest, Slowest, Oldest };  // Oldest: of delays alone
 
 struct RunPage {
     std::vector<StoredRun> runs;
@@ -84,10 +89,11 @@ struct RunPage {
 
 // Runs that Filter selects. Weighted: what the records stand for.
 struct RunCounts {
-    std::uint64_t records = 0;  // shown
-    std::uint64_t hidden = 0;   // records that are dirty, whether with_dirty shows them or not
-    std::uint64_t runs = 0;     // weighted, shown
-    std::uint64_t delays = 0;   // weighted, shown
+    std::uint64_t records = 0;   // shown
+    std::uint64_t hidden = 0;    // records that are dirty, whether with_dirty shows them or not
+    std::uint64_t outliers = 0;  // records, whether without_outliers leaves them out or not
+    std::uint64_t runs = 0;      // weighted, shown
+    std::uint64_t delays = 0;    // weighted, shown
 };
 
 struct HourCount {
@@ -139,9 +145,18 @@ struct Losses {
 };
 
 struct Choices {
-    std::vector<std::string> hosts, users, builds, processes;  // sorted; at most 10,000 each
-    std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;    // first begin, last begin + 1; 0, 0 without runs
+    std::vector<std::string> hosts, users, builds, processes, units;  // sorted; at most 10,000 each
+    std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;           // first begin, last begin + 1; 0, 0 without runs
 };
+
+// What people call a build: "v1.2" instead of a build id.
+struct BuildLabel {
+    std::string build;
+    std::string name;
+    std::string by;  // account or token; may be empty
+    std::uint64_t at_realtime_ns = 0;
+};
+inline constexpr std::size_t build_name_limit_bytes = 64;
 
 // The little that a rule about durations needs of a run.
 struct RunDuration {
@@ -152,6 +167,7 @@ struct RunDuration {
     trace::StartKind start = trace::StartKind::Unknown;
     bool delay = false;
     bool dirty = false;
+    bool outlier = false;
     bool by_hand = false;  // a person decided; rules leave it alone
     std::string build;
     std::string host;
@@ -167,6 +183,17 @@ struct StageStack {
 struct StageStacks {
     std::vector<StageStack> stacks;  // most hits first, at most 1,000
     std::uint64_t runs_read = 0;     // the newest; stage_stacks() stops at its limit
+};
+
+struct TimedRun {
+    std::uint64_t duration_ns = 0;
+    std::uint32_t weight = 1;
+    trace::RunTimes times;
+};
+
+struct TimedRuns {
+    std::vector<TimedRun> runs;   // those whose time was counted
+    std::uint64_t runs_read = 0;  // the newest; run_times() stops at its limit
 };
 
 inline constexpr std::uint32_t page_limit = 1000;
@@ -188,10 +215,20 @@ class RunStore {
     // Events whose name contains `search` (letters of ASCII in either case), the last seen first; at most page_limit.
     [[nodiscard]] virtual Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
                                                    std::optional<PageKey> after) = 0;
+    // Event by event, those with runs or delays in the filter's time, by name; stops with the error that `take` gives.
+    // Reads a row for each event, unit, build, kind of start and mark, and the newest activity_delays_limit delays of
+    // each event; with a host, user or process, all runs of the time.
+    [[nodiscard]] virtual Status activity(const ActivityQuestion& question,
+                                          const std::function<Status(EventActivity&&)>& take) = 0;
     // In batches that came in the filter's time, of its host; what they were runs of is not known.
     [[nodiscard]] virtual Result<Losses> losses(const Filter& filter) = 0;
     // Of one event, or of all where `event` is empty.
     [[nodiscard]] virtual Result<Choices> choices(const std::string& event) = 0;
+
+    // Names a build, in place of an earlier name; an empty name takes it away.
+    [[nodiscard]] virtual Status label_build(const BuildLabel& label) = 0;
+    // The newest 10,000, the newest first.
+    [[nodiscard]] virtual Result<std::vector<BuildLabel>> build_labels() = 0;
 
     // Those below need Filter::event.
     [[nodiscard]] virtual Result<Summary> summary(const Filter& filter) = 0;
@@ -205,6 +242,9 @@ class RunStore {
     // Of the newest `run_limit` runs. "begin" is the time to the first marker.
     [[nodiscard]] virtual Result<StageStacks> stage_stacks(const Filter& filter, const std::string& stage,
                                                            std::uint32_t run_limit) = 0;
+
+    // Of the newest `run_limit` runs.
+    [[nodiscard]] virtual Result<TimedRuns> run_times(const Filter& filter, std::uint32_t run_limit) = 0;
 
     [[nodiscard]] virtual Result<std::optional<RunDetail>> find_run(std::uint64_t id) = 0;
     // In the order of `ids`, at most 10,000; what is not there is left out.

@@ -57,14 +57,14 @@ Status insert_delay(Connection& connection, std::uint64_t bundle, std::uint32_t 
     const auto label = [&](LabelKind kind, const std::string& text) { return labels.at({kind, stored_text(text)}); };
     TRY(connection.execute(
         "INSERT INTO delay(bundle, number, delayed, event, begin_ns, duration_ns, threshold_ns, host, process, thread,"
-        " account, build, start, pid, tid, details, profile)"
-        " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)",
+        " account, build, start, pid, tid, details, profile, unit)"
+        " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)",
         {bundle, delay.number, delay.delayed, label(LabelKind::Event, delay.event),
          std::min<std::uint64_t>(delay.begin_realtime_ns, INT64_MAX),
          std::min<std::uint64_t>(delay.duration_ns, INT64_MAX), std::min<std::uint64_t>(delay.threshold_ns, INT64_MAX),
          host, label(LabelKind::Process, delay.process), label(LabelKind::Thread, delay.thread),
          label(LabelKind::User, delay.user), label(LabelKind::Build, delay.build), delay.start, delay.pid, delay.tid,
-         delay.details, Value::bytes(delay.profile)}));
+         delay.details, Value::bytes(delay.profile), delay.unit.empty() ? 0 : label(LabelKind::Unit, delay.unit)}));
     return success();
 }
 
@@ -75,7 +75,7 @@ std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts, const std
         for (const auto& [kind, text] :
              {std::pair(LabelKind::Event, &delay.event), std::pair(LabelKind::Process, &delay.process),
               std::pair(LabelKind::Thread, &delay.thread), std::pair(LabelKind::User, &delay.user),
-              std::pair(LabelKind::Build, &delay.build)})
+              std::pair(LabelKind::Build, &delay.build), std::pair(LabelKind::Unit, &delay.unit)})
             labels[{kind, stored_text(*text)}] = 0;
     }
     return labels;
@@ -178,7 +178,7 @@ Result<std::vector<BundleRow>> SqlStore::list(std::uint32_t limit, std::optional
 Result<BundlePage> SqlStore::list_filtered(const Filter& filter, std::uint32_t limit, std::optional<PageKey> after) {
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     BundlePage page;
-    const bool by_delay = filter.event || filter.user || filter.build || filter.process || filter.start;
+    const bool by_delay = filter.event || filter.user || filter.build || filter.process || filter.unit || filter.start;
     // What is bad has no delays; it is found by its own columns.
     const auto list = [&](Connection& connection, const NumberedFilter* numbered) -> Status {
         page = {};

@@ -23,10 +23,11 @@ Result<bool> SqlStore::mark_one(Connection& connection, const DirtyMark& mark, R
         run.build = rows->small(4);
         run.start = static_cast<std::uint8_t>(rows->integer(5));
         run.delay = rows->integer(6) != 0;
-        run.dirty = rows->integer(7) != 0;
+        run.mark = static_cast<RunMark>(rows->integer(7));
         run.weight = rows->small(8);
     }
     const bool by_hand = mark.rule == rule_by_hand;
+    const RunMark wanted = !mark.dirty ? RunMark::None : mark.rule == rule_duration ? RunMark::Outlier : RunMark::Dirty;
     if (!by_hand) {
         TRY_ASSIGN(const auto rows,
                    connection.query("SELECT rule FROM run_mark WHERE run = $1 ORDER BY id DESC LIMIT 1", {mark.run}));
@@ -34,14 +35,14 @@ Result<bool> SqlStore::mark_one(Connection& connection, const DirtyMark& mark, R
         if (marked && rows->bytes(0) == rule_by_hand) return false;
     }
     // A rule that says what is so already adds nothing; a person's word is kept, for it binds the rules.
-    if (run.dirty == mark.dirty && !by_hand) return false;
+    if (run.mark == wanted && !by_hand) return false;
     TRY(insert_mark(connection, mark));
-    if (run.dirty == mark.dirty) return false;
+    if (run.mark == wanted) return false;
     rollups.remove(run);
-    run.dirty = mark.dirty;
+    run.mark = wanted;
     rollups.add(run);
     TRY(connection.execute("UPDATE run SET dirty = $1 WHERE event = $2 AND begin_ns = $3 AND id = $4",
-                           {run.dirty, run.event, run.begin_ns, run.id}));
+                           {run.mark, run.event, run.begin_ns, run.id}));
     return true;
 }
 

@@ -11,20 +11,13 @@ namespace {
 constexpr std::size_t choices_limit = 10'000;
 constexpr std::size_t losing_hosts_limit = 20;
 
-std::string lower(std::string_view text) {
-    std::string folded(text);
-    for (char& letter : folded)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    return folded;
-}
-
 }  // namespace
 
 Status SqlStore::count_run_events(Connection& connection, const NumberedFilter& filter,
                                   std::map<std::uint32_t, EventRow>& events) {
     return each_piece(connection, database_->dialect(), filter, Detail::Counts, Grain::Day,
                       [&](const Piece& piece) -> Status {
-                          if (piece.dirty && !filter.with_dirty) return success();
+                          if (!filter.shows(piece.mark)) return success();
                           EventRow& row = events[piece.event];
                           row.runs += piece.runs;
                           row.delays += piece.delays;
@@ -75,7 +68,7 @@ Status SqlStore::count_hosts(Connection& connection, const NumberedFilter& filte
 Result<EventPage> SqlStore::events(const Filter& filter, const std::string& search, std::uint32_t limit,
                                    std::optional<PageKey> after) {
     std::map<std::uint32_t, EventRow> found;
-    const std::string wanted = lower(search);
+    const std::string wanted = search_text(search);
     const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
         found.clear();
         TRY(count_run_events(connection, numbered, found));
@@ -91,7 +84,7 @@ Result<EventPage> SqlStore::events(const Filter& filter, const std::string& sear
     for (auto& [number, row] : found) {
         const PageKey key{row.last_realtime_ns, number};
         const bool behind = !after || key.value < after->value || (key.value == after->value && key.id < after->id);
-        if (behind && lower(row.event).find(wanted) != std::string::npos) rows.emplace_back(key, std::move(row));
+        if (behind && search_text(row.event).find(wanted) != std::string::npos) rows.emplace_back(key, std::move(row));
     }
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
         return std::pair(a.first.value, a.first.id) > std::pair(b.first.value, b.first.id);
@@ -152,7 +145,8 @@ Result<Choices> SqlStore::choices(const std::string& event) {
             const std::map<LabelKind, std::vector<std::string>*> lists = {{LabelKind::Host, &choices.hosts},
                                                                           {LabelKind::User, &choices.users},
                                                                           {LabelKind::Build, &choices.builds},
-                                                                          {LabelKind::Process, &choices.processes}};
+                                                                          {LabelKind::Process, &choices.processes},
+                                                                          {LabelKind::Unit, &choices.units}};
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) break;

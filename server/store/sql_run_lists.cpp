@@ -38,7 +38,7 @@ std::string id_list(const std::vector<std::uint64_t>& ids) {
 std::string SqlStore::run_columns() const {
     return std::string(
                "SELECT r.id, r.event, r.begin_ns, r.duration_ns, r.host, r.account, r.build, r.process, r.start,"
-               " r.delay, r.dirty, r.weight, ") +
+               " r.delay, r.dirty, r.weight, r.unit, ") +
            database_->dialect().detail_column;
 }
 
@@ -57,9 +57,10 @@ Status SqlStore::read_runs(Rows& rows, std::vector<RawRun>& found) {
         run.record.process = rows.small(7);
         run.record.start = static_cast<std::uint8_t>(rows.integer(8));
         run.record.delay = rows.integer(9) != 0;
-        run.record.dirty = rows.integer(10) != 0;
+        run.record.mark = static_cast<RunMark>(rows.integer(10));
         run.record.weight = rows.small(11);
-        TRY_ASSIGN(run.detail, read_detail(rows.bytes(12)));
+        run.record.unit = rows.small(12);
+        TRY_ASSIGN(run.detail, read_detail(rows.bytes(13)));
         found.push_back(std::move(run));
     }
 }
@@ -86,6 +87,7 @@ Result<std::vector<StoredRun>> SqlStore::dress_runs(Connection& connection, cons
         TRY_ASSIGN(run.user, labels_.text_of(connection, record.user));
         TRY_ASSIGN(run.build, labels_.text_of(connection, record.build));
         TRY_ASSIGN(run.process, labels_.text_of(connection, record.process));
+        TRY_ASSIGN(run.unit, labels_.text_of(connection, record.unit));
         TRY_ASSIGN(run.executable, labels_.text_of(connection, detail.executable));
         TRY_ASSIGN(run.thread, labels_.text_of(connection, detail.thread));
         for (std::size_t i = 0; i < detail.stages.size(); ++i) {
@@ -94,7 +96,9 @@ Result<std::vector<StoredRun>> SqlStore::dress_runs(Connection& connection, cons
             run.stages.push_back(
                 {std::move(name), stage.at_ns, end_of_stage(detail, i, record.duration_ns) - stage.at_ns, stage.tid});
         }
-        if (record.dirty) run.dirty.emplace().run = record.id;
+        run.times = detail.times;
+        if (record.mark == RunMark::Dirty) run.dirty.emplace().run = record.id;
+        if (record.mark == RunMark::Outlier) run.outlier.emplace().run = record.id;
         runs.push_back(std::move(run));
     }
     TRY(add_links(connection, runs));
@@ -126,8 +130,8 @@ Status SqlStore::add_marks(Connection& connection, std::vector<StoredRun>& runs)
     std::map<std::uint64_t, DirtyMark*> marks;
     std::vector<std::uint64_t> ids;
     for (StoredRun& run : runs) {
-        if (!run.dirty) continue;
-        marks[run.id] = &*run.dirty;
+        if (!run.dirty && !run.outlier) continue;
+        marks[run.id] = run.dirty ? &*run.dirty : &*run.outlier;
         ids.push_back(run.id);
     }
     if (ids.empty()) return success();
@@ -144,10 +148,11 @@ Status SqlStore::add_marks(Connection& connection, std::vector<StoredRun>& runs)
 
 Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                std::optional<PageKey> after) {
+    if (order == RunOrder::Oldest) return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     // A walk along the index of durations passes runs that the rest of the filter leaves out, one look-up each.
-    const bool narrow =
-        filter.from_ns || filter.to_ns || filter.host || filter.user || filter.build || filter.process || filter.start;
+    const bool narrow = filter.from_ns || filter.to_ns || filter.host || filter.user || filter.build ||
+                        filter.process || filter.unit || filter.start;
     const bool sort = order == RunOrder::Slowest && narrow && !database_->dialect().chooses_well;
     const std::string column = order == RunOrder::Newest ? "r.begin_ns"
                                : sort                    ? "(r.duration_ns + 0)"
@@ -157,7 +162,7 @@ Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32
         page = {};
         Where where;
         add_run_conditions(where, numbered);
-        if (!filter.with_dirty) where.add("r.dirty = 0");
+        add_mark_conditions(where, numbered);
         if (after) {
             const std::string value = where.parameter(after->value), id = where.parameter(after->id);
             where.add("(" + column + ", r.id) < (" + value + ", " + id + ")");
@@ -268,7 +273,8 @@ Result<std::vector<RunDuration>> SqlStore::run_durations(const Filter& filter, s
                              rows->small(3),
                              static_cast<trace::StartKind>(rows->integer(4)),
                              rows->integer(5) != 0,
-                             rows->integer(6) != 0,
+                             rows->integer(6) == static_cast<std::int64_t>(RunMark::Dirty),
+                             rows->integer(6) == static_cast<std::int64_t>(RunMark::Outlier),
                              rows->bytes(9) == rule_by_hand,
                              {},
                              {}});
@@ -284,6 +290,34 @@ Result<std::vector<RunDuration>> SqlStore::run_durations(const Filter& filter, s
     return found;
 }
 
+Result<std::vector<SqlStore::RawRun>> SqlStore::newest_runs(Connection& connection, const NumberedFilter& numbered,
+                                                            std::uint32_t limit) {
+    Where where;
+    add_run_conditions(where, numbered);
+    add_mark_conditions(where, numbered);
+    std::vector<RawRun> runs;
+    TRY_ASSIGN(const auto rows, connection.query(run_columns() + " FROM (SELECT r.* FROM run r" + where.sql() +
+                                                     " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
+                                                     std::to_string(limit) + ") r" + database_->dialect().detail_join,
+                                                 where.values()));
+    TRY(read_runs(*rows, runs));
+    return runs;
+}
+
+Result<TimedRuns> SqlStore::run_times(const Filter& filter, std::uint32_t run_limit) {
+    TimedRuns answer;
+    const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        answer = {};
+        TRY_ASSIGN(const auto runs, newest_runs(connection, numbered, run_limit));
+        answer.runs_read = runs.size();
+        for (const auto& [record, detail] : runs)
+            if (detail.times) answer.runs.push_back({record.duration_ns, record.weight, *detail.times});
+        return success();
+    });
+    if (!looked) return looked.error();
+    return answer;
+}
+
 Result<StageStacks> SqlStore::stage_stacks(const Filter& filter, const std::string& stage, std::uint32_t run_limit) {
     StageStacks answer;
     const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
@@ -291,17 +325,7 @@ Result<StageStacks> SqlStore::stage_stacks(const Filter& filter, const std::stri
         const bool begin = stage == "begin";
         TRY_ASSIGN(const auto label, labels_.find(connection, LabelKind::Stage, stage));
         if (!label && !begin) return success();
-        Where where;
-        add_run_conditions(where, numbered);
-        if (!filter.with_dirty) where.add("r.dirty = 0");
-        const std::string by = " ORDER BY r.begin_ns DESC, r.id DESC";
-        std::vector<RawRun> runs;
-        TRY_ASSIGN(auto rows,
-                   connection.query(run_columns() + " FROM (SELECT r.* FROM run r" + where.sql() + by + " LIMIT " +
-                                        std::to_string(run_limit) + ") r" + database_->dialect().detail_join,
-                                    where.values()));
-        TRY(read_runs(*rows, runs));
-        rows.reset();
+        TRY_ASSIGN(const auto runs, newest_runs(connection, numbered, run_limit));
         answer.runs_read = runs.size();
         std::unordered_map<std::uint64_t, StackHits> hits;
         for (const auto& [record, detail] : runs) {

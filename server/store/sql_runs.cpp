@@ -10,9 +10,10 @@ Status needs_event(const Filter& filter) {
     return filter.event ? success() : make_error(ErrorKind::Invalid, "this question needs an event");
 }
 
-void count_piece(const Piece& piece, bool with_dirty, RunCounts& counts) {
-    if (piece.dirty) counts.hidden += piece.records;
-    if (piece.dirty && !with_dirty) return;
+void count_piece(const Piece& piece, const NumberedFilter& filter, RunCounts& counts) {
+    if (piece.mark == RunMark::Dirty) counts.hidden += piece.records;
+    if (piece.mark == RunMark::Outlier) counts.outliers += piece.records;
+    if (!filter.shows(piece.mark)) return;
     counts.records += piece.records;
     counts.runs += piece.runs;
     counts.delays += piece.delays;
@@ -62,7 +63,7 @@ Result<Summary> SqlStore::summary(const Filter& filter) {
         summary = {};
         std::map<std::uint64_t, HourCount> hours;
         const auto count_hour = [&](const Piece& piece) {
-            if (piece.dirty && !filter.with_dirty) return;
+            if (!numbered.shows(piece.mark)) return;
             HourCount& hour = hours[piece.hour];
             hour.runs += piece.runs;
             hour.delays += piece.delays;
@@ -70,10 +71,10 @@ Result<Summary> SqlStore::summary(const Filter& filter) {
         bool rolled_up = false;
         const Status counted = each_piece(connection, database_->dialect(), numbered, Detail::Sketches, Grain::Day,
                                           [&](const Piece& piece) -> Status {
-                                              count_piece(piece, filter.with_dirty, summary.counts);
+                                              count_piece(piece, numbered, summary.counts);
                                               rolled_up = rolled_up || piece.rolled_up;
                                               if (!piece.rolled_up) count_hour(piece);
-                                              if (piece.dirty && !filter.with_dirty) return success();
+                                              if (!numbered.shows(piece.mark)) return success();
                                               summary.longest_ns = std::max(summary.longest_ns, piece.longest_ns);
                                               return add_piece(piece, summary.durations, &summary.delay_durations);
                                           });
@@ -103,7 +104,7 @@ Result<RunCounts> SqlStore::count_runs(const Filter& filter) {
         counts = {};
         return each_piece(connection, database_->dialect(), numbered, Detail::Counts, Grain::Day,
                           [&](const Piece& piece) -> Status {
-                              count_piece(piece, filter.with_dirty, counts);
+                              count_piece(piece, numbered, counts);
                               return success();
                           });
     });
@@ -119,7 +120,7 @@ Result<std::vector<TrendPoint>> SqlStore::trend(const Filter& filter) {
         std::map<std::pair<std::uint64_t, std::uint32_t>, TrendPoint> days;
         const Status counted = each_piece(connection, database_->dialect(), numbered, Detail::Sketches, Grain::Day,
                                           [&](const Piece& piece) -> Status {
-                                              if (piece.dirty && !filter.with_dirty) return success();
+                                              if (!numbered.shows(piece.mark)) return success();
                                               const std::uint64_t from_ns = piece.hour * hour_ns / day_ns * day_ns;
                                               TrendPoint& point = days[{from_ns, piece.build}];
                                               point.from_ns = from_ns;

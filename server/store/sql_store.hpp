@@ -18,13 +18,17 @@ class SqlStore : public Store {
     explicit SqlStore(std::unique_ptr<Database> database)
         : database_(std::move(database)), labels_(*database_), batches_(*database_, labels_) {}
 
-    // runs (sql_runs.cpp, sql_run_lists.cpp, sql_dirty.cpp)
+    // runs (sql_runs.cpp, sql_run_lists.cpp, sql_events.cpp, sql_activity.cpp, sql_dirty.cpp)
     [[nodiscard]] Result<AddOutcome> add_batch(const Receipt& receipt, const trace::RunBatch& batch) override;
     [[nodiscard]] Result<bool> has_batch(const std::string& digest) override;
     [[nodiscard]] Result<EventPage> events(const Filter& filter, const std::string& search, std::uint32_t limit,
                                            std::optional<PageKey> after) override;
+    [[nodiscard]] Status activity(const ActivityQuestion& question,
+                                  const std::function<Status(EventActivity&&)>& take) override;
     [[nodiscard]] Result<Losses> losses(const Filter& filter) override;
     [[nodiscard]] Result<Choices> choices(const std::string& event) override;
+    [[nodiscard]] Status label_build(const BuildLabel& label) override;
+    [[nodiscard]] Result<std::vector<BuildLabel>> build_labels() override;
     [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
     [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;
     [[nodiscard]] Result<std::vector<TrendPoint>> trend(const Filter& filter) override;
@@ -33,6 +37,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) override;
     [[nodiscard]] Result<StageStacks> stage_stacks(const Filter& filter, const std::string& stage,
                                                    std::uint32_t run_limit) override;
+    [[nodiscard]] Result<TimedRuns> run_times(const Filter& filter, std::uint32_t run_limit) override;
     [[nodiscard]] Result<std::optional<RunDetail>> find_run(std::uint64_t id) override;
     [[nodiscard]] Result<std::vector<StoredRun>> find_runs(const std::vector<std::uint64_t>& ids) override;
     [[nodiscard]] Result<std::uint64_t> mark_dirty(const std::vector<DirtyMark>& marks) override;
@@ -52,10 +57,25 @@ class SqlStore : public Store {
     [[nodiscard]] Status remove(const std::string& digest) override;
     [[nodiscard]] Result<Totals> totals() override;
     [[nodiscard]] Result<std::vector<StoredDelay>> delays(const std::string& digest) override;
+    [[nodiscard]] Result<std::optional<StoredDelay>> find_delay(const std::string& digest,
+                                                                std::uint32_t number) override;
+    [[nodiscard]] Result<DelayPage> list_delays(const Filter& filter, const std::string& digest, RunOrder order,
+                                                std::uint32_t limit, std::optional<PageKey> after) override;
+    [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) override;
     [[nodiscard]] Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                                   const std::function<bool(StoredDelay&&)>& take) override;
     [[nodiscard]] Result<std::uint64_t> received_bytes(const std::string& sender,
                                                        std::uint64_t since_realtime_ns) override;
+
+    // causes (sql_causes.cpp)
+    [[nodiscard]] Result<std::vector<CauseNews>> note_causes(const std::string& event,
+                                                             const std::vector<SightedCause>& causes,
+                                                             std::uint64_t now_realtime_ns) override;
+    [[nodiscard]] Result<std::vector<CauseRecord>> causes(const std::optional<std::string>& event,
+                                                          std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) override;
+    [[nodiscard]] Result<bool> change_cause(std::uint64_t id, const CauseChange& change) override;
 
     // accounts (sql_accounts.cpp)
     [[nodiscard]] Result<AddOutcome> add_account(const Account& account) override;
@@ -90,6 +110,25 @@ class SqlStore : public Store {
     [[nodiscard]] Result<JobCounts> job_counts() override;
     [[nodiscard]] Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) override;
 
+    // rules (sql_rules.cpp, sql_messages.cpp)
+    [[nodiscard]] Result<std::optional<std::uint64_t>> add_rule(const StoredRule& rule) override;
+    [[nodiscard]] Result<RuleChange> change_rule(const StoredRule& rule, bool forget) override;
+    [[nodiscard]] Result<bool> remove_rule(std::uint64_t id) override;
+    [[nodiscard]] Result<std::vector<StoredRule>> rules() override;
+    [[nodiscard]] Result<std::optional<StoredRule>> find_rule(std::uint64_t id) override;
+    [[nodiscard]] Result<std::vector<KeptFinding>> findings(std::uint64_t rule) override;
+    [[nodiscard]] Result<std::vector<StoredMessage>> messages(std::uint64_t rule) override;
+    [[nodiscard]] Result<std::optional<StoredRule>> take_rule(std::uint64_t now_realtime_ns,
+                                                              std::chrono::nanoseconds interval) override;
+    [[nodiscard]] Result<bool> note_findings(const RuleLook& look, const ComposeMessage& compose) override;
+    [[nodiscard]] Status note_look_failure(std::uint64_t rule, const std::string& reason) override;
+    [[nodiscard]] Result<bool> add_test_message(const StoredMessage& message) override;
+    [[nodiscard]] Result<std::optional<StoredMessage>> take_message(std::uint64_t now_realtime_ns,
+                                                                    std::chrono::nanoseconds lease) override;
+    [[nodiscard]] Result<bool> settle_message(const StoredMessage& message, std::uint64_t now_realtime_ns) override;
+    [[nodiscard]] Result<MessageCounts> message_counts() override;
+    [[nodiscard]] Result<std::vector<HostSign>> signs_of_hosts(std::uint64_t now_realtime_ns) override;
+
     // upkeep (sql_upkeep.cpp)
     [[nodiscard]] Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) override;
     [[nodiscard]] Result<RemovedRuns> shrink_runs(std::uint64_t bytes) override;
@@ -106,6 +145,11 @@ class SqlStore : public Store {
     // Runs the task with the filter's names looked up; leaves what the task fills empty if nothing can fit.
     [[nodiscard]] Status read_filtered(const Filter& filter,
                                        const std::function<Status(Connection&, const NumberedFilter&)>& task);
+    // The newest runs that the filter selects, without an order.
+    [[nodiscard]] Result<std::vector<RawRun>> newest_runs(Connection& connection, const NumberedFilter& numbered,
+                                                          std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<DelayCount>> name_counts(Connection& connection,
+                                                              const std::map<std::uint32_t, DelayCount>& counts);
     // Rows of a SELECT of run_columns().
     [[nodiscard]] Status read_runs(Rows& rows, std::vector<RawRun>& found);
     [[nodiscard]] std::string run_columns() const;
@@ -123,6 +167,17 @@ class SqlStore : public Store {
                                      std::map<std::uint32_t, EventRow>& events);
     [[nodiscard]] Status count_run_events(Connection& connection, const NumberedFilter& filter,
                                           std::map<std::uint32_t, EventRow>& events);
+    // Those that the filter names, or all whose name contains `search`; by name.
+    [[nodiscard]] Result<std::vector<std::string>> event_names(const Filter& filter, const std::string& search);
+    [[nodiscard]] Status add_run_activity(Connection& connection, const NumberedFilter& numbered,
+                                          const ActivityQuestion& question, EventActivity& activity);
+    [[nodiscard]] Status add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
+                                             const ActivityQuestion& question, EventActivity& activity);
+    [[nodiscard]] static Status count_hosts_of_event(Connection& connection, const NumberedFilter& numbered,
+                                                     std::uint64_t from_ns, EventActivity& activity);
+    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, const Where& where,
+                                                                 std::uint32_t limit);
+    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life);
     // Links delays that have no run with runs, those of `host` (all if nothing) that began from `from_ns` to `to_ns`.
     [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);

@@ -10,6 +10,11 @@ constexpr std::uint64_t hours_a_day = 24;
 constexpr std::uint64_t days_ahead = 3;
 constexpr std::uint64_t batch_digests_kept_ns = 30 * day_ns;
 constexpr std::uint64_t failed_jobs_kept_ns = 30 * day_ns;
+// Refused attempts are as many as somebody cares to make, so their number is limited too.
+constexpr std::uint64_t audit_kept_ns = 400 * day_ns;
+constexpr std::uint64_t refusals_kept = 100'000;
+constexpr std::uint64_t cause_delays_kept_ns = 400 * day_ns;
+constexpr std::uint64_t messages_kept_ns = 30 * day_ns;
 constexpr std::uint64_t linked_back_ns = 2 * day_ns;
 constexpr std::size_t complaints_limit = 20;
 
@@ -67,7 +72,7 @@ Status SqlStore::sum_up_day(Connection& connection, std::uint64_t day) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) break;
             Sums& sums = days[{rows->small(0), RollupLevel::Day, day, rows->small(1),
-                               static_cast<std::uint8_t>(rows->integer(2)), rows->integer(3) != 0}];
+                               static_cast<std::uint8_t>(rows->integer(2)), static_cast<RunMark>(rows->integer(3))}];
             sums.records += rows->natural(4);
             sums.runs += rows->natural(5);
             sums.delays += rows->natural(6);
@@ -83,7 +88,7 @@ Status SqlStore::sum_up_day(Connection& connection, std::uint64_t day) {
             "INSERT INTO rollup(event, level, bucket, build, start, dirty, records, runs, delays,"
             " longest_ns, last_ns, sketch, delay_sketch)"
             " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)",
-            {key.event, key.level, key.bucket, key.build, key.start, key.dirty, sums.records, sums.runs, sums.delays,
+            {key.event, key.level, key.bucket, key.build, key.start, key.mark, sums.records, sums.runs, sums.delays,
              sums.longest_ns, sums.last_ns, Value::bytes(durations), Value::bytes(delay_durations)}));
     }
     return success();
@@ -144,6 +149,17 @@ Status SqlStore::maintain(std::uint64_t now_realtime_ns) {
         TRY(connection.execute("DELETE FROM session WHERE expires_ns <= $1", {now_realtime_ns}));
         TRY(connection.execute("DELETE FROM batch WHERE received_ns < $1",
                                {before(now_realtime_ns, batch_digests_kept_ns)}));
+        TRY(connection.execute("DELETE FROM audit WHERE at_ns < $1", {before(now_realtime_ns, audit_kept_ns)}));
+        TRY(
+            connection.execute("DELETE FROM audit WHERE action LIKE 'refuse %' AND id < (SELECT id FROM audit"
+                               " WHERE action LIKE 'refuse %' ORDER BY id DESC LIMIT 1 OFFSET $1)",
+                               {refusals_kept}));
+        TRY(connection.execute("DELETE FROM cause_delay WHERE begin_ns < $1",
+                               {before(now_realtime_ns, cause_delays_kept_ns)}));
+        TRY(connection.execute("DELETE FROM tell_message WHERE state >= 2 AND settled_ns < $1",
+                               {before(now_realtime_ns, messages_kept_ns)}));
+        TRY(connection.execute("DELETE FROM tell_finding WHERE ended_ns > 0 AND ended_ns < $1",
+                               {before(now_realtime_ns, messages_kept_ns)}));
         TRY(connection.execute("DELETE FROM job WHERE state = 2 AND not_before_ns < $1",
                                {before(now_realtime_ns, failed_jobs_kept_ns)}));
         return success();

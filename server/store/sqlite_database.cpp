@@ -199,11 +199,12 @@ void SqliteDatabase::checkpoint_loop() {
 Status SqliteDatabase::insert_runs(Connection& connection, const std::vector<RunRecord>& runs) {
     static const std::string run_sql =
         "INSERT INTO run(event, begin_ns, id, duration_ns, bin, host, account, build, process, start, delay, dirty,"
-        " weight) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)";
+        " weight, unit) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)";
     static const std::string detail_sql = "INSERT INTO run_detail(id, event, begin_ns, detail) VALUES($1,$2,$3,$4)";
     for (const RunRecord& run : runs) {
-        TRY(connection.execute(run_sql, {run.event, run.begin_ns, run.id, run.duration_ns, run.bin, run.host, run.user,
-                                         run.build, run.process, run.start, run.delay, run.dirty, run.weight}));
+        TRY(connection.execute(
+            run_sql, {run.event, run.begin_ns, run.id, run.duration_ns, run.bin, run.host, run.user, run.build,
+                      run.process, run.start, run.delay, run.mark, run.weight, run.unit}));
         TRY(connection.execute(detail_sql, {run.id, run.event, run.begin_ns, Value::bytes(run.detail)}));
     }
     return success();

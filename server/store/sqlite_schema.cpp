@@ -64,10 +64,58 @@ constexpr const char* losses = R"(
 CREATE INDEX batch_with_losses ON batch(received_ns) WHERE lost > 0;
 )";
 
+// Runs that the rule on durations hid are looked at again, and marked instead.
+constexpr const char* outliers = R"(
+INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
+  SELECT 'dirty', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
+)";
+
+constexpr const char* build_labels = R"(
+CREATE TABLE build_label(build TEXT PRIMARY KEY, name TEXT NOT NULL, author TEXT NOT NULL, at_ns INTEGER NOT NULL) STRICT;
+)";
+
+// `root` is the cause that a person, or the overlap of their delays, made this one a part of; else its own id.
+constexpr const char* causes = R"(
+CREATE TABLE cause(id INTEGER PRIMARY KEY AUTOINCREMENT, root INTEGER NOT NULL, event INTEGER NOT NULL, signature TEXT NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL,
+  reason TEXT NOT NULL, frames TEXT NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, noticed_ns INTEGER NOT NULL, status INTEGER NOT NULL,
+  resolved_ns INTEGER NOT NULL, resolved_build TEXT NOT NULL, regressed_ns INTEGER NOT NULL, owner TEXT NOT NULL, note TEXT NOT NULL, link TEXT NOT NULL,
+  author TEXT NOT NULL, changed_ns INTEGER NOT NULL, UNIQUE(event, signature)) STRICT;
+CREATE INDEX cause_by_root ON cause(root);
+CREATE INDEX cause_by_notice ON cause(noticed_ns);
+CREATE TABLE cause_delay(cause INTEGER NOT NULL, bundle INTEGER NOT NULL, number INTEGER NOT NULL, host INTEGER NOT NULL, build INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL, excess_ns INTEGER NOT NULL, PRIMARY KEY(cause, bundle, number)) STRICT, WITHOUT ROWID;
+CREATE INDEX cause_delay_by_bundle ON cause_delay(bundle, number);
+CREATE INDEX cause_delay_by_age ON cause_delay(begin_ns);
+INSERT INTO job(kind, payload, state, attempts, not_before_ns, lease_until_ns, lease, reason)
+  SELECT 'causes', text, 0, 0, 0, 0, '', '' FROM label WHERE kind = 1 ON CONFLICT DO NOTHING;
+)";
+
+// A finding is told once: its row is the claim. Of messages `state` 0 waits, 1 is being sent, 2 is delivered, 3 given up.
+constexpr const char* rules = R"(
+CREATE TABLE tell_rule(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, enabled INTEGER NOT NULL, definition TEXT NOT NULL, secret TEXT NOT NULL,
+  author TEXT NOT NULL, changed_ns INTEGER NOT NULL, since_ns INTEGER NOT NULL, next_ns INTEGER NOT NULL, looked_ns INTEGER NOT NULL, look_failure TEXT NOT NULL,
+  told_ns INTEGER NOT NULL, failed_ns INTEGER NOT NULL, failure TEXT NOT NULL, delivered INTEGER NOT NULL, given_up INTEGER NOT NULL) STRICT;
+CREATE TABLE tell_finding(rule INTEGER NOT NULL, subject TEXT NOT NULL, facts TEXT NOT NULL, found_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL,
+  seen_ns INTEGER NOT NULL, told_ns INTEGER NOT NULL, end_told_ns INTEGER NOT NULL, PRIMARY KEY(rule, subject)) STRICT;
+CREATE TABLE tell_message(id TEXT PRIMARY KEY, rule INTEGER NOT NULL, test INTEGER NOT NULL, body TEXT NOT NULL, made_ns INTEGER NOT NULL, state INTEGER NOT NULL,
+  attempts INTEGER NOT NULL, next_ns INTEGER NOT NULL, settled_ns INTEGER NOT NULL, lease_until_ns INTEGER NOT NULL, lease TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
+CREATE INDEX tell_message_by_turn ON tell_message(state, next_ns);
+CREATE INDEX tell_message_by_rule ON tell_message(rule, made_ns);
+CREATE INDEX batch_by_host ON batch(host, received_ns);
+)";
+
+// 0: what came before is not known.
+constexpr const char* units = R"(
+ALTER TABLE run ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE delay ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles}, {2, runs_and_accounts}, {3, losses}};
+    static const std::vector<Migration> steps = {
+        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
+        {8, units}};
     return steps;
 }
 

@@ -10,7 +10,9 @@
 #include "core/result.hpp"
 #include "server/store/account_store.hpp"
 #include "server/store/bundle_store.hpp"
+#include "server/store/cause_store.hpp"
 #include "server/store/job_store.hpp"
+#include "server/store/rule_store.hpp"
 #include "server/store/run_store.hpp"
 
 namespace lagtrap::server {
@@ -31,7 +33,12 @@ struct RemovedRuns {
 // Every function may be called from any thread and blocks; what a changing function has returned survives a power
 // failure. ErrorKind::Busy, Timeout: the store is not to be reached or too busy; the same call may succeed later.
 // system_errno ENOSPC: its disk is full.
-class Store : public RunStore, public BundleStore, public AccountStore, public JobStore {
+class Store : public RunStore,
+              public BundleStore,
+              public CauseStore,
+              public AccountStore,
+              public JobStore,
+              public RuleStore {
   public:
     // Removes runs that began before; whole hours only, so that up to an hour more may stay.
     [[nodiscard]] virtual Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) = 0;
@@ -39,7 +46,7 @@ class Store : public RunStore, public BundleStore, public AccountStore, public J
     [[nodiscard]] virtual Result<RemovedRuns> shrink_runs(std::uint64_t bytes) = 0;
     [[nodiscard]] virtual Result<StoreSize> size() = 0;
 
-    // To be called every few minutes: makes partitions ahead, drops expired sessions and old digests of batches, links
+    // To be called every few minutes: makes partitions ahead, drops expired sessions, old digests of batches and old entries of the audit, links
     // delays and runs that came at the same time.
     [[nodiscard]] virtual Status maintain(std::uint64_t now_realtime_ns) = 0;
     // A consistent copy in a new file, while the server runs. ErrorKind::Unsupported for PostgreSQL, which has pg_dump.

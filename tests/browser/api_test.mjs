@@ -32,7 +32,7 @@ async function check(operation, path, { status = 200, body, query = "" } = {}) {
   const data = await answer.json();
   const reference = described.$ref ? described.$ref.replace("#/components/responses/", "") : null;
   const schema = (reference ? description.components.responses[reference] : described).content["application/json"].schema;
-  const validate = ajv.getSchema(`api${schema.$ref}`);
+  const validate = schema.$ref ? ajv.getSchema(`api${schema.$ref}`) : ajv.compile({ $id: `api-${operation}`, ...JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) });
   assert.ok(validate(data), `${path}: ${ajv.errorsText(validate.errors)}`);
   return data;
 }
@@ -57,6 +57,12 @@ test("session, events, choices", needs("event"), async () => {
     const names = new Set(list.events.map((row) => row.event));
     assert.ok(next.events.every((row) => !names.has(row.event)));
   }
+  await check("getOverview", "/api/v1/overview", { query: "?limit=5" });
+  await check("getOverview", "/api/v1/overview", { query: `?order=p99&from=${BigInt(Date.now() - 30 * 86400e3) * 1000000n}` });
+  await check("getTrend", `${event(world.event.name)}/trend`);
+  const { causes } = await check("listCauses", "/api/v1/causes");
+  if (causes.length > 0) await check("getCause", `/api/v1/causes/${causes[0].id}`);
+  await check("listBuildLabels", "/api/v1/builds");
   await check("getChoices", "/api/v1/choices");
 });
 
@@ -73,10 +79,29 @@ test("an event: summary, runs, stages, causes, comparison", needs("event"), asyn
   assert.deepEqual(durations, [...durations].sort((one, other) => other - one));
   await check("getRun", `/api/v1/runs/${list.runs[0].id}`);
   await check("getStageStacks", `${event(name)}/stages`, { query: `?stage=${encodeURIComponent(stage)}` });
+  const timed = list.runs.filter((run) => run.times !== null);
+  assert.ok(timed.length > 0, "no run has times");
+  for (const { times, duration_ns } of timed)
+    assert.equal(times.on_cpu_ns + times.runnable_ns + times.blocked_ns + times.handed_over_ns + times.unknown_ns, duration_ns);
+  const shift = await check("getTimeShift", `${event(name)}/times`);
+  assert.ok(shift.slow.mean_ns > shift.middle.mean_ns);
+  for (const group of ["middle", "slow"]) {
+    const sum = shift.parts.reduce((total, part) => total + part[`${group}_ns`], 0);
+    assert.ok(Math.abs(sum - shift[group].mean_ns) <= shift.parts.length, `${group}: the parts are ${sum} of ${shift[group].mean_ns}`);
+  }
+  const few = await check("getTimeShift", `${event(name)}/times`, { query: "?host=no-such-host" });
+  assert.deepEqual([few.middle, few.slow, few.parts], [null, null, []]);
   await check("getCauses", `${event(name)}/causes`);
   const ids = list.runs.map((run) => run.id);
   const compared = await check("compareRuns", "/api/v1/compare", { body: { a: ids.slice(25), b: ids.slice(0, 25) } });
   assert.ok(compared.difference_ns > 0);
+  const causes = await check("getCauses", `${event(name)}/causes`);
+  const explained = causes.causes.reduce((sum, cause) => sum + cause.share, 0);
+  assert.ok(Math.abs(explained + causes.unexplained_share - 1) < 1e-6, `${explained} explained, ${causes.unexplained_share} not`);
+  const few_runs = await check("compareRuns", "/api/v1/compare", { body: { a: ids.slice(25, 28), b: ids.slice(0, 3) } });
+  assert.deepEqual([few_runs.low_ns, few_runs.high_ns, few_runs.evidence], [null, null, false]);
+  const without = await check("listRuns", `${event(name)}/runs`, { query: "?outliers=0&limit=1" });
+  assert.equal(without.total, list.total - list.outliers);
   const none = await check("getSummary", `${event(name)}/summary`, { query: "?host=no-such-host" });
   assert.equal(none.runs, 0);
 });
@@ -98,6 +123,8 @@ test("a delay: profile and timeline add up", needs("delay"), async () => {
     });
     flame.nodes.forEach(([, , value], node) => assert.ok(children[node] <= value * 1.0001 + 1000, `node ${node} has less than its children`));
   }
+  const { formats } = await check("listFormats", "/api/v1/formats");
+  assert.ok(formats.some(({ name }) => name === "folded"));
   const timeline = await check("getTimeline", `${path}/timeline`);
   let at = 0;
   for (const interval of timeline.intervals) {
@@ -108,12 +135,33 @@ test("a delay: profile and timeline add up", needs("delay"), async () => {
   assert.equal(BigInt(timeline.from_ns) + BigInt(at), BigInt(timeline.to_ns));
 });
 
+test("delays of all bundles, and of an event without runs", needs("delays_event"), async () => {
+  const name = world.delays_event;
+  const summary = await check("getDelaySummary", `${event(name)}/delays`);
+  assert.ok(summary.delays > 1 && summary.delays === summary.delays_read);
+  assert.equal(summary.histogram.reduce((sum, bin) => sum + bin.delays, 0), summary.delays);
+  for (const list of [summary.hosts, summary.builds]) assert.equal(list.reduce((sum, row) => sum + row.delays, 0), summary.delays);
+  const seen = new Set();
+  for (let after = ""; ; ) {
+    const page = await check("listAllDelays", "/api/v1/delays", { query: `?event=${encodeURIComponent(name)}&order=slowest&limit=1${after}` });
+    for (const delay of page.delays) seen.add(`${delay.bundle}/${delay.number}`);
+    if (page.next === null) break;
+    after = `&after=${encodeURIComponent(page.next)}`;
+  }
+  assert.equal(seen.size, summary.delays);
+  const [bundle, number] = [...seen][0].split("/");
+  const one = await check("listDelays", `/api/v1/bundles/${bundle}/delays`, { query: `?number=${number}` });
+  assert.deepEqual(one.delays.map((delay) => String(delay.number)), [number]);
+  assert.equal(one.delays[0].duration_ns, summary.percentiles.max);
+});
+
 test("administration", async () => {
   await check("listAccounts", "/api/v1/accounts");
   await check("listTokens", "/api/v1/tokens");
+  await check("listAudit", "/api/v1/audit");
 });
 
-test("what does not exist, can not be read or is not allowed is answered in the described form", async () => {
+test("what does not exist, cannot be read or is not allowed is answered in the described form", async () => {
   await check("getRun", "/api/v1/runs/1", { status: 404 });
   await check("listDelays", `/api/v1/bundles/${"0".repeat(64)}/delays`, { status: 404 });
   if (world.bad_bundle) await check("listDelays", `/api/v1/bundles/${world.bad_bundle}/delays`, { status: 422 });

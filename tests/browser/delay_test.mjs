@@ -26,7 +26,7 @@ test("search marks what it finds, says how much it is, and stands in the address
   assert.notEqual(await pixels(page), before);
   await page.keyboard.press("Enter");
   assert.match(await found.innerText(), /at 1$/);
-  assert.ok((await readout(page).innerText()).startsWith(world.delay.function));
+  await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name), world.delay.function);
   await keep(page, "flame-search", { fullPage: true });
   await page.goto(page.url());
   await page.waitForFunction(() => /% in \d+ place/.test(document.querySelector("[data-testid=flame-found]")?.innerText));
@@ -177,6 +177,20 @@ test("the bundle and its system file are to be had", needs("delay"), async () =>
   await done();
 });
 
+test("the delay is to be had in the forms that the server lists", needs("delay"), async () => {
+  const { page, go, context, done } = await openPage();
+  await go(`${delayPath(world.delay)}?state=off-cpu`);
+  const { formats } = await (await context.request.get(`${world.url}/api/v1/formats`)).json();
+  for (const form of formats) {
+    const link = page.getByRole("link", { name: form.title, exact: true });
+    await link.waitFor();
+    const href = await link.getAttribute("href");
+    assert.match(href, new RegExp(`/delays/${world.delay.number}/export\\?format=${form.name}&state=off-cpu$`));
+    assert.equal((await context.request.get(world.url + href)).status(), 200, href);
+  }
+  await done();
+});
+
 // The Perfetto UI itself is out of reach here; its side of the protocol is small.
 test("\"Open in Perfetto\" hands the trace over once the other window answers", needs("delay"), async () => {
   const { page, go, context, done } = await openPage();
@@ -201,12 +215,37 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
   await done();
 });
 
-test("a bundle that can not be read says why and can still be downloaded", needs("bad_bundle"), async () => {
+test("a bundle that cannot be read says why and can still be downloaded", needs("bad_bundle"), async () => {
   const { page, go, done } = await openPage();
   await go(`/bundle/${world.bad_bundle}`);
-  await page.getByText("This bundle can not be read.").waitFor();
+  await page.getByText("This bundle cannot be read.").waitFor();
   assert.ok((await page.locator("main .problem").innerText()).length > 10);
   await page.getByRole("link", { name: "Download bundle" }).waitFor();
   await keep(page, "bad-bundle");
+  await done();
+});
+
+test("from delay to delay in order of time, and back", needs("delay"), async () => {
+  const { page, go, context, done } = await openPage();
+  const { bundle, number } = world.delay;
+  const asked = async (path) => (await (await context.request.get(world.url + path)).json()).delays;
+  const [{ event }] = await asked(`/api/v1/bundles/${bundle}/delays?number=${number}`);
+  const [newest] = await asked(`/api/v1/delays?event=${encodeURIComponent(event)}&limit=1`);
+  await go(`/bundle/${newest.bundle}/${newest.number}`);
+  const neighbours = page.getByRole("navigation", { name: "Delays of this event by time" });
+  await neighbours.getByRole("link", { name: "Previous delay" }).click();
+  await page.waitForURL((url) => url.pathname !== `/bundle/${newest.bundle}/${newest.number}`);
+  const older = new URL(page.url()).pathname;
+  await neighbours.getByRole("link", { name: "Next delay" }).waitFor();
+  const [found] = await asked(`/api/v1/bundles/${older.split("/")[2]}/delays?number=${older.split("/")[3]}`);
+  assert.equal(found.event, event);
+  assert.ok(BigInt(found.begin_ns) < BigInt(newest.begin_ns));
+  await neighbours.getByRole("link", { name: "Next delay" }).click();
+  await page.waitForURL((url) => url.pathname !== older);
+  // Nothing lies between them, so this is the one it came from, or one that began with it.
+  const back = new URL(page.url()).pathname.split("/");
+  const [again] = await asked(`/api/v1/bundles/${back[2]}/delays?number=${back[3]}`);
+  assert.equal(again.begin_ns, newest.begin_ns);
+  assert.equal(await neighbours.getByRole("link", { name: "Next delay" }).count(), 0, "it is the newest");
   await done();
 });

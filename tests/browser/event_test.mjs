@@ -7,6 +7,12 @@ after(closeBrowser);
 
 const bars = (page) => page.getByTestId("run-bars");
 const overlay = (page) => page.locator(".run-canvas canvas.overlay");
+// Where the bars are, once nothing above them grows any more and they are in sight.
+async function placeOfBars(page) {
+  await page.waitForFunction(() => document.querySelector("main .loading, main [aria-busy=true]") === null);
+  await overlay(page).scrollIntoViewIfNeeded();
+  return overlay(page).boundingBox();
+}
 async function shownBars(page) {
   await bars(page).waitFor();
   return Number(await bars(page).getAttribute("data-runs"));
@@ -14,16 +20,20 @@ async function shownBars(page) {
 
 test("the newest event stands first; search and filters go into the address, and a link shows the same", needs("event"), async () => {
   const { page, go, done } = await openPage();
-  await go("/");
+  await go("/events");
   await page.locator("table.list tbody tr").first().waitFor();
   const times = await page.locator("table.list tbody time").evaluateAll((list) => list.map((time) => time.title));
   assert.deepEqual(times, [...times].sort().reverse());
   await keep(page, "events");
   await page.getByLabel("Search").fill(world.event.name.toUpperCase());
   await page.waitForURL(/search=/);
+  // What was there before stays until the answer comes.
+  const answered = page.waitForResponse((answer) => /\/api\/v1\/events\?.*(search=.*host=|host=.*search=)/.test(answer.url()));
   await page.getByLabel("Host").selectOption(world.event.host);
   await page.waitForURL(/host=/);
   await page.getByRole("button", { name: "Clear 2 filters" }).waitFor();
+  await (await answered).finished();
+  await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
   await page.getByRole("link", { name: world.event.name, exact: true }).waitFor();
   const shown = await page.locator("table.list tbody").innerText();
   await page.goto(page.url());
@@ -38,7 +48,7 @@ test("the newest event stands first; search and filters go into the address, and
 
 test("runs that were lost are told, with their machine", needs("lost"), async () => {
   const { page, go, done } = await openPage();
-  await go("/");
+  await go("/events");
   const told = page.locator("#lost");
   await told.waitFor();
   assert.match(await told.innerText(), new RegExp(`^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} of ${world.lost.host} \\(`));
@@ -59,7 +69,27 @@ test("filters narrow an event's runs; back undoes them", needs("event"), async (
   await page.waitForFunction((before) => document.querySelector(".figure dd").innerText === before, all);
   assert.equal(parameter(page, "start"), null);
   await page.getByLabel("Span").selectOption({ label: "Last hour" });
-  await page.waitForURL(/from=.*to=/);
+  await page.waitForURL(/span=1h/);
+  assert.equal(parameter(page, "from"), null);
+  await done();
+});
+
+test("an event's runs are narrowed to a unit, and a run says which it is of", needs("event.unit"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
+  await runs.waitFor();
+  const all = await runs.innerText();
+  await page.getByLabel("Unit").selectOption(world.event.unit);
+  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText !== before, all);
+  assert.equal(parameter(page, "unit"), world.event.unit);
+  const count = (text) => Number(text.replace(/,/g, ""));
+  assert.ok(count(await runs.innerText()) > 0 && count(await runs.innerText()) < count(all));
+  await shownBars(page);
+  const box = await placeOfBars(page);
+  await page.mouse.click(box.x + 75, box.y + box.height - 6);
+  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  assert.equal(await page.locator(".figure", { hasText: "Unit" }).locator("dd").innerText(), world.event.unit);
   await done();
 });
 
@@ -68,7 +98,7 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", nee
   await go(`${eventPath(world.event.name)}?order=slowest&count=100`);
   assert.equal(await shownBars(page), 100);
   await page.getByRole("button", { name: world.event.stage, exact: true }).waitFor();
-  const box = await overlay(page).boundingBox();
+  const box = await placeOfBars(page);
   // Somewhere up the tallest bar there is each of its stages; the read-out names the one under the mouse.
   let found = false;
   for (let part = 0.95; part > 0.05 && !found; part -= 0.02) {
@@ -93,12 +123,54 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", nee
   await done();
 });
 
+test("bars show where the time of runs went; a bar clicked opens its run, which shows it too", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?order=slowest&count=100&bars=time`);
+  assert.equal(await shownBars(page), 100);
+  const legend = page.getByRole("list", { name: "Where the time went" });
+  assert.deepEqual((await legend.locator("li").allInnerTexts()).map((text) => text.trim()).slice(0, 2), ["on CPU", "waiting for a CPU"]);
+  assert.ok((await legend.innerText()).includes("lock (futex)"));
+  const box = await placeOfBars(page);
+  // Some bars are mostly a wait for a lock.
+  let found = false;
+  for (let x = 75; x < box.width - 20 && !found; x += 12) {
+    for (let part = 0.8; part > 0.2 && !found; part -= 0.2) {
+      await page.mouse.move(box.x + x, box.y + box.height * part);
+      found = (await page.getByTestId("run-readout").innerText()).includes("part lock (futex)");
+    }
+  }
+  assert.ok(found, "no wait for a lock under the mouse");
+  await keep(page, "event-times", { fullPage: true });
+  await page.mouse.down();
+  await page.mouse.up();
+  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  assert.match(await page.getByTestId("run-times").innerText(), /lock \(futex\)\s+[\d.]+ ms\s+\d/);
+  await page.goBack();
+  await page.getByRole("group", { name: "Bars by" }).getByRole("button", { name: "stage" }).click();
+  await page.waitForURL((url) => !url.search.includes("bars="));
+  await page.getByRole("button", { name: world.event.stage, exact: true }).waitFor();
+  await done();
+});
+
+test("where slow runs differ from the middle ones is said in words and figures", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const words = page.getByTestId("time-shift-words");
+  await words.waitFor();
+  assert.match(await words.innerText(), /longer on average than the middle ones.*% of that is lock \(futex\)\./s);
+  const first = page.getByTestId("time-shift-table").locator("tbody tr").first();
+  assert.match(await first.innerText(), /^\s*lock \(futex\).*\+[\d.]+ m?s/s);
+  await page.getByRole("region", { name: "Where slow runs differ" }).scrollIntoViewIfNeeded();
+  await keep(page, "time-shift");
+  await done();
+});
+
 test("two sets dragged with the mouse are compared", needs("event"), async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=240`);
   assert.equal(await shownBars(page), 240);
   await overlay(page).scrollIntoViewIfNeeded();
-  const box = await overlay(page).boundingBox();
+  const box = await placeOfBars(page);
   const drag = async (from, to) => {
     await page.mouse.move(box.x + box.width * from, box.y + 60);
     await page.mouse.down();
@@ -115,6 +187,8 @@ test("two sets dragged with the mouse are compared", needs("event"), async () =>
   const [a, b] = (await page.locator(".sets").innerText()).match(/median [\d.]+ (ms|s)/g).map((text) => parseFloat(text.slice(7)) * (text.endsWith("ms") ? 1 : 1000));
   const sign = b > a ? "\\+" : "−";
   assert.match(await verdict.innerText(), new RegExp(`^B takes .+ ${b > a ? "longer" : "less"} than A \\(95 % interval ${sign}.+ to ${sign}.+\\)`));
+  // Sets that are picked by their duration prove nothing but that, and the page says so.
+  await page.getByTestId("picked").waitFor();
   await keep(page, "compare");
   await page.getByRole("button", { name: "Clear sets" }).click();
   await verdict.waitFor({ state: "detached" });
@@ -177,7 +251,7 @@ test("1,000 runs are shown, and moving over them draws the bars no second time",
   await go(`${eventPath(world.event.name)}?count=1000`);
   assert.equal(await shownBars(page), Math.min(1000, world.event.runs - world.event.hidden));
   await overlay(page).scrollIntoViewIfNeeded();
-  const box = await overlay(page).boundingBox();
+  const box = await placeOfBars(page);
   await page.evaluate(() => {
     const context = document.querySelector(".run-canvas .chart canvas").getContext("2d");
     window.drawn = 0;
@@ -213,6 +287,22 @@ test("the first cause names the planted function and leads to an example with it
   await done();
 });
 
+test("an event of which delays alone are recorded has a page of them", needs("delays_event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.delays_event));
+  await page.getByTestId("delays-only").waitFor();
+  const rows = page.getByTestId("delays").locator("tbody tr");
+  await rows.first().waitFor();
+  assert.ok((await rows.count()) > 1);
+  await page.getByRole("heading", { name: "Distribution above the threshold" }).waitFor();
+  await page.getByRole("heading", { name: "Causes of the delays" }).waitFor();
+  assert.equal(await page.getByText("No run of this event is known").count(), 0);
+  await keep(page, "delays-only", { fullPage: true });
+  await rows.first().getByRole("link").click();
+  await page.waitForURL(/\/bundle\/[0-9a-f]{64}\/\d+$/);
+  await done();
+});
+
 test("without a cause the page says why", needs("quiet_event"), async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.quiet_event));
@@ -224,7 +314,7 @@ test("without a cause the page says why", needs("quiet_event"), async () => {
 
 test("a hostile name of an event is text", needs("hostile_event"), async () => {
   const { page, go, done } = await openPage();
-  await go("/");
+  await go("/events");
   await page.getByRole("link", { name: world.hostile_event, exact: true }).click();
   await page.getByRole("heading", { level: 1 }).waitFor();
   assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), world.hostile_event);

@@ -14,7 +14,7 @@ function skip(reason) {
   process.exit(77);
 }
 if (!build || !existsSync(join(build, "node_modules"))) skip("LAGTRAP_WEB_BUILD does not name a folder with the built pages");
-if (spawnSync(browser, ["--version"]).status !== 0) skip(`${browser} can not be started; ./dev setup installs it`);
+if (spawnSync(browser, ["--version"]).status !== 0) skip(`${browser} cannot be started; ./dev setup installs it`);
 
 const folder = mkdtempSync(join(tmpdir(), "lagtrap-browser-"));
 let server;

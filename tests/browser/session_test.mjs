@@ -32,7 +32,7 @@ test("a wrong password is refused, the right one leads to the page that was aske
 test("a session that ended elsewhere leads back to signing in", async () => {
   const { page, go, context, done } = await openPage();
   await go("/");
-  await page.getByRole("heading", { name: "Events" }).waitFor();
+  await page.getByRole("heading", { name: "What is slow, and what got worse" }).waitFor();
   await context.clearCookies();
   await page.getByRole("link", { name: "Bundles", exact: true }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -74,10 +74,32 @@ test("an admin makes and deletes accounts and tokens", async () => {
   await done();
 });
 
+test("an admin reads who did what, and older entries too", async () => {
+  const { page, go, context, done } = await openPage();
+  await context.request.post(`${world.url}/api/v1/session`, { data: { account: world.accounts.admin.account, password: "not the password" } });
+  await go("/audit");
+  const rows = page.getByTestId("audit").getByRole("row");
+  const refused = rows.filter({ hasText: "refuse sign-in" }).filter({ hasText: world.accounts.admin.account }).first();
+  await refused.waitFor();
+  assert.match(await refused.innerText(), /not known.*account and password do not fit, from /s);
+  await rows.filter({ hasText: world.accounts.admin.account }).filter({ hasText: "sign in" }).first().waitFor();
+  assert.ok(!(await page.locator("main").innerText()).includes("not the password"));
+  await keep(page, "audit");
+  await done();
+});
+
+test("readers see no audit", needs("accounts.reader"), async () => {
+  const { page, go, done } = await openPage({ account: "reader" });
+  await go("/audit");
+  await page.getByText("Only admins may see the audit").waitFor();
+  assert.equal(await page.getByRole("link", { name: "Audit" }).count(), 0);
+  await done();
+});
+
 test("a server that does not answer is said, with what to do", async () => {
   const { page, go, done } = await openPage();
   await go("/");
-  await page.getByRole("heading", { name: "Events" }).waitFor();
+  await page.getByRole("heading", { name: "What is slow, and what got worse" }).waitFor();
   await page.route("**/api/v1/bundles*", (route) => route.abort());
   await page.getByRole("link", { name: "Bundles", exact: true }).click();
   const alert = page.getByRole("alert");
@@ -93,5 +115,19 @@ test("an address that leads nowhere says so", async () => {
   const { page, go, done } = await openPage();
   await go("/nowhere/at/all");
   await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+  await done();
+});
+
+test("times are of the browser's zone, or of UTC, which it keeps", needs("event"), async () => {
+  const { page, go, done } = await openPage({ zone: "Asia/Tokyo" });
+  await go(`/event/${encodeURIComponent(world.event.name)}?from=2026-11-21T10:57Z`);
+  const from = page.getByRole("search", { name: "Filters" }).getByLabel("From");
+  assert.equal(await from.inputValue(), "2026-11-21T19:57");
+  await page.getByRole("button", { name: "Times: Asia/Tokyo" }).click();
+  assert.equal(await from.inputValue(), "2026-11-21T10:57");
+  await page.reload();
+  await page.getByRole("button", { name: "Times: UTC" }).waitFor();
+  await from.fill("2026-11-21T11:00");
+  await page.waitForURL(/from=2026-11-21T11%3A00Z/);
   await done();
 });

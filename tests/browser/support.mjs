@@ -44,8 +44,8 @@ function findBrowser() {
 
 // A page of its own session. Whatever the page's script throws or the content security policy refuses fails the test that
 // calls `done`.
-export async function openPage({ account = "admin", colours = "light", width = 1440, height = 900 } = {}) {
-  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce" });
+export async function openPage({ account = "admin", colours = "light", width = 1440, height = 900, zone } = {}) {
+  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone });
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(`thrown: ${error.message}`));
@@ -84,4 +84,13 @@ export const delayPath = (delay) => `/bundle/${delay.bundle}/${delay.number}`;
 
 export function parameter(page, name) {
   return new URL(page.url()).searchParams.get(name);
+}
+
+// What axe finds wrong with the page as it is: nothing.
+export async function checkAxe(page) {
+  // What is asked for anew is pale meanwhile.
+  await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
+  await page.evaluate(readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8"));
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
 }

@@ -319,7 +319,7 @@ def check_all_arrived_once(daemon, server):
     missing = daemon.begun - set(sessions)
     check(not missing, f"begun and never arrived: {missing}")
     bad = [row["bad_reason"] for row in rows if row["bad_reason"]]
-    check(not bad, f"bundles that can not be read: {bad}")
+    check(not bad, f"bundles that cannot be read: {bad}")
     whole = [row["session"] for row in rows if row["session"] in daemon.cut_short and not server.is_partial(row)]
     check(not whole, f"cut short and not marked as partial: {whole}")
     return rows

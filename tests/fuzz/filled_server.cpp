@@ -81,11 +81,14 @@ FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
     ingest_ = std::make_unique<Ingest>(*blobs_, *store_, limits, [] {});
     SenderLimits sender_limits;
     sender_limits.requests = {};
-    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, log}, sender_limits, std::nullopt);
+    teller_ = std::make_unique<Teller>(*store_, TellerOptions{}, log);
+    application_ =
+        std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *teller_, log}, sender_limits, std::nullopt);
 }
 
 FilledServer::~FilledServer() {
     application_.reset();
+    teller_.reset();
     ingest_.reset();
     jobs_.reset();
     blobs_.reset();

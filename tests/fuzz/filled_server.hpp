@@ -38,6 +38,7 @@ class FilledServer {
     std::unique_ptr<server::Store> store_;
     std::unique_ptr<server::Blobs> blobs_;
     std::unique_ptr<server::JobRunner> jobs_;  // never started: what it does has targets of its own
+    std::unique_ptr<server::Teller> teller_;   // never started: it would send
     std::unique_ptr<server::Ingest> ingest_;
     std::unique_ptr<server::Application> application_;
 };

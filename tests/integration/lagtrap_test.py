@@ -1,7 +1,7 @@
 """What the integration tests share: the daemon under test, the programs it watches, and waiting for conditions.
 
 Each test is a program of its own: it exits with 0, with 1 and a reason, or with 77 and a reason where the machine
-can not run it (no root, no BPF). The build directory comes in LAGTRAP_BUILD_DIR.
+cannot run it (no root, no BPF). The build directory comes in LAGTRAP_BUILD_DIR.
 """
 
 import json
@@ -96,6 +96,7 @@ class Daemon:
         self.budget = budget  # tests make hits as fast as the machine can, and shall not depend on its speed
         self.prefix = prefix  # a command that becomes the daemon
         self.expect_armed = True
+        self.await_arming = True  # else READY is enough
         self.write_settings(events)
         self.process = None
 
@@ -136,6 +137,8 @@ class Daemon:
                     return False
 
             wait_for(ready, "the daemon to be ready")
+        if self.await_arming:
+            wait_for(lambda: self.status()["arming"] is None, "the events to be armed")
         for event in self.status()["events"] if self.expect_armed else ():
             check(event["armed"], f"event {event['name']} is not armed: {event['problem']}")
 
@@ -184,8 +187,15 @@ class Daemon:
             check(status["captures"]["failed"] == 0, f"a capture failed: {self.log_path.read_text(errors='replace')}")
             return status["captures"]["done"] >= count and status["state"] in ("waiting", "cooling-down")
 
-        wait_for(settled, f"{count} bundles", seconds)
+        try:
+            wait_for(settled, f"{count} bundles", seconds)
+        except TestFailure as failure:
+            raise TestFailure(f"{failure}; the daemon says {self.ask('status')}") from failure
         return self.bundles()
+
+    def wait_for_newest_bundle(self, count):
+        """The bundle that was made last of `count`: their names are in no order of time."""
+        return max(self.wait_for_bundles(count), key=lambda bundle: bundle.stat().st_mtime_ns)
 
     def log(self):
         return self.log_path.read_text(errors="replace")
@@ -224,21 +234,25 @@ class Watched(OwnedProcess):
 
 
 def library_event(name, binary, threshold, trace_length="1s", stages=(), more="", attributes=""):
+    """Of this file alone, unless the attributes say otherwise: the same program may run elsewhere on the machine."""
+    if "copies=" not in attributes:
+        attributes += ' copies="none"'
     listed = "".join(f'<stage name="{stage}"/>' for stage in stages)
     return (f'<event name="{name}" threshold="{threshold}" trace-length="{trace_length}" {attributes}>{more}'
             f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>')
 
 
-def make_bundle(folder, seed=0, host="host", session=None):
+def make_bundle(folder, seed=0, host="host", event="query", session=None):
     """A small real bundle in the folder; its path."""
-    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(RECORDED_SINCE_S)],
+    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(RECORDED_SINCE_S), event],
                           capture_output=True, text=True, check=True)
     return pathlib.Path(made.stdout.strip())
 
 
-def make_runs(path, seed, host="host", event="query", count=60, lost=0):
-    """A batch of runs, written to `path`."""
-    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(RECORDED_SINCE_S), str(lost), path], check=True)
+def make_runs(path, seed, host="host", event="query", count=60, lost=0, since_s=RECORDED_SINCE_S, slower=None):
+    """A batch of runs, written to `path`; slower=(FACTOR, BUILD): so many times as long, all of one build."""
+    subprocess.run([MAKE_RUNS, host, event, str(count), str(seed), str(since_s), str(lost), path, *map(str, slower or ())],
+                   check=True)
 
 
 def report(bundle):
@@ -248,14 +262,19 @@ def report(bundle):
     return json.loads(done.stdout)
 
 
+def decode_trace(path, limit=0):
+    """What the independent decoder finds in a trace."""
+    done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py", path, str(limit)],
+                          capture_output=True, text=True, timeout=300)
+    check(done.returncode == 0, f"the trace is not sound: {done.stderr or done.stdout}")
+    return json.loads(done.stdout)
+
+
 def check_trace(bundle, limit=0):
     """Decodes the merged trace with the independent decoder; its summary, with up to `limit` of each thing."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", folder], check=True)
-        done = subprocess.run([sys.executable, "-B", SOURCE_DIR / "tests/data/trace/decode_trace.py",
-                               pathlib.Path(folder) / "trace.pftrace", str(limit)], capture_output=True, text=True, timeout=300)
-        check(done.returncode == 0, f"the merged trace is not sound: {done.stderr or done.stdout}")
-        return json.loads(done.stdout)
+        return decode_trace(pathlib.Path(folder) / "trace.pftrace", limit)
 
 
 def run(*tests):

@@ -1,6 +1,6 @@
-// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE.
+// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE [EVENT].
 // Prints its path.
-// It has two delays of "query", 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
+// It has two delays of EVENT ("query"), 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
 // runs, which wait in FileRead. SEED makes the times a little different; the recording began SEED minutes after SINCE
 // (seconds since 1970).
 #include <unistd.h>
@@ -24,7 +24,7 @@ constexpr std::uint32_t process = 100;
 
 // Computes and waits for the disk by turns, `turns` times; `wait_ms` of the run's time in all.
 void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
-             std::uint64_t wait_ms, std::uint64_t turns) {
+             std::uint64_t wait_ms, std::uint64_t turns, const std::string& event) {
     const std::uint64_t begin = at_ms * ms, end = (at_ms + length_ms) * ms;
     const std::uint64_t wait = wait_ms * ms / turns, work = (end - begin) / turns - wait;
     const bool delayed = length_ms > 50;
@@ -41,7 +41,7 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     builder.sample(end + ms / 2, 0, process, process, {"main"});
     builder.switched(end + ms, 0, process, 1, 0);
     trace::Delay run =
-        TraceBuilder::delay(id, "query", static_cast<std::int64_t>(begin), length_ms * ms, 50 * ms, process, process);
+        TraceBuilder::delay(id, event, static_cast<std::int64_t>(begin), length_ms * ms, 50 * ms, process, process);
     run.process = "postgres";
     run.thread = "postgres";
     run.program = "/usr/lib/postgresql/15/bin/postgres";
@@ -51,13 +51,13 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
 }
 
 TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed,
-                            std::uint64_t since_ns) {
+                            std::uint64_t since_ns, const std::string& event) {
     TraceBuilder builder(4000 * ms);
     builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
     std::uint64_t id = 1;
-    for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1);
-    add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6);
-    add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9);
+    for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1, event);
+    add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6, event);
+    add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9, event);
     trace::SystemFile& file = builder.system;
     file.session_id = session;
     file.lagtrap_version = LAGTRAP_VERSION;
@@ -68,20 +68,21 @@ TraceBuilder make_recording(const std::string& session, const std::string& host,
     file.started_realtime_ns = since_ns + seed * 60'000 * ms;
     file.stack_method = "frame-pointer";
     file.trigger_reason = "deadline";
-    file.trigger_event = "query";
-    file.runs["query"] = {10'000, 2};
+    file.trigger_event = event;
+    file.runs[event] = {10'000, 2};
     return builder;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6) return EXIT_FAILURE;
+    if (argc != 6 && argc != 7) return EXIT_FAILURE;
     std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-make-bundle-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) return EXIT_FAILURE;
     const std::filesystem::path directory = pattern;
-    const TraceBuilder builder = make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
-                                                std::strtoull(argv[5], nullptr, 10) * 1000 * ms);
+    const TraceBuilder builder =
+        make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
+                       std::strtoull(argv[5], nullptr, 10) * 1000 * ms, argc == 7 ? argv[6] : "query");
     const std::string xml = trace::write_system_file(builder.system);
     const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
                          lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
     const auto bundle = trace::write_bundle(directory, argv[1], argv[3]);
     std::filesystem::remove_all(directory);
     if (!written || !bundle) {
-        std::fprintf(stderr, "%s\n", bundle ? "can not write" : bundle.error().message.c_str());
+        std::fprintf(stderr, "%s\n", bundle ? "cannot write" : bundle.error().message.c_str());
         return EXIT_FAILURE;
     }
     std::puts(bundle->path.c_str());

@@ -1,6 +1,6 @@
 #!/bin/sh
 # radosgw.sh start FOLDER: starts a small Ceph with an S3 gateway in FOLDER and prints the gateway's address.
-# Account AKTEST, secret SKTEST. Exit code 77 and the reason where that can not be. radosgw.sh stop FOLDER ends it.
+# Account AKTEST, secret SKTEST. Exit code 77 and the reason where that cannot be. radosgw.sh stop FOLDER ends it.
 set -eu
 D=$2
 # A process that has ended but that nobody waits for has no program any more.

@@ -13,9 +13,10 @@ import struct
 import zlib
 
 ENDS = ("unknown", "complete", "too deep", "bad address", "no process", "no mapping", "no table", "out of budget", "gap",
-        "unsupported", "no progress", "32 bit")
+        "unsupported", "no progress", "32 bit", "copy ended")
 COMPLETE, TOO_DEEP, GAP, BY_FRAME_POINTER = 1, 2, 8, 0x80
 STACK, SAMPLE, SWITCH, THREAD, PROCESS, MAPPING, FORK, NAME = 2, 3, 4, 6, 7, 8, 9, 11
+STACK_COPY = 20
 MOST_FRAMES = 127
 RESTORER = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"  # mov $rt_sigreturn,%rax; syscall
 
@@ -184,10 +185,12 @@ class Frame:
 
 
 class Capture:
-    """The stacks of one capture, by thread, from its folder with the three logs."""
+    """The stacks of one capture, by thread, from its folder with the three logs: as the kernel side walked them. With `late` those
+    that were copied have the copy's number, which no other use of the same frames has."""
 
-    def __init__(self, folder, files=None):
+    def __init__(self, folder, files=None, late=False):
         self.folder = pathlib.Path(folder)
+        self.late, self.inner = late, {}
         self.files = files or Files()
         self.session = json.loads((self.folder / "session.json").read_text())
         self.stacks, self.seen = {}, collections.defaultdict(list)
@@ -200,20 +203,26 @@ class Capture:
 
     def read_user(self):
         for kind, at_ns, body in records(self.folder / "user.log"):
+            if kind == STACK_COPY:
+                number, inner = struct.unpack_from("<QQ", body, 16)
+                self.inner[number] = inner
             if kind == STACK:
                 number, pid, count, _, end = struct.unpack_from("<QIHBB", body, 16)
                 self.stacks[number] = Stack(number, pid, struct.unpack_from(f"<{count}Q", body, 32), end & ~BY_FRAME_POINTER,
                                             bool(end & BY_FRAME_POINTER), at_ns)
 
+    def number_of(self, stack):
+        return stack if self.late else self.inner.get(stack, stack)
+
     def read_kernel(self):
         for kind, at_ns, body in records(self.folder / "kernel.log"):
             if kind == SAMPLE:
                 _, user, pid, tid, in_kernel = struct.unpack_from("<QQIII", body, 16)
-                self.seen[tid].append(Seen("sample", pid, tid, at_ns, user, in_kernel))
+                self.seen[tid].append(Seen("sample", pid, tid, at_ns, self.number_of(user), in_kernel))
             elif kind == SWITCH:
                 _, user, pid, tid, _, state = struct.unpack_from("<QQIIII", body, 16)
                 if tid and (state != 0 or user):  # no stack is taken of a thread that only lost its CPU
-                    self.seen[tid].append(Seen("switch", pid, tid, at_ns, user, 1))
+                    self.seen[tid].append(Seen("switch", pid, tid, at_ns, self.number_of(user), 1))
 
     def read_rundown(self):
         for kind, at_ns, body in records(self.folder / "rundown.log"):
@@ -221,7 +230,7 @@ class Capture:
                 _, user, _, pid, tid, _, _, state, is_kernel = struct.unpack_from("<QQQIIIIII", body, 16)
                 self.names[tid] = body[64:80].split(b"\0")[0].decode(errors="replace")
                 if state and not is_kernel:
-                    self.seen[tid].append(Seen("sleeping", pid, tid, at_ns, user, 1))
+                    self.seen[tid].append(Seen("sleeping", pid, tid, at_ns, self.number_of(user), 1))
             elif kind == PROCESS:
                 pid, = struct.unpack_from("<I", body, 16)
                 self.programs[pid] = body[32:].split(b"\0")[0].decode(errors="replace")

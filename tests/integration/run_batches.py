@@ -8,9 +8,11 @@ BATCH = {1: "batch_id", 2: "host", 3: "boot_id", 4: "session_hint", 5: "version"
 FRAME = {1: "module", 2: "build_id", 3: "offset", 4: "function", 5: "file", 6: "line"}
 RUN = {1: "event", 2: "begin_realtime_ns", 3: "duration_ns", 4: "threshold_ns", 5: "key", 6: "pid", 7: "begin_tid",
        8: "end_tid", 9: "thread", 10: "process", 11: "executable", 12: "build_id", 13: "user", 14: "start", 15: "delay",
-       16: "aborted", 17: "weight", 18: "begin_stack", 19: "end_stack", 21: "dirty_reasons"}
+       16: "aborted", 17: "weight", 18: "begin_stack", 19: "end_stack", 21: "dirty_reasons", 23: "unit"}
+TIMES = {1: "on_cpu_ns", 2: "runnable_ns", 3: "throttled_ns", 4: "handed_over_ns"}
+CLASSES = ["other", "lock", "events", "input", "output", "socket", "sleep", "child", "file-lock", "semaphore", "disk", "page-fault", "stopped"]
 STAGE = {1: "name", 2: "at_ns", 3: "tid", 4: "stack"}
-TEXTS = {"module", "build_id", "function", "file", "event", "thread", "process", "executable", "user", "name"}
+TEXTS = {"module", "build_id", "function", "file", "event", "thread", "process", "executable", "user", "name", "unit"}
 
 
 def fields(message):
@@ -54,6 +56,14 @@ def record(message, names, texts):
     return found
 
 
+def times_of(message):
+    """The parts of a run's time; "blocked" by class, those that are not zero."""
+    times = record(message, TIMES, [])
+    times["blocked"] = {CLASSES[number - 16]: value for number, value in fields(message) if number >= 16}
+    times["all_ns"] = times["on_cpu_ns"] + times["runnable_ns"] + times["handed_over_ns"] + sum(times["blocked"].values())
+    return times
+
+
 def read_batch(path):
     message = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
     parts = list(fields(message))
@@ -67,6 +77,8 @@ def read_batch(path):
         elif number == 11:
             run = record(value, RUN, texts)
             run["stages"] = [record(stage, STAGE, texts) for kind, stage in fields(value) if kind == 20]
+            times = [body for kind, body in fields(value) if kind == 22]
+            run["times"] = times_of(times[0]) if times else None
             batch["runs"].append(run)
     return batch
 

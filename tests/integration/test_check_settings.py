@@ -9,6 +9,7 @@ import tempfile
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, Daemon, check, library_event, run
 
+GOROUTINES = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
 MARKED = (BUILD_DIR / "settings" / "libsettings_test_marked.so").resolve()
 ARGUMENTS = (BUILD_DIR / "tests" / "integration" / "programs" / "arguments").resolve()
 NOBODY = 65534

@@ -43,7 +43,7 @@ def reload_good_and_bad():
         daemon.process.send_signal(signal.SIGHUP)
         wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the good settings")
         check(daemon.status()["settings"]["reload_error"] == "", "the error is still shown")
-        check(daemon.event("work")["runs"] == 2 * runs, "the counters were lost")
+        check(daemon.event("work")["runs"] == 2 * runs, f"the counters were lost: {daemon.event('work')}, {runs}")
         slow_run()
         daemon.wait_for_bundles(1)
 
@@ -77,7 +77,7 @@ def limits_are_kept():
         wait_for(lambda: daemon.status()["captures"]["skipped_cool_down"] == 1, "the skipped delay to be counted")
         check(len(daemon.bundles()) == 1, "the cool-down was not kept")
         check(daemon.ask("trigger", event="work")["ok"], "a person may record during the cool-down")
-        found = report(daemon.wait_for_bundles(2)[-1])
+        daemon.wait_for_bundles(2)
     with Daemon(event, 'cool-down="1ms" captures-per-hour="1"') as daemon:
         slow_run()
         daemon.wait_for_bundles(1)
@@ -137,7 +137,7 @@ def killed_daemon_leaves_a_bundle():
 
 
 def spool_that_can_not_be_written():
-    """A capture that can not be stored is counted and told of; the daemon goes on and stores the next."""
+    """A capture that cannot be stored is counted and told of; the daemon goes on and stores the next."""
     with Daemon(library_event("work", PLANTED, "50ms", "100ms")) as daemon:
         captures = daemon.spool / "captures"
         captures.rmdir()

@@ -8,7 +8,7 @@ import tempfile
 
 from lagtrap_test import LAGTRAP, PLANTED, Daemon, check, library_event, run
 
-STATES = {"ok", "works otherwise", "missing", "not asked"}
+STATES = {"ok", "works with a fallback", "missing", "not asked"}
 
 
 def doctor(*options, user=None):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -40,23 +41,35 @@ def who_runs_the_program():
         os.chmod(folder, 0o755)
         for path in (watched, other):
             shutil.copy(UNPAIRED, path)
-        with Daemon(library_event("request", watched, "10s")) as daemon:
+        with Daemon(library_event("request", watched, "10s", attributes='copies="all"')) as daemon:
             kinds, text = explain(daemon, "request")
             check(kinds == ["no-process"] and f"no process uses {watched}" in text, text)
             with Watched(other, "leave-early") as program:
                 kinds, text = explain(daemon, "request")
                 check(kinds == ["other-file"] and f"{other} (process {program.process.pid})" in text, text)
-                check(f'binary="{other}"' in text, text)
+                check(f'binary="*/{name}"' in text, text)
             with Elsewhere(other, watched) as program:
+                wait_for(lambda: daemon.status()["events"][0]["pid"] == program.process.pid, "the process to be found")
                 kinds, text = explain(daemon, "request")
-                pid = program.process.pid
-                check(kinds == ["other-file"] and f"{watched} (process {pid}, in a container" in text, text)
-                check(f"/proc/{pid}/root{watched}" in text, text)
+                check(kinds == ["not-reached"] and str(program.process.pid) in text, text)
             with Watched(watched, "leave-early") as program:
+                wait_for(lambda: daemon.status()["events"][0]["pid"] == program.process.pid, "the process to be found")
                 kinds, text = explain(daemon, "request")
                 check(kinds == ["not-reached"] and str(program.process.pid) in text, text)
                 os.unlink(watched)
                 shutil.copy(other, watched)
+                kinds, text = explain(daemon, "request")
+                check(kinds == ["not-reached"] and str(program.process.pid) in text, text)
+        with Daemon(library_event("request", watched, "10s", attributes='copies="none"')) as daemon:
+            with Elsewhere(other, watched) as program:
+                kinds, text = explain(daemon, "request")
+                pid = program.process.pid
+                check(kinds == ["other-file"] and f"{watched} (process {pid}, in a container" in text, text)
+            with Watched(watched, "leave-early") as program:
+                os.unlink(watched)
+                shutil.copy(other, watched)
+                os.kill(daemon.process.pid, signal.SIGHUP)
+                wait_for(lambda: "other-file" in explain(daemon, "request")[0], "the new file to be armed")
                 kinds, text = explain(daemon, "request")
                 check(kinds == ["other-file"] and "Start the program anew" in text, text)
 

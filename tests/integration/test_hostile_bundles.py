@@ -17,6 +17,7 @@ from upload_world import MIB, sha256
 COMMANDS = {
     "report": ("report", "{bundle}"),
     "export of stacks": ("export", "{bundle}", "-o", "{output}/stacks"),
+    "export of slices": ("export", "{bundle}", "--format", "chrome", "-o", "{output}/slices"),
     "export of the system file": ("export", "{bundle}", "--format", "system", "-o", "{output}/system.xml"),
     "export of the trace": ("export", "{bundle}", "--format", "pftrace", "-o", "{output}/trace"),
     "symbolize": ("symbolize", "{bundle}", "-o", "{output}"),
@@ -152,7 +153,7 @@ class HostileBundles(ServerCase):
             code, said, _ = self.run_command("report", path, self.root)
             self.assertEqual((code, "not a plain file" in said), (1, True), said)
 
-    @unittest.skipIf(lagtrap_test.sanitized(lagtrap_test.LAGTRAP), "a sanitizer can not work in a small address space")
+    @unittest.skipIf(lagtrap_test.sanitized(lagtrap_test.LAGTRAP), "a sanitizer cannot work in a small address space")
     def test_too_little_memory_is_said(self):
         # A trace of 200 MiB that does not pack well, in less memory than it takes.
         lines = os.urandom(MIB) * 200

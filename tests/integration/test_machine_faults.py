@@ -64,7 +64,7 @@ def clock_is_set():
         with clock_set_by(0):
             pass
     except PermissionError as refused:
-        print(f"        the clock can not be set here ({refused}); the unit tests of clock jumps have to do")
+        print(f"        the clock cannot be set here ({refused}); the unit tests of clock jumps have to do")
         return
     def step():
         with clock_set_by(2_000_000_000):

@@ -36,7 +36,8 @@ def share_of(functions, name, split):
     """Of the recorded time in which the thread ran or was blocked; time spent waiting for a CPU is no function's."""
     times = [function["on_cpu_ns"] + function["blocked_ns"] for function in functions if function["name"].startswith(name)]
     check(times, f"{name} is not among {[function['name'] for function in functions]}")
-    return times[0] / (split["on_cpu_ns"] + split["blocked_ns"])
+    before = split["without_stacks"]  # of that no function is known
+    return times[0] / (split["on_cpu_ns"] + split["blocked_ns"] - before["on_cpu_ns"] - before["blocked_ns"])
 
 
 def check_share(share, wanted, what):

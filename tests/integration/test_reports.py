@@ -6,6 +6,7 @@ it holds while other programs keep the CPUs busy.
 
 import contextlib
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -29,14 +30,14 @@ class Busy(OwnedProcess):
 
 
 class Told:
-    """What the report of one delay says, as text and as JSON."""
+    """What the report of the delay that it shows by itself says, as text and as JSON."""
 
     def __init__(self, bundle):
         done = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=120, check=True,
                               env={"COLUMNS": "200"})
         self.text = done.stdout
-        delays = report(bundle)["delays"]
-        self.delay = max(delays, key=lambda delay: delay["duration_ns"] - delay["split"]["not_recorded_ns"])
+        shown = re.search(r"\(delay (\d+) of \d+\)", self.text)
+        self.delay = report(bundle)["delays"][int(shown[1]) - 1 if shown else 0]
         self.sentences = self.delay["cause"]["sentences"]
 
     def section(self, title):

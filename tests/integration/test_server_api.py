@@ -1,15 +1,21 @@
 """Every address of openapi.yaml answers, and every answer is what its schema says."""
 
+import csv
 import gzip
+import io
 import json
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 import urllib.parse
 import uuid
 
 import lagtrap_test
-from lagtrap_test import SERVER, SOURCE_DIR, skip, wait_for
+from lagtrap_test import LAGTRAP, SERVER, SOURCE_DIR, skip, wait_for
+from rule_checks import check_rules
+from set_checks import check_sets
 from upload_world import SpoolCase, sha256
 
 try:
@@ -57,7 +63,8 @@ class Checker:
         self.cookie = None
         self.seen = set()
 
-    def ask(self, method, path, body=None, expect=200, headers=None, content_type="application/json"):
+    def ask(self, method, path, body=None, expect=200, headers=None, content_type="application/json",
+            raw=False):
         operation = operation_of(method, path)
         sent = {"Sec-Fetch-Site": "same-origin", **(headers or {})}
         if self.cookie:
@@ -77,7 +84,7 @@ class Checker:
             return response, None
         kind = response.headers["Content-Type"].split(";")[0]
         self.case.assertIn(kind, kinds, f"{method} {path}")
-        if kind != "application/json":
+        if raw or kind != "application/json":
             return response, content
         value = json.loads(content)
         schema = {**kinds[kind]["schema"], "components": DESCRIPTION["components"]}
@@ -104,13 +111,20 @@ class ServerCase(SpoolCase):
         self.batches = [self.make_runs(1), self.make_runs(2, lost=9)]
         return checker
 
-    def make_bundle(self, seed, host="host-<1>"):
-        return lagtrap_test.make_bundle(self.root, seed, host).read_bytes()
+    def make_bundle(self, seed, host="host-<1>", event="query"):
+        return lagtrap_test.make_bundle(self.root, seed, host, event).read_bytes()
 
-    def make_runs(self, seed, host="host-<1>", count=60, event="query", lost=0):
+    def make_runs(self, seed, host="host-<1>", count=60, event="query", lost=0, **more):
         path = self.root / f"{uuid.uuid4()}.runs.zst"
-        lagtrap_test.make_runs(path, seed, host, event, count, lost)
+        lagtrap_test.make_runs(path, seed, host, event, count, lost, **more)
         return path.read_bytes()
+
+    def two_days(self, event, slow_hours, build, factor=4, count=60):
+        """Batches of 48 hours that end with this one; the last `slow_hours` take `factor` times as long, with a build of their own."""
+        since_s = int(time.time()) // 3600 * 3600 - 47 * 3600
+        return [self.make_runs(0, event=event, count=count, since_s=since_s + hour * 3600,
+                               slower=(factor, build) if hour >= 48 - slow_hours else (1, "0123456789abcdef"))
+                for hour in range(48)]
 
     def upload_all(self, checker):
         for kind, contents in (("bundles", self.bundles), ("batches", self.batches)):
@@ -134,9 +148,14 @@ class Api(ServerCase):
         checker = self.open_world()
         self.upload_all(checker)
         self.check_events(checker)
+        self.check_overview(checker)
         self.check_runs(checker)
         self.check_bundles(checker)
         self.check_administration(checker)
+        self.check_exports(checker)
+        self.check_causes(checker)
+        check_sets(self, checker)
+        check_rules(self, checker)
         for path in ("/healthz", "/metrics", "/api/v1/openapi.yaml"):
             checker.ask("GET", path)
         _, session = checker.ask("GET", "/api/v1/session")
@@ -157,7 +176,11 @@ class Api(ServerCase):
         lost = events["lost"]
         self.assertEqual((lost["runs"], [(host["host"], host["runs"]) for host in lost["hosts"]]), (9, [("host-<1>", 9)]))
         self.assertEqual(checker.ask("GET", "/api/v1/events?host=other")[1]["lost"], {"runs": 0, "hosts": []})
-        self.assertIn(b"\nlagtrap_server_runs_lost 9\n", checker.ask("GET", "/metrics")[1])
+        metrics = checker.ask("GET", "/metrics")[1]
+        self.assertIn(b"\nlagtrap_server_runs_lost 9\n", metrics)
+        # Counted once, though each batch was sent twice.
+        self.assertIn(b'\nlagtrap_event_duration_seconds_bucket{event="query",unit="",le="+Inf"} 118\n', metrics)
+        self.assertIn(b'\nlagtrap_event_delays_total{event="query",unit=""} 12\n', metrics)
         checker.ask("GET", "/api/v1/events?limit=0", expect=400)
         checker.ask("GET", "/api/v1/events?colour=red", expect=400)
         checker.ask("GET", "/api/v1/events?after=x", expect=400)
@@ -185,9 +208,130 @@ class Api(ServerCase):
         self.assertEqual(stack["hits"], 118)
         self.assertEqual([frame["function"] for frame in stack["frames"]], ["<script>alert(1)</script>", "main"])
         checker.ask("GET", "/api/v1/events/query/stages", expect=400)
+        _, shift = checker.ask("GET", "/api/v1/events/query/times")
+        self.assertEqual(shift["parts"][0]["reason"], "lock (futex)")
+        self.assertGreater(shift["slow"]["mean_ns"], shift["middle"]["mean_ns"])
+        _, nothing = checker.ask("GET", "/api/v1/events/unheard%20of/times")
+        self.assertEqual((nothing["middle"], nothing["slow"], nothing["parts"]), (None, None, []))
         _, causes = checker.ask("GET", "/api/v1/events/query/causes")
         self.assertEqual((causes["delayed_runs"], causes["normal_runs"], causes["bundles"]), (4, 12, 2))
         self.assertIsNotNone(causes["silent_because"])
+
+    def check_overview(self, checker):
+        since_ns = lagtrap_test.RECORDED_SINCE_S * 10**9
+        _, overview = checker.ask("GET", f"/api/v1/overview?from={since_ns}&to={since_ns + 24 * 3600 * 10**9}&order=p99")
+        (event,) = overview["events"]
+        self.assertEqual((event["event"], event["runs"], event["delays"], event["hosts"], event["verdict"]),
+                         ("query", 118, 12, 1, "untested"))
+        self.assertEqual((len(event["units"]["p99"]), sum(event["units"]["runs"])), (48, 118))
+        self.assertEqual(overview["unit_ns"], 3600 * 10**9)
+        # Of the last 24 hours there is nothing.
+        self.assertEqual(checker.ask("GET", "/api/v1/overview")[1]["events"], [])
+        checker.ask("GET", "/api/v1/overview?order=loudest", expect=400)
+        checker.ask("GET", "/api/v1/overview?from=5&to=5", expect=400)
+        checker.ask("GET", f"/api/v1/overview?from=0&to={since_ns}", expect=400)
+        span = f"from={since_ns}&to={since_ns + 10 * 24 * 3600 * 10**9}"
+        _, trend = checker.ask("GET", f"/api/v1/events/query/trend?{span}")
+        self.assertEqual((trend["unit_ns"], len(trend["units"]["runs"]), trend["runs"]), (24 * 3600 * 10**9, 20, 118))
+        self.assertEqual({build["build"]: build["runs"] for build in trend["builds_seen"]}, {"build-a": 59, "build-b": 59})
+        self.assertEqual(sum(checker.ask("GET", "/api/v1/events/no%20such/trend")[1]["units"]["runs"]), 0)
+
+        _, label = checker.ask("PUT", "/api/v1/builds/build-a", {"name": "v1.2 <b>"})
+        self.assertEqual((label["build"], label["name"], label["by"]), ("build-a", "v1.2 <b>", "ann"))
+        self.assertEqual([label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]], ["v1.2 <b>"])
+        checker.ask("PUT", "/api/v1/builds/build-a", {"name": "x" * 65}, 400)
+        checker.ask("PUT", "/api/v1/builds/build-a", {"name": "tab\there"}, 400)
+        checker.ask("PUT", "/api/v1/builds/build-a", {"name": ""})
+        self.assertEqual(checker.ask("GET", "/api/v1/builds")[1]["labels"], [])
+
+    def test_what_got_worse_stands_first_with_its_hour_and_its_build(self):
+        checker = self.open_world("--requests-per-second", "0")
+        self.bundles = []
+        self.batches = [*self.two_days("steady", 0, "none"), *self.two_days("checkout", 3, "bbbb2222bbbb2222"),
+                        *self.two_days("mended", 24, "cccc3333cccc3333", factor=1)]
+        # "mended" was slow the day before.
+        self.batches[96:120] = [self.make_runs(0, event="mended", since_s=int(time.time()) // 3600 * 3600 - (47 - hour) * 3600,
+                                               slower=(3, "0123456789abcdef")) for hour in range(24)]
+        self.upload_all(checker)
+        _, overview = checker.ask("GET", "/api/v1/overview")
+        self.assertEqual([(event["event"], event["verdict"]) for event in overview["events"]],
+                         [("checkout", "worse"), ("steady", "unchanged"), ("mended", "better")])
+        checkout = overview["events"][0]
+        self.assertAlmostEqual(checkout["factor"], 4, delta=0.3)
+        hours = {change["from_ns"] for change in checkout["changes"]}
+        self.assertEqual(hours, {str(int(overview["to_ns"]) - 3 * 3600 * 10**9)})
+        self.assertEqual({change["build"] for change in checkout["changes"]}, {"bbbb2222bbbb2222"})
+        _, trend = checker.ask("GET", "/api/v1/events/checkout/trend")
+        self.assertEqual(trend["builds_seen"][0]["build"], "bbbb2222bbbb2222")
+        _, of_host = checker.ask("GET", "/api/v1/overview?host=other")
+        self.assertEqual(of_host["events"], [])
+
+    def check_exports(self, checker):
+        text = checker.ask("GET", "/api/v1/events/query/runs/export")[1].decode()
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        _, page = checker.ask("GET", "/api/v1/events/query/runs?limit=1000")
+        self.assertEqual([row["id"] for row in rows], [run["id"] for run in page["runs"]])
+        first, shown = rows[0], page["runs"][0]
+        for name in ("host", "user", "build", "process", "unit", "thread", "begin_ns", "start"):
+            self.assertEqual(first[name], shown[name])
+        units = {"app.service", "container <shop>"}
+        self.assertEqual({row["unit"] for row in rows}, units)
+        self.assertEqual(set(checker.ask("GET", "/api/v1/choices?event=query")[1]["units"]), units)
+        _, of_container = checker.ask("GET", "/api/v1/events/query/runs?limit=1000&unit=container%20%3Cshop%3E")
+        self.assertEqual([run["id"] for run in of_container["runs"]],
+                         [run["id"] for run in page["runs"] if run["unit"] == "container <shop>"])
+        _, summary = checker.ask("GET", "/api/v1/events/query/summary?unit=container%20%3Cshop%3E")
+        self.assertEqual(summary["runs"], len(of_container["runs"]))
+        self.assertEqual(checker.ask("GET", "/api/v1/events/query/runs?unit=no%20such")[1]["runs"], [])
+        self.assertEqual((int(first["duration_ns"]), int(first["on_cpu_ns"])), (shown["duration_ns"], shown["times"]["on_cpu_ns"]))
+        self.assertRegex(first["begin"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
+        lines = checker.ask("GET", "/api/v1/events/query/runs/export?format=ndjson&dirty=1&start=cold")[1].decode().splitlines()
+        _, cold = checker.ask("GET", "/api/v1/events/query/runs?limit=1000&dirty=1&start=cold")
+        self.assertEqual([json.loads(line) for line in lines], cold["runs"])
+        delays = list(csv.DictReader(io.StringIO(checker.ask("GET", "/api/v1/delays/export?event=query")[1].decode(), newline="")))
+        _, listed = checker.ask("GET", "/api/v1/delays?event=query")
+        self.assertEqual([(row["bundle"], int(row["number"]), int(row["blocked_ns"])) for row in delays],
+                         [(row["bundle"], row["number"], row["blocked_ns"]) for row in listed["delays"]])
+        lines = checker.ask("GET", "/api/v1/delays/export?format=ndjson")[1].decode().splitlines()
+        self.assertEqual([json.loads(line) for line in lines], listed["delays"])
+        checker.ask("GET", "/api/v1/delays/export?format=xls", expect=400)
+        checker.ask("GET", "/api/v1/events/query/runs/export?format=xls", expect=400)
+        # What a spreadsheet would take for a formula; more than one part; an event without runs.
+        for host in ("=cmd()", 'a "b", c'):
+            content = self.make_runs(1, host=host, count=1500, event="wide")
+            checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201, content_type="application/zstd")
+        wide = list(csv.DictReader(io.StringIO(checker.ask("GET", "/api/v1/events/wide/runs/export?dirty=1")[1].decode(), newline="")))
+        self.assertEqual((len(wide), len({row["id"] for row in wide})), (3000, 3000))
+        self.assertEqual({row["host"] for row in wide}, {"'=cmd()", 'a "b", c'})
+        self.assertEqual(len(checker.ask("GET", "/api/v1/events/no%20such/runs/export")[1].splitlines()), 1)
+
+    def check_causes(self, checker):
+        def known():
+            return checker.ask("GET", "/api/v1/causes?event=query")[1]["causes"]
+        # Two bundles are too few to tell.
+        self.assertEqual(known(), [])
+        for seed in range(3, 10):
+            content = self.make_bundle(seed, host=f"host-{seed % 3}")
+            checker.ask("PUT", f"/api/v1/bundles/{sha256(content)}", content, 201, content_type="application/zstd")
+        cause = next(cause for cause in wait_for(known, "the causes to be noticed") if "ReadWholeTable" in cause["title"])
+        self.assertEqual((cause["status"], cause["part_of"], cause["owner"]), ("new", None, ""))
+        _, told = checker.ask("GET", "/api/v1/events/query/causes")
+        self.assertIn(cause["id"], [found["record"]["id"] for found in told["causes"] if found["record"]])
+        address = f"/api/v1/causes/{cause['id']}"
+        _, life = checker.ask("GET", address)
+        self.assertEqual(life["delays"], len(life["newest_delays"]))
+        self.assertEqual({count["host"] for count in life["by_host"]}, {"host-0", "host-1", "host-2", "host-<1>"})
+        self.assertIn(b'\nlagtrap_event_causes{event="query",status="new"} ', checker.ask("GET", "/metrics")[1])
+        self.assertTrue(all(delay["excess_ns"] > 0 and delay["bundle"] for delay in life["newest_delays"]))
+        _, changed = checker.ask("PUT", address, {"status": "resolved", "resolved_build": "v2", "owner": "rita", "link": "https://tracker/1"})
+        self.assertEqual((changed["status"], changed["resolved_build"], changed["owner"], changed["changed_by"]),
+                         ("resolved", "v2", "rita", "ann"))
+        for body in ({"status": "new"}, {"resolved_build": "v2"}, {"link": "javascript:alert(1)"}, {"part_of": "99999"},
+                     {"part_of": "x"}, {"owner": "x" * 65}, {"colour": "red"}):
+            checker.ask("PUT", address, body, 400)
+        checker.ask("PUT", "/api/v1/causes/99999", {"owner": "x"}, 404)
+        checker.ask("GET", "/api/v1/causes/99999", expect=404)
+        checker.ask("GET", "/api/v1/causes/x", expect=404)
 
     def check_runs(self, checker):
         seen, after = [], ""
@@ -200,6 +344,9 @@ class Api(ServerCase):
             after = "&after=" + urllib.parse.quote(page["next"])
         self.assertEqual((len(seen), len(set(seen))), (118, 118))
         self.assertEqual([reason["runs"] for reason in page["hidden_because"]], [2])
+        self.assertEqual((page["outliers"], page["runs"][0]["outlier"]), (0, None))
+        checker.ask("GET", "/api/v1/events/query/runs?outliers=0&limit=1")
+        checker.ask("GET", "/api/v1/events/query/runs?outliers=no", expect=400)
         _, slowest = checker.ask("GET", "/api/v1/events/query/runs?order=slowest&limit=1000&dirty=1")
         durations = [run["duration_ns"] for run in slowest["runs"]]
         self.assertEqual((len(durations), durations), (120, sorted(durations, reverse=True)))
@@ -253,12 +400,23 @@ class Api(ServerCase):
         self.assertEqual(gzip.decompress(packed), trace)
 
         _, delays = checker.ask("GET", address + "/delays")
-        self.assertEqual([delay["duration_ns"] for delay in delays["delays"]], [60_000_000, 81_000_000])
+        self.assertEqual([delay["duration_ns"] for delay in delays["delays"]], [81_000_000, 60_000_000])
         for delay in delays["delays"]:
-            parts = ("on_cpu_ns", "runnable_ns", "blocked_ns", "unknown_ns")
+            parts = ("on_cpu_ns", "runnable_ns", "blocked_ns", "handed_over_ns", "unknown_ns")
             self.assertEqual(sum(delay[part] for part in parts), delay["duration_ns"])
-        self.assertEqual(delays["delays"][1]["blocked"], [{"reason": "disk", "ns": 54_000_000}])
+        self.assertEqual(delays["delays"][0]["blocked"], [{"reason": "disk", "ns": 54_000_000}])
         self.assertGreater(delays["quality"]["samples"], 100)
+        _, first = checker.ask("GET", address + "/delays?limit=1")
+        _, second = checker.ask("GET", address + "/delays?limit=1&after=" + urllib.parse.quote(first["next"]))
+        self.assertEqual([first["delays"][0]["number"], second["delays"][0]["number"], second["next"]], [2, 1, None])
+        self.assertEqual(checker.ask("GET", address + "/delays?number=1")[1]["delays"][0]["number"], 1)
+        self.assertEqual(checker.ask("GET", address + "/delays?number=3")[1]["delays"], [])
+        checker.ask("GET", address + "/delays?number=0", expect=400)
+        _, everywhere = checker.ask("GET", "/api/v1/delays?event=query&order=slowest")
+        self.assertEqual([delay["duration_ns"] for delay in everywhere["delays"]], [81_000_000] * 2 + [60_000_000] * 2)
+        self.assertEqual({delay["bundle"] for delay in everywhere["delays"]}, {sha256(bundle) for bundle in self.bundles})
+        _, summary = checker.ask("GET", "/api/v1/events/query/delays")
+        self.assertEqual((summary["delays"], summary["percentiles"]["max"], len(summary["hosts"])), (4, 81_000_000, 1))
 
         _, flame = checker.ask("GET", address + "/delays/2/profile?against=normal")
         self.assertEqual(flame["nodes"][0][:3], [-1, flame["nodes"][0][1], 81_000_000])
@@ -267,15 +425,35 @@ class Api(ServerCase):
         _, waiting = checker.ask("GET", address + "/delays/2/profile?state=off-cpu")
         self.assertEqual((waiting["total"], waiting["baseline_total"]), (54_000_000, None))
         checker.ask("GET", address + "/delays/2/profile?state=dreaming", expect=400)
+        self.check_forms(checker, address)
         _, timeline = checker.ask("GET", address + "/delays/2/timeline")
         self.assertEqual(int(timeline["to_ns"]) - int(timeline["from_ns"]), 81_000_000)
         self.assertEqual(timeline["intervals"][-1]["to_ns"], 81_000_000)
         for number in ("3", "0", "x"):
-            for part in ("profile", "timeline"):
+            for part in ("profile", "timeline", "export?format=csv"):
                 checker.ask("GET", f"{address}/delays/{number}/{part}", expect=404)
         absent = f"/api/v1/bundles/{sha256(b'absent')}"
-        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline"):
+        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline", "/delays/1/export?format=pprof"):
             checker.ask("GET", absent + part, expect=404)
+
+    def check_forms(self, checker, address):
+        """Each form is what `lagtrap export` writes of the same bundle."""
+        _, listed = checker.ask("GET", "/api/v1/formats")
+        names = [form["name"] for form in listed["formats"]]
+        self.assertEqual(names, ["folded", "pprof", "speedscope", "firefox", "chrome", "csv", "perf"])
+        with tempfile.NamedTemporaryFile(suffix=".lagtrap.tar.zst") as bundle:
+            bundle.write(self.bundles[0])
+            bundle.flush()
+            for form in listed["formats"]:
+                for state in ("", "&state=all", "&state=on-cpu", "&state=off-cpu"):
+                    words = ["--delay", "2", "--format", form["name"]] + (["--" + state.removeprefix("&state=")] if state else [])
+                    wanted = subprocess.run([LAGTRAP, "export", bundle.name, *words], capture_output=True, check=True).stdout
+                    response, given = checker.ask("GET", f"{address}/delays/2/export?format={form['name']}{state}", raw=True)
+                    self.assertEqual(given, wanted, f"{form['name']} {state}")
+                    self.assertIn(f"-delay2.{form['suffix']}\"", response.headers["Content-Disposition"])
+                self.assertGreater(len(wanted), 20, form["name"])
+        for query in ("", "?format=gif", "?format=pftrace", "?format=csv&state=dreaming", "?format=csv&thread=1"):
+            checker.ask("GET", f"{address}/delays/2/export{query}", expect=400)
 
     def check_administration(self, checker):
         new = {"account": "ulla", "password": PASSWORD, "role": "uploader"}
@@ -289,6 +467,9 @@ class Api(ServerCase):
         checker.ask("DELETE", "/api/v1/accounts/ann", expect=409)  # the last admin
         checker.ask("DELETE", "/api/v1/accounts/ulla", expect=204)
         checker.ask("DELETE", "/api/v1/accounts/ulla", expect=404)
+
+        newest = checker.ask("GET", "/api/v1/audit?limit=1")[1]["entries"][0]
+        self.assertEqual((newest["who"], newest["action"], newest["object"]), ("ann", "delete account", "ulla"))
 
         _, made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201)
         checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload"}, 409)
@@ -334,6 +515,21 @@ class Api(ServerCase):
 
 
 class CommandLine(ServerCase):
+    def test_builds_are_named(self):
+        checker = self.open_world()
+        self.bundles = []
+        self.upload_all(checker)
+        self.assertIn("no build has a name", self.run_server("label"))
+        self.assertIn("build-a is called v1.2", self.run_server("label", "build-a", "v1.2"))
+        self.assertIn("build-b is called v1.3", self.run_server("label", "build-b", "v1.3"))
+        self.assertIn("2 builds begin with", self.run_server("label", "build", "x", code=2))
+        self.assertIn("no run has a build", self.run_server("label", "feed", "x", code=1))
+        self.assertIn("expected a name", self.run_server("label", "build-a", code=2))
+        self.assertIn("0123456789abcdef is called v9", self.run_server("label", "0123456789abcdef", "v9"))
+        self.assertIn("has no name now", self.run_server("label", "build-b", ""))
+        labels = {label["build"]: label["name"] for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
+        self.assertEqual(labels, {"build-a": "v1.2", "0123456789abcdef": "v9"})
+
     def run_server(self, *arguments, code=0, **more):
         outcome = subprocess.run([SERVER, "--data", self.root / "data", *arguments], capture_output=True, text=True,
                                  **more)
@@ -389,12 +585,21 @@ class CommandLine(ServerCase):
         self.run_server("backup", self.root / "copy.sqlite")
         self.assertIn("1 bundles listed", self.run_server("check"))
         self.run_server("--store", f"sqlite:{self.root}/copy.sqlite", "check")
+        named = self.root / "store"
+        named.write_text(f"sqlite:{self.root}/copy.sqlite\n")
+        named.chmod(0o644)
+        self.assertIn("chmod o=", self.run_server("--store-file", named, "check", code=1))
+        named.chmod(0o640)
+        self.run_server("--store-file", named, "check")
         self.assertEqual(server.stop(), 0)
         next((self.root / "data" / "blobs").rglob("*" + sha256(content)[2:])).unlink()
         self.assertIn("its bytes are gone", self.run_server("check", code=2))
 
     def test_wrong_options(self):
         self.assertIn("--store", self.run_server("--store", "mysql://x", code=2))
+        refused = self.run_server("--store", "postgresql://lagtrap:sesame@db/lagtrap", code=2)
+        self.assertIn("--store-file", refused)
+        self.assertNotIn("sesame", refused)
         self.assertIn("--daily-quota", self.run_server("--daily-quota", "much", code=2))
 
 

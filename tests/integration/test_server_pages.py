@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from lagtrap_test import SOURCE_DIR, skip
+from lagtrap_test import SOURCE_DIR, skip, wait_for
 from test_server_api import PASSWORD, ServerCase
 from upload_world import sha256
 
@@ -22,17 +22,22 @@ class Pages(ServerCase):
         checker = self.open_world("--requests-per-second", "0")
         # Enough runs for the bars, five of them suspended; an event whose name is markup.
         self.batches = [self.make_runs(seed) for seed in range(5)] + [self.make_runs(9, count=10, event=HOSTILE_EVENT, lost=1234)]
-        self.bundles = [self.make_bundle(seed) for seed in range(1, 8)] + [b"no bundle at all"]
+        self.batches += self.two_days("checkout", 3, "bbbb2222bbbb2222")
+        self.bundles = [self.make_bundle(seed) for seed in range(1, 8)] + [self.make_bundle(seed, event="import") for seed in (1, 2)] + [b"no bundle at all"]
         self.upload_all(checker)
+        wait_for(lambda: checker.ask("GET", "/api/v1/causes?event=query")[1]["causes"], "the causes to be noticed")
+        checker.ask("PUT", "/api/v1/builds/bbbb2222bbbb2222", {"name": "v4.0"})
         _, page = checker.ask("GET", "/api/v1/events/query/runs?limit=1")
         world = {
             "url": checker.server.url,
             "accounts": {"admin": {"account": "ann", "password": PASSWORD},
                          "reader": {"account": "rita", "password": PASSWORD}},
             "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
-                      "cause": "ReadWholeTable"},
+                      "unit": "container <shop>", "cause": "ReadWholeTable"},
+            "worse": {"event": "checkout", "build": "v4.0"},
             "lost": {"host": "host-<1>", "runs": "1,234"},
             "quiet_event": HOSTILE_EVENT,
+            "delays_event": "import",
             "hostile_event": HOSTILE_EVENT,
             "delay": {"bundle": sha256(self.bundles[0]), "number": 2, "function": "exec_query",
                       "hostile_function": "<script>alert(1)</script>"},

@@ -205,7 +205,7 @@ class Rights(ServerCase):
             checker.ask("PUT", f"/api/v1/batches/{sha256(content)}", content, 201 if may_upload else 403,
                         content_type="application/zstd")
             checker.ask("PUT", f"/api/v1/runs/{run}/dirty", {"dirty": False, "reason": ""}, 200 if may_upload else 403)
-            for path in ("/api/v1/accounts", "/api/v1/tokens"):
+            for path in ("/api/v1/accounts", "/api/v1/tokens", "/api/v1/audit"):
                 checker.ask("GET", path, expect=403)
             checker.ask("POST", "/api/v1/tokens", {"name": "x", "scope": "admin"}, 403)
             checker.ask("DELETE", "/api/v1/accounts/ann", expect=403)
@@ -293,6 +293,49 @@ class Floods(ServerCase):
             self.assertEqual(server.put(b"another")[0].status, 429)
             self.assertEqual(server.metric("uploads"), 1)
         wait_for(lambda: server.put(b"another")[0].status == 201, "the place of the upload that ended")
+
+    def test_connections_of_one_address_are_limited(self):
+        server = self.server("--max-connections-of-address", "2", "--max-connections", "8")
+        others = []
+        held = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(2)]
+        try:
+            for one in held:
+                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
+            with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)) as third:
+                self.assertTrue(third.recv(100).startswith(b"HTTP/1.1 429"))
+            # Another address of this machine.
+            others = [socket.create_connection(("127.0.0.1", server.port), 60, ("127.0.0.2", 0)) for _ in range(2)]
+            for one in others:
+                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(one.recv(100).startswith(b"HTTP/1.1 200"))
+        finally:
+            for one in held + others:
+                one.close()
+
+        def answers():
+            with contextlib.suppress(http.client.HTTPException, OSError):
+                return self.status_of(server, "/healthz").status == 200
+            return False
+        wait_for(answers, "room for a connection")
+        self.assertEqual(server.metric("connections_refused_of_address_total"), server.metric("connections_refused_total"))
+        self.assertGreaterEqual(server.metric("connections_refused_of_address_total"), 1)
+
+    def test_a_proxy_that_is_believed_may_have_all(self):
+        for trusted, refused in ((["--trusted-proxy", "127.0.0.1"], False), (["--trusted-proxy", "10.0.0.1"], True), ([], False)):
+            server = self.server("--max-connections-of-address", "1", "--behind-proxy", *trusted, "--token-file", self.tokens(),
+                                 data=f"data-{len(trusted)}-{refused}")
+            with contextlib.ExitStack() as stack:
+                for number in range(3):
+                    one = stack.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=60)))
+                    one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    want = b"HTTP/1.1 429" if refused and number else b"HTTP/1.1 200"
+                    self.assertTrue(one.recv(100).startswith(want), (trusted, number))
+
+    def tokens(self):
+        path = self.root / "tokens"
+        path.write_text(f"somebody upload {sha256(os.urandom(8))}\n")
+        return path
 
     def test_a_slow_loris_keeps_nobody_out(self):
         server = self.server("--header-timeout", "1s", "--max-connections", "300")
@@ -452,7 +495,7 @@ class HostileBundles(ServerCase):
         (row,) = [row for row in server.parsed_bundles() if row["digest"] == sha256(torn)]
         self.assertIsNone(row["bad_reason"])
         delays = json.loads(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays")[1])
-        self.assertIn("the trace can not be read", delays["quality"]["notes"][0])
+        self.assertIn("the trace cannot be read", delays["quality"]["notes"][0])
         self.assertEqual(server.request("GET", f"/api/v1/bundles/{sha256(torn)}/delays/1/profile")[0].status, 422)
         check_memory(SERVER, memory_peak_bytes(server.process), 150 * MIB, "the server itself")
         self.assertEqual(server.metric("bundles_bad"), len(hostile))

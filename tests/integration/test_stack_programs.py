@@ -196,7 +196,7 @@ def python():
 
 
 def node_and_git():
-    """Shares that depend on code made at run time and on hand-written assembly: shown, not judged."""
+    """Shares that depend on JIT code and on hand-written assembly: shown, not judged."""
     with Recorder() as recorder:
         for options in ([], ["--perf-basic-prof", "--interpreted-frames-native-stack"]):
             with Load("node", *options, "-e", NODE_LOAD, cwd=recorder.folder) as load:

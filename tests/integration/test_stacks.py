@@ -1,5 +1,5 @@
 """Call stacks of programs that are built without frame pointers: every planted stack, frame by frame, is what the
-program itself, gdb and the machine code say; what can not be walked is said to be so, and never wrong.
+program itself, gdb and the machine code say; what cannot be walked is said to be so, and never wrong.
 
 The planted programs are tests/integration/programs/deep_stacks; the reader of the recording is recorded_stacks.py.
 """
@@ -132,7 +132,7 @@ class Verdict:
                 return
         strange = [token for token in tokens if token not in self.allowed]
         if strange or capture.not_called(stack):
-            self.fail(f"short, and with frames that can not be there: {strange or capture.not_called(stack)}", capture, stack)
+            self.fail(f"short, and with frames that cannot be there: {strange or capture.not_called(stack)}", capture, stack)
 
     def too_few_complete(self):
         """What is wrong with a scenario whose stacks may stop short: nothing, or a line that says it."""

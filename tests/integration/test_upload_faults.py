@@ -156,7 +156,7 @@ class BackOff(Case):
             service.wait_for_failures(300)
             self.assertLessEqual(service.descriptors(), descriptors + 1)  # one connection, open or not
             self.assertLess(service.resident_bytes() - resident, 4 << 20)
-            self.assertEqual(service.stop(), 0)  # what moves can not be counted
+            self.assertEqual(service.stop(), 0)  # what moves cannot be counted
         self.assertEqual(len(self.in_state("ready")), 300)
 
     def test_one_at_which_the_connection_breaks_keeps_none_back(self):

@@ -83,7 +83,7 @@ class Gdb(OwnedProcess):
         for setting in ("set pagination off", "set confirm off", "set debuginfod enabled off"):
             self.command(setting)
         attached = self.command(f"attach {pid}")
-        check("warning: process" not in attached and "ptrace" not in attached, f"gdb can not attach: {attached}")
+        check("warning: process" not in attached and "ptrace" not in attached, f"gdb cannot attach: {attached}")
 
     def send(self, line):
         self.number += 1

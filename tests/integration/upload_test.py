@@ -496,7 +496,7 @@ def require_small_disk():
     with tempfile.TemporaryDirectory() as folder:
         mounted = mount_small_disk(folder, check=False)
         if mounted.returncode != 0:
-            skip(f"a small disk can not be mounted here: {mounted.stderr.strip()}")
+            skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
         subprocess.run(["umount", folder], check=True)
 
 
@@ -531,34 +531,53 @@ class DiskFull(SpoolCase):
 
 
 class Unprivileged(SpoolCase):
-    """As the package sets it up: files of root, folders of a group, an uploader with nothing but that group."""
+    """Files of root, folders of a group, an uploader with nothing but its groups."""
 
-    GROUP, USER = 54321, 54322
+    READERS, WRITERS, USER = 54321, 54323, 54322
 
-    def test_the_group_is_enough(self):
-        server = self.server()
+    def prepare(self, group, mode):
+        """Two bundles, of which the second is damaged, in folders of this group and mode; their names."""
         self.root.chmod(0o755)
-        os.chown(self.spool, 0, self.GROUP)
+        os.chown(self.spool, 0, self.READERS)
         self.spool.chmod(0o750)
         for folder in FOLDERS[1:]:
-            os.chown(self.spool / folder, 0, self.GROUP)
-            (self.spool / folder).chmod(0o2770)
+            os.chown(self.spool / folder, 0, group)
+            (self.spool / folder).chmod(mode)
         os.umask(0o027)
         names = []
         for content in (b"good" * 1000, None):
             name, _ = self.add_bundle(content or b"damaged", digest=None if content else sha256(b"as written"))
-            os.chown(self.spool / "ready" / name, 0, self.GROUP)
+            os.chown(self.spool / "ready" / name, 0, self.READERS)
             (self.spool / "ready" / name).chmod(0o640)
             names.append(name)
-        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
-                                 text=True, user=self.USER, group=self.USER, extra_groups=[self.GROUP], cwd="/")
+        return names
+
+    def send(self, server, groups):
+        return subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
+                              text=True, user=self.USER, group=self.USER, extra_groups=groups, cwd="/")
+
+    def check_sent(self, names, groups):
+        server = self.server()
+        outcome = self.send(server, groups)
         self.assertEqual(outcome.returncode, 1, outcome.stderr)
         self.assertEqual(self.in_state("sent"), names[:1], outcome.stdout + outcome.stderr)
         self.assertEqual(self.in_state("rejected"), names[1:])
-        outcome = subprocess.run([UPLOADER, "--spool", self.spool, "--url", server.url, "--once"], capture_output=True,
-                                 text=True, user=self.USER, group=self.USER, extra_groups=[], cwd="/")
-        self.assertEqual(outcome.returncode, 1)
-        self.assertIn("this user must be in the folder's group", outcome.stderr)
+        for fewer in ([], groups[:-1]):
+            outcome = self.send(server, fewer)
+            self.assertEqual(outcome.returncode, 1)
+            self.assertIn("this user must be in the folder's group", outcome.stderr)
+
+    def test_where_one_group_may_read_and_write(self):
+        self.check_sent(self.prepare(self.READERS, 0o2770), [self.READERS])
+
+    def test_where_writers_are_a_group_of_their_own(self):
+        """As the packages set it up."""
+        names = self.prepare(self.WRITERS, 0o775)
+        self.check_sent(names, [self.READERS, self.WRITERS])
+        # Who may only read sees why.
+        reason = subprocess.run(["cat", self.spool / "rejected" / f"{names[1]}.reason"], capture_output=True, text=True,
+                                user=self.USER, group=self.USER, extra_groups=[self.READERS], cwd="/")
+        self.assertEqual(reason.returncode, 0, reason.stderr)
 
 
 if __name__ == "__main__":

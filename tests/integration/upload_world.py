@@ -103,12 +103,13 @@ class Server(OwnedProcess):
 
 
 class OddServer:
-    """Answers PUT as `answer(request, body)` says, and HEAD with 404 or as `head(request)` says; keeps what it was asked.
+    """Answers PUT and POST as `answer(request, body)` says, and HEAD with 404 or as `head(request)` says; keeps what it was asked.
     With `tls`, an SSLContext, over TLS."""
 
     def __init__(self, answer=confirm, head=None, tls=None):
         outer = self
         self.requests = []  # method, path, headers, when
+        self.bodies = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -140,7 +141,11 @@ class OddServer:
 
             def do_PUT(self):
                 self.note()
-                answer(self, self.rfile.read(int(self.headers["Content-Length"])))
+                outer.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                answer(self, outer.bodies[-1])
+
+            def do_POST(self):
+                self.do_PUT()
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True

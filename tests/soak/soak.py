@@ -193,7 +193,7 @@ class Soak:
                               "all bundles to be on the server and looked into", 300)[0]
         parts.check(len(rows) == captures, f"{captures} captures, {len(rows)} bundles on the server")
         bad = [row for row in rows if row["bad_reason"]]
-        parts.check(not bad, f"bundles that can not be read: {bad}")
+        parts.check(not bad, f"bundles that cannot be read: {bad}")
         seen = {delay["pid"] for row in rows for delay in self.server.get(f"/api/v1/bundles/{row['digest']}/delays")["delays"]}
         missing = [pid for pid in self.slow_pids if pid not in seen]
         parts.check(not missing, f"slow runs in no bundle: processes {missing}")

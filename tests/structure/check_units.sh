@@ -2,13 +2,20 @@
 # The systemd units parse, and their exposure, as systemd-analyze counts it in tenths, does not grow.
 set -euo pipefail
 cd "$(dirname "$0")/../../packaging/systemd"
-declare -A limits=([lagtrapd]=34 [lagtrap-uploader]=15 [lagtrap-server]=15)
+declare -A limits=([lagtrapd]=34 [lagtrap-uploader]=15 [lagtrap-server]=15 [lagtrap-metrics]=15)
 for name in "${!limits[@]}"; do
   # Programs and pages are not installed where this runs; every other remark is a mistake in the unit.
   remarks=$(systemd-analyze verify --recursive-errors=no "./$name.service" 2>&1 |
     grep -vE "is not executable: No such file|Command 'man .*' failed" || true)
   [ -z "$remarks" ] || { echo "$remarks"; exit 1; }
   systemd-analyze security --offline=yes --threshold="${limits[$name]}" "./$name.service" | tail -1
+done
+for timer in *.timer; do
+  # A timer starts the service of its name, and nothing that installing switches on.
+  remarks=$(systemd-analyze verify --recursive-errors=no "./$timer" 2>&1 |
+    grep -vE "is not executable: No such file|Command 'man .*' failed" || true)
+  [ -z "$remarks" ] || { echo "$remarks"; exit 1; }
+  [ -f "${timer%.timer}.service" ] || { echo "$timer: there is no ${timer%.timer}.service"; exit 1; }
 done
 for service in *.service; do
   [ -n "${limits[${service%.service}]:-}" ] || { echo "$service: no limit of exposure is set for it here"; exit 1; }

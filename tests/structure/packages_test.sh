@@ -25,6 +25,8 @@ has lagtrapd -rw-r--r-- usr/share/lagtrap/settings.xsd
 has lagtrapd -rw-r--r-- usr/share/man/man5/lagtrap-settings.5.gz
 has lagtrapd -rw-r--r-- usr/lib/sysusers.d/lagtrapd.conf
 has lagtrapd -rw-r--r-- usr/lib/tmpfiles.d/lagtrapd.conf
+has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-metrics.service
+has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-metrics.timer
 has lagtrap-uploader -rwxr-xr-x usr/bin/lagtrap-uploader
 has lagtrap-uploader -rw-r--r-- usr/lib/sysusers.d/lagtrap-uploader.conf
 has lagtrap-server -rwxr-xr-x usr/bin/lagtrap-server

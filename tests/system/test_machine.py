@@ -126,6 +126,8 @@ def live(machine, server, version, watch):
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")
+    machine.run("calls")
+    watch.lap("calls of a function of a running program shown")
     machine.run("before_reboot")
     machine.reboot()
     watch.lap("rebooted with a bundle in the spool")

@@ -1,6 +1,7 @@
 // What the development server answers: the API of openapi.yaml over the made-up data. The statistics are plain ones;
 // the real server has better.
 import { bundles, builds, callers, delays, frame, good_bundle, ns, quality, runs, slow_function } from "./data.mjs";
+import { recordOf } from "./causes.mjs";
 import { profile, timeline } from "./profiles.mjs";
 
 export class Refusal extends Error {
@@ -18,10 +19,10 @@ function matching(list, query) {
   const to = query.get("to");
   return list.filter(
     (run) => (!from || BigInt(run.begin_ns) >= BigInt(from)) && (!to || BigInt(run.begin_ns) < BigInt(to)) &&
-      ["host", "user", "build", "process", "start"].every((name) => !query.get(name) || run[name] === query.get(name)),
+      ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || run[name] === query.get(name)),
   );
 }
-const visible = (list, query) => (query.get("dirty") === "1" ? list : list.filter((run) => run.dirty === null));
+const visible = (list, query) => list.filter((run) => (query.get("dirty") === "1" || run.dirty === null) && (query.get("outliers") !== "0" || run.outlier === null));
 function known(event) {
   return runs.get(event) ?? [];
 }
@@ -49,7 +50,7 @@ export function choices(query) {
   const list = query.get("event") ? known(query.get("event")) : [...runs.values()].flat();
   const times = list.map((run) => BigInt(run.begin_ns)).sort((one, other) => (one < other ? -1 : 1));
   const of = (name) => distinct(list.map((run) => run[name]));
-  return { hosts: of("host"), users: of("user"), builds: of("build"), processes: of("process"), from: times.length ? String(times[0]) : null, to: times.length ? String(times.at(-1)) : null };
+  return { hosts: of("host"), users: of("user"), builds: of("build"), processes: of("process"), units: of("unit"), from: times.length ? String(times[0]) : null, to: times.length ? String(times.at(-1)) : null };
 }
 
 export function summary(event, query) {
@@ -90,7 +91,7 @@ export function listRuns(event, query) {
   const why = new Map();
   if (query.get("dirty") !== "1") for (const run of all) if (run.dirty) why.set(run.dirty.rule, (why.get(run.dirty.rule) ?? 0) + 1);
   const { rows, next } = part(found, query, 240);
-  return { runs: rows, hidden: all.length - found.length, hidden_because: [...why].map(([rule, count]) => ({ rule, runs: count })), total: all.length, next };
+  return { runs: rows, hidden: query.get("dirty") === "1" ? 0 : all.filter((run) => run.dirty).length, outliers: all.filter((run) => run.outlier).length, hidden_because: [...why].map(([rule, count]) => ({ rule, runs: count })), total: found.length + (query.get("dirty") === "1" ? 0 : all.filter((run) => run.dirty).length), next };
 }
 
 export function findRun(id) {
@@ -124,15 +125,34 @@ export function setDirty(id, body, account) {
 export function stageStacks(event, query) {
   const stage = query.get("stage");
   const times = visible(matching(known(event), query), query).flatMap((run) => run.stages.filter((one) => one.name === stage).map((one) => one.duration_ns));
-  if (times.length === 0) return { stacks: [] };
+  const read = { runs_read: times.length, runs_read_most: 20000 };
+  if (times.length === 0) return { stacks: [], ...read };
   times.sort((one, other) => one - other);
   const cut = Math.floor(times.length * 0.8);
   const entry = (frames, list) => ({ frames, hits: list.length, median_ns: median(list), longest_ns: list.at(-1) });
   const stacks = [entry([frame(`shop::${stage}`, undefined, 40), ...callers], times.slice(0, cut)), entry([frame(slow_function, undefined, 134), frame(`shop::${stage}`, undefined, 44), ...callers], times.slice(cut))];
-  return { stacks: stacks.filter((stack) => stack.hits > 0) };
+  return { stacks: stacks.filter((stack) => stack.hits > 0), ...read };
+}
+
+export function timeShift(event, query) {
+  const read = visible(matching(known(event), query), query);
+  const timed = read.filter((run) => run.times !== null).sort((one, other) => one.duration_ns - other.duration_ns);
+  const answer = { runs_read: read.length, runs_timed: timed.length, runs_needed: 20, middle: null, slow: null, parts: [] };
+  if (timed.length < 20) return answer;
+  const middle = timed.slice(Math.floor(timed.length * 0.4), Math.ceil(timed.length * 0.6));
+  const slow = timed.slice(Math.min(timed.length - 1, Math.floor(timed.length * 0.99)));
+  const mean = (list, of) => Math.round(list.reduce((sum, run) => sum + of(run), 0) / list.length);
+  const group = (list) => ({ runs: list.length, shortest_ns: list[0].duration_ns, longest_ns: list.at(-1).duration_ns, mean_ns: mean(list, (run) => run.duration_ns) });
+  const blocked = (reason) => (run) => run.times.blocked.find((one) => one.reason === reason)?.ns ?? 0;
+  const part = (state, reason, of) => ({ state, reason, middle_ns: mean(middle, of), slow_ns: mean(slow, of) });
+  const parts = [part("on CPU", "", (run) => run.times.on_cpu_ns), part("runnable", "", (run) => run.times.runnable_ns),
+    ...["lock (futex)", "disk"].map((reason) => part("blocked", reason, blocked(reason))), part("unknown", "", (run) => run.times.unknown_ns)];
+  const size = (one) => Math.abs(one.slow_ns - one.middle_ns);
+  return { ...answer, middle: group(middle), slow: group(slow), parts: parts.sort((one, other) => size(other) - size(one)) };
 }
 
 function difference(a, b) {
+  if (a.length * b.length < 15) return { difference_ns: Math.round(median(b) - median(a)), low_ns: null, high_ns: null, evidence: false };
   const random = (() => { let state = 7; return () => ((state = (state * 48271) % 2147483647) / 2147483647); })();
   const draw = (list) => median(list.map(() => list[Math.floor(random() * list.length)]));
   const draws = Array.from({ length: 200 }, () => draw(b) - draw(a)).sort((one, other) => one - other);
@@ -160,7 +180,7 @@ export function causes(event, query) {
   const delayed = found.filter((run) => run.delay);
   const base = { delayed_runs: delayed.length, normal_runs: found.length - delayed.length, bundles: delayed.filter((run) => run.bundle).length };
   if (event !== "checkout" || delayed.length < 20) {
-    return { ...base, causes: [], silent_because: delayed.length < 20 ? "There are fewer than 20 delayed runs with a recording; that is too few to tell." : "Nothing takes significantly more time in delayed runs." };
+    return { ...base, runs_left_out: 0, causes: [], unexplained_share: 1, silent_because: delayed.length < 20 ? "There are fewer than 20 delayed runs with a recording; that is too few to tell." : "Nothing takes significantly more time in delayed runs." };
   }
   const history = builds.map((build, index) => {
     const of_build = found.filter((run) => run.build === build);
@@ -168,13 +188,15 @@ export function causes(event, query) {
     return { build, runs: of_build.length, affected: Math.min(affected, of_build.length), excess_ns: affected > 0 ? 218e6 : 0 };
   });
   const module = "/usr/bin/shop";
-  return {
-    ...base, silent_because: null,
+  const answer = {
+    ...base, silent_because: null, runs_left_out: 0, unexplained_share: 0.16,
     causes: [
-      { signature: "5be1a0c39d7f4412", title: `${slow_function} waits for a lock`, state: "blocked", reason: "lock (futex)", frames: [{ function: "pthread_mutex_lock", module: "/lib/libc.so.6" }, { function: slow_function, module }, { function: "shop::price_cart", module }], excess_ns: 218e6, affected_runs: Math.max(1, delayed.length - 9), hosts: 12, users: 5, share: 0.78, p_value: 0.00002, q_value: 0.0001, single_host: false, builds: history, example: { bundle: good_bundle, delay: 1 } },
-      { signature: "77aa01be23c4f9d0", title: "shop::Journal::sync waits for the disk", state: "blocked", reason: "disk", frames: [{ function: "fdatasync", module: "/lib/libc.so.6" }, { function: "shop::Journal::sync", module }], excess_ns: 55e6, affected_runs: 9, hosts: 1, users: 1, share: 0.06, p_value: 0.004, q_value: 0.031, single_host: true, builds: history.map((build) => ({ ...build, affected: Math.min(3, build.runs), excess_ns: 52e6 })), example: { bundle: good_bundle, delay: 2 } },
+      { signature: "5be1a0c39d7f4412", title: `${slow_function} waits for a lock`, state: "blocked", reason: "lock (futex)", frames: [{ function: "pthread_mutex_lock", module: "/lib/libc.so.6" }, { function: slow_function, module }, { function: "shop::price_cart", module }], excess_ns: 218e6, normal_ns: 4e5, affected_runs: Math.max(1, delayed.length - 9), hosts: 12, users: 5, share: 0.78, p_value: 0.00002, q_value: 0.0001, single_host: false, builds: history, example: { bundle: good_bundle, delay: 1 } },
+      { signature: "77aa01be23c4f9d0", title: "shop::Journal::sync waits for the disk", state: "blocked", reason: "disk", frames: [{ function: "fdatasync", module: "/lib/libc.so.6" }, { function: "shop::Journal::sync", module }], excess_ns: 55e6, normal_ns: 12e6, affected_runs: 9, hosts: 1, users: 1, share: 0.06, p_value: 0.004, q_value: 0.031, single_host: true, builds: history.map((build) => ({ ...build, affected: Math.min(3, build.runs), excess_ns: 52e6 })), example: { bundle: good_bundle, delay: 2 } },
     ],
   };
+  for (const cause of answer.causes) cause.record = recordOf(cause.signature);
+  return answer;
 }
 
 export function listBundles(query) {
@@ -186,12 +208,50 @@ export function listBundles(query) {
 function readable(bundle_digest) {
   const bundle = bundles.find((candidate) => candidate.digest === bundle_digest);
   if (!bundle) throw new Refusal(404, "there is no such bundle");
-  if (bundle.bad_reason) throw new Refusal(422, `the bundle can not be read: ${bundle.bad_reason}`, "Download it and look at it with lagtrap report.");
+  if (bundle.bad_reason) throw new Refusal(422, `the bundle cannot be read: ${bundle.bad_reason}`, "Download it and look at it with lagtrap report.");
   return bundle;
 }
 
-export function bundleDelays(bundle_digest) {
-  return { bundle: readable(bundle_digest), delays: delays[bundle_digest], quality };
+const delays_only = "import catalogue";
+
+export function bundleDelays(bundle_digest, query = new URLSearchParams()) {
+  const bundle = readable(bundle_digest);
+  const found = [...delays[bundle_digest]].sort((one, other) => (query.get("order") === "slowest" ? other.duration_ns - one.duration_ns : other.number - one.number));
+  const { rows, next } = part(query.has("number") ? found.filter((delay) => delay.number === Number(query.get("number"))) : found, query, 1000);
+  return { bundle, delays: rows, next, quality };
+}
+
+// Of "import catalogue" delays alone are recorded.
+function delaysOf(query) {
+  const found = Object.entries(delays).flatMap(([bundle, list]) => list.map((delay) => ({ ...delay, bundle, host: "web-03", user: "shop", build: builds[0] })));
+  if (query.get("event") === delays_only) return found.map((delay) => ({ ...delay, event: delays_only, run: null }));
+  return found.filter((delay) => !query.get("event") || delay.event === query.get("event"));
+}
+
+export function listAllDelays(query) {
+  const [from, to] = ["from", "to"].map((name) => BigInt(query.get(name) ?? -1));
+  const turn = query.get("order") === "oldest" ? -1 : 1;
+  const found = delaysOf(query)
+    .filter((delay) => (from < 0n || BigInt(delay.begin_ns) >= from) && (to < 0n || BigInt(delay.begin_ns) < to))
+    .sort((one, other) => (query.get("order") === "slowest" ? other.duration_ns - one.duration_ns : turn * Number(BigInt(other.begin_ns) - BigInt(one.begin_ns))));
+  const { rows, next } = part(found, query, 100);
+  return { delays: rows, next };
+}
+
+export function delaySummary(event) {
+  const found = delaysOf(new URLSearchParams({ event }));
+  const sorted = found.map((delay) => delay.duration_ns).sort((one, other) => one - other);
+  const at = (share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+  const hour = (delay) => String((BigInt(delay.begin_ns) / 3600000000000n) * 3600000000000n);
+  const hours = distinct(found.map(hour)).map((hour_ns) => ({ hour_ns, runs: 0, delays: 0 }));
+  for (const delay of found) for (const one of hours) if (one.hour_ns === hour(delay)) { ++one.runs; ++one.delays; }
+  return {
+    runs: found.length, delays: found.length, hidden: 0, share_over: found.length ? 1 : 0, threshold_ns: found[0]?.threshold_ns ?? null,
+    percentiles: { p50: at(0.5), p75: at(0.75), p90: at(0.9), p95: at(0.95), p99: at(0.99), max: at(1) },
+    histogram: found.length ? [{ low_ns: sorted[0], high_ns: sorted.at(-1), runs: found.length, delays: found.length }] : [], hours,
+    delays_read: found.length, hosts: found.length ? [{ host: "web-03", delays: found.length, longest_ns: at(1) }] : [], builds: found.length ? [{ build: builds[0], delays: found.length, longest_ns: at(1) }] : [],
+    units: distinct(found.map((delay) => delay.unit).filter(Boolean)).map((unit) => ({ unit, delays: found.filter((delay) => delay.unit === unit).length, longest_ns: Math.max(...found.filter((delay) => delay.unit === unit).map((delay) => delay.duration_ns)) })),
+  };
 }
 
 export function ofDelay(bundle_digest, number, what, query) {

@@ -1,5 +1,5 @@
 // Made-up runs and bundles with planted shapes, always the same: a stage that became slow in one build, cold starts,
-// dirty runs, hostile names, an event without causes, a bundle that can not be read.
+// dirty runs, hostile names, an event without causes, a bundle that cannot be read.
 
 export function generator(seed) {
   let state = seed >>> 0;
@@ -17,6 +17,7 @@ export const ns = (ms) => String(BigInt(Math.round(ms * 1000)) * 1000n);
 export const hostile_name = '<script>document.title="owned"</script><img src=x onerror=alert(1)>';
 export const builds = ["7f3a90c1d2e44b5f", "9b11c07745aa3e02", "c4d80e6f1b2937a8", "e05512ab90cd7f31"];
 const hosts = Array.from({ length: 12 }, (_, index) => `web-${String(index + 1).padStart(2, "0")}`);
+const units = ["shop.service", "container shop-canary"];
 const users = ["amara", "bjorn", "chen", "dilek", "eva"];
 const normal = (random) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
@@ -33,7 +34,7 @@ function makeRun(random, index, event, options) {
   const slow = options.slow && build === builds[3] && random() < 0.3;
   const parts = options.stages.map(([name, mean]) => [name, mean * noise() * (start === "cold" && name === options.cold_stage ? 3.2 : 1) * (slow && name === options.slow ? 14 : 1)]);
   const dirty = options.dirty?.has(index) ? options.dirty.get(index) : null;
-  if (dirty) for (const part of parts) part[1] *= dirty.rule === "duration" ? 30 : 1;
+  if (dirty) for (const part of parts) part[1] *= dirty.rule === "by hand" ? 30 : 1;
   let at = 0;
   const stages = parts.map(([name, ms]) => {
     const stage = { name, at_ns: Math.round(at * 1e6), duration_ns: Math.round(ms * 1e6) };
@@ -46,15 +47,27 @@ function makeRun(random, index, event, options) {
   const began = now_ms - (options.count - index) * ((options.days * 86400000) / options.count) - random() * 60000;
   return {
     id: String(options.first_id + index), event, begin_ns: ns(began), duration_ns, threshold_ns: options.threshold_ns, host: hosts[Math.floor(random() * hosts.length)],
-    user: users[Math.floor(random() * users.length)], build, process: "shop", executable: "/usr/bin/shop", pid: 4000 + (index % 7), tid: 4100 + (index % 31),
+    user: users[Math.floor(random() * users.length)], build, process: "shop", unit: units[index % 5 === 0 ? 1 : 0], executable: "/usr/bin/shop", pid: 4000 + (index % 7), tid: 4100 + (index % 31),
     thread: `worker-${index % 4}`, start, delay, weight: 1, bundle: recorded ? digest(1) : null, bundle_delay: recorded ? 1 : null,
-    dirty: dirty && { ...dirty, by: null, at_ns: ns(began + 5000) }, stages,
+    dirty: dirty && { ...dirty, by: null, at_ns: ns(began + 5000) }, outlier: !dirty && index % 400 === 7 ? { rule: "duration", reason: "It took 3.1 times as long as the median 250 ms of 40 runs of the same event, start and build (distance 3.9, limit 3.5).", by: null, at_ns: ns(began + 5000) } : null, stages, times: options.stages.length > 0 ? timesOf(duration_ns, slow) : null,
+  };
+}
+
+// The slow ones wait for a lock; all others compute for half of their time.
+function timesOf(duration_ns, slow) {
+  const lock = Math.round(duration_ns * (slow ? 0.8 : 0.05));
+  const disk = Math.round(duration_ns * 0.03);
+  const runnable_ns = Math.round(duration_ns * 0.04);
+  const unknown_ns = Math.round(duration_ns * 0.002);
+  return {
+    on_cpu_ns: duration_ns - lock - disk - runnable_ns - unknown_ns, runnable_ns, throttled_ns: 0, blocked_ns: lock + disk, handed_over_ns: 0, unknown_ns,
+    blocked: [{ reason: "lock (futex)", ns: lock }, { reason: "disk", ns: disk }],
   };
 }
 
 function dirtyRuns(count) {
   const found = new Map();
-  for (let number = 0; number < 9; ++number) found.set(Math.floor(count * (0.08 + number * 0.1)), { rule: "duration", reason: "30 times the median of its group (modified z 14.2, limit 3.5)" });
+  for (let number = 0; number < 9; ++number) found.set(Math.floor(count * (0.08 + number * 0.1)), { rule: "by hand", reason: "the machine was disturbed" });
   for (let number = 0; number < 3; ++number) found.set(Math.floor(count * (0.13 + number * 0.3)), { rule: "suspended", reason: "the machine slept during the run" });
   return found;
 }
@@ -82,20 +95,20 @@ export const good_bundle = digest(1);
 export const big_bundle = digest(2);
 export const bad_bundle = digest(3);
 export const bundles = [
-  { digest: good_bundle, bytes: 1843200, received_ns: ns(now_ms - 600000), started_ns: ns(now_ms - 660000), host: "web-03", event: "checkout", process: "shop", delays: 2, longest_delay_ns: 402e6, bad_reason: null },
-  { digest: big_bundle, bytes: 18432000, received_ns: ns(now_ms - 7200000), started_ns: ns(now_ms - 7260000), host: "web-07", event: "open document", process: "office", delays: 1, longest_delay_ns: 1250e6, bad_reason: null },
-  { digest: bad_bundle, bytes: 20480, received_ns: ns(now_ms - 9000000), started_ns: null, host: "", event: "", process: "", delays: 0, longest_delay_ns: 0, bad_reason: "the trace ends in the middle of a packet at byte 20112" },
+  { digest: good_bundle, bytes: 1843200, received_ns: ns(now_ms - 600000), started_ns: ns(now_ms - 660000), host: "web-03", event: "checkout", process: "shop", delays: 2, longest_delay_ns: 402e6, bad_reason: null, parsed: true },
+  { digest: big_bundle, bytes: 18432000, received_ns: ns(now_ms - 7200000), started_ns: ns(now_ms - 7260000), host: "web-07", event: "open document", process: "office", delays: 1, longest_delay_ns: 1250e6, bad_reason: null, parsed: true },
+  { digest: bad_bundle, bytes: 20480, received_ns: ns(now_ms - 9000000), started_ns: null, host: "", event: "", process: "", delays: 0, longest_delay_ns: 0, bad_reason: "the trace ends in the middle of a packet at byte 20112", parsed: true },
 ];
 export const delays = {
   [good_bundle]: [402e6, 310e6].map((duration_ns, index) => ({
-    number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", thread: "worker-2", pid: 4002, tid: 4102 + index,
-    on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), unknown_ns: Math.round(duration_ns * 0.03),
+    number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], thread: "worker-2", pid: 4002, tid: 4102 + index,
+    on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), handed_over_ns: 0, unknown_ns: Math.round(duration_ns * 0.03),
     blocked: [{ reason: "lock (futex)", ns: Math.round(duration_ns * 0.55) }, { reason: "disk", ns: Math.round(duration_ns * 0.15) }],
     stages: [{ name: "parse", at_ns: 0, duration_ns: 4e6 }, { name: "connect", at_ns: 4e6, duration_ns: 17e6 }, { name: "price", at_ns: 21e6, duration_ns: duration_ns - 53e6 }, { name: "render", at_ns: duration_ns - 32e6, duration_ns: 32e6 }],
   })),
   [big_bundle]: [{
-    number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", thread: "main", pid: 911, tid: 911,
-    on_cpu_ns: 1100e6, runnable_ns: 60e6, blocked_ns: 80e6, unknown_ns: 10e6, blocked: [{ reason: "disk", ns: 80e6 }], stages: [],
+    number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", unit: "", thread: "main", pid: 911, tid: 911,
+    on_cpu_ns: 1100e6, runnable_ns: 60e6, blocked_ns: 80e6, handed_over_ns: 0, unknown_ns: 10e6, blocked: [{ reason: "disk", ns: 80e6 }], stages: [],
   }],
 };
 export const quality = { samples: 402, samples_lost: 0, stacks_complete: 0.994, frames_named: 0.978, partial: false, delays_left_out: 0, notes: ["3 modules were gone when names were looked up"] };

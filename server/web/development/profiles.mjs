@@ -104,5 +104,9 @@ export function timeline(bundle, number) {
     at = to;
   }
   const from = BigInt(delay.begin_ns);
-  return { from_ns: String(from), to_ns: String(from + BigInt(delay.duration_ns)), stacks, intervals, samples, dropped: 0 };
+  const names = [];
+  const name = (text) => (names.includes(text) ? names.indexOf(text) : names.push(text) - 1);
+  const frames = [];
+  const numbered = stacks.map((stack) => stack.map((one) => frames.push({ ...one, function: name(one.function), module: name(one.module), build_id: name(one.build_id), file: name(one.file) }) - 1));
+  return { from_ns: String(from), to_ns: String(from + BigInt(delay.duration_ns)), names, frames, stacks: numbered, intervals, samples, dropped: 0 };
 }

@@ -8,7 +8,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { parseArgs } from "node:util";
-import { Refusal, bundleDelays, causes, choices, compare, events, listBundles, listRuns, ofDelay, runDetail, setDirty, stageStacks, summary } from "./answers.mjs";
+import { Refusal, bundleDelays, causes, choices, compare, delaySummary, events, listAllDelays, listBundles, listRuns, ofDelay, runDetail, setDirty, stageStacks, summary, timeShift } from "./answers.mjs";
+import { changeCause, findCause, listCauses } from "./causes.mjs";
+import { answerRules } from "./rules.mjs";
+import { compareSets, setFlame } from "./sets.mjs";
+import { buildLabels, overview, trend } from "./trends.mjs";
 import { bad_bundle, big_bundle, good_bundle, hostile_name, ns, slow_function } from "./data.mjs";
 
 const { values } = parseArgs({ options: { pages: { type: "string" }, port: { type: "string", default: "0" }, world: { type: "string" } } });
@@ -21,7 +25,12 @@ const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; ch
 const password = process.env.LAGTRAP_DEVELOPMENT_PASSWORD ?? randomBytes(9).toString("base64url");
 const accounts = new Map(["admin", "reader"].map((account) => [account, { account, role: account, password, created_ns: ns(Date.now() - 86400000), last_sign_in_ns: null }]));
 const tokens = new Map();
+const audit = [];
 const sessions = new Map();
+
+function note(who, action, object, detail) {
+  audit.unshift({ id: String(audit.length + 1), at_ns: ns(Date.now()), who, action, object, detail });
+}
 
 const shown = ({ password: _password, ...account }) => account;
 const sessionOf = (request) => sessions.get(/(?:^|; )lagtrap=([^;]+)/.exec(request.headers.cookie ?? "")?.[1]);
@@ -46,26 +55,39 @@ async function bodyOf(request) {
 async function signIn(request, response) {
   const { account, password: given } = await bodyOf(request);
   const found = accounts.get(account);
+  if (!found || found.password !== given) note(null, "refuse sign-in", found ? account : "an unknown account", "account and password do not fit, from 127.0.0.1");
   if (!found || found.password !== given) throw new Refusal(401, "the account or the password is wrong");
   found.last_sign_in_ns = ns(Date.now());
+  note(account, "sign in", null, "from 127.0.0.1");
   const secret = randomBytes(24).toString("base64url");
   sessions.set(secret, { account, role: found.role, expires_ns: ns(Date.now() + 12 * 3600000) });
   response.setHeader("Set-Cookie", `lagtrap=${secret}; Path=/; HttpOnly; SameSite=Lax`);
   return undefined;
 }
 
-async function administer(method, kind, name, request, session) {
+function listAudit(query) {
+  const limit = Number(query.get("limit") ?? 100);
+  const after = query.get("after");
+  const older = after === null ? audit : audit.filter((entry) => Number(entry.id) < Number(after.split("-")[1]));
+  const entries = older.slice(0, limit);
+  return { entries, next: entries.length === limit ? `0-${entries.at(-1).id}` : null };
+}
+
+async function administer(method, kind, name, request, session, query) {
   needAdmin(session);
+  if (kind === "audit") return listAudit(query);
   if (kind === "accounts") {
     if (method === "GET") return { accounts: [...accounts.values()].map(shown) };
     if (method === "DELETE") {
       if (!accounts.delete(name)) throw new Refusal(404, "there is no such account");
+      note(session.account, "delete account", name, "from 127.0.0.1");
       return undefined;
     }
     const body = await bodyOf(request);
     if (accounts.has(body.account)) throw new Refusal(409, "there is an account of this name");
     const made = { ...body, created_ns: ns(Date.now()), last_sign_in_ns: null };
     accounts.set(body.account, made);
+    note(session.account, "add account", body.account, `${body.role}, from 127.0.0.1`);
     return shown(made);
   }
   if (method === "GET") return { tokens: [...tokens.values()] };
@@ -91,19 +113,33 @@ async function answer(request, response, url) {
     for (const [secret, candidate] of sessions) if (candidate === session) sessions.delete(secret);
     return undefined;
   }
-  if (kind === "accounts" || kind === "tokens") return administer(method, kind, name, request, session);
+  if (["accounts", "tokens", "audit"].includes(kind)) return administer(method, kind, name, request, session, query);
+  if (kind === "rules") {
+    needAdmin(session);
+    return (await answerRules(method, name, what, method === "POST" && what === undefined || method === "PUT" ? await bodyOf(request) : null, session.account)) ?? unknown();
+  }
   if (kind === "compare" && method === "POST") return compare(await bodyOf(request));
   if (kind === "runs" && what === "dirty" && method === "PUT") {
     if (session.role === "reader") throw new Refusal(403, "this account may not mark runs", "Ask an admin for the role uploader.");
     return setDirty(name, await bodyOf(request), session.account);
   }
-  if (method !== "GET") throw new Refusal(405, "this can not be done here");
+  if (kind === "causes" && method === "PUT") {
+    if (session.role === "reader") throw new Refusal(403, "this account may not change causes", "Ask an admin for the role uploader.");
+    return changeCause(name, await bodyOf(request), session.account) ?? unknown();
+  }
+  if (method !== "GET") throw new Refusal(405, "this cannot be done here");
+  if (kind === "causes") return name === undefined ? listCauses(query) : (findCause(name) ?? unknown());
+  if (kind === "overview") return overview(query);
+  if (kind === "builds") return buildLabels();
   if (kind === "events" && name === undefined) return events(query);
-  if (kind === "events") return { summary, runs: listRuns, stages: stageStacks, causes }[what]?.(name, query) ?? unknown();
+  if (kind === "events" && what === "compare") return (number === "flame" ? setFlame : compareSets)(name, query);
+  if (kind === "events") return { summary, delays: delaySummary, runs: listRuns, stages: stageStacks, times: timeShift, causes, trend }[what]?.(name, query) ?? unknown();
+  if (kind === "delays") return listAllDelays(query);
   if (kind === "choices") return choices(query);
+  if (kind === "formats") return { formats: [{ name: "folded", title: "Folded stacks", use: "stacks with their microseconds", suffix: "folded", state: "on-cpu" }] };
   if (kind === "runs") return runDetail(name);
   if (kind === "bundles" && name === undefined) return listBundles(query);
-  if (kind === "bundles" && what === "delays") return number === undefined ? bundleDelays(name) : ofDelay(name, Number(number), detail, query);
+  if (kind === "bundles" && what === "delays") return number === undefined ? bundleDelays(name, query) : ofDelay(name, Number(number), detail, query);
   if (kind === "bundles" && ["trace", "system", undefined].includes(what)) {
     if (what !== undefined) bundleDelays(name);
     return { file: what === "system" ? "<system/>" : "bytes of a made-up file", type: what === "system" ? "application/xml" : "application/octet-stream" };
@@ -128,9 +164,9 @@ const server = createServer(async (request, response) => {
   response.setHeader("Cache-Control", "no-store");
   try {
     const result = await (url.pathname.startsWith("/api/v1/") ? answer(request, response, url) : page(url));
-    if (result === undefined) response.writeHead(204).end();
+    if (result === undefined || result === "removed") response.writeHead(204).end();
     else if (result.file !== undefined) response.writeHead(200, { "Content-Type": result.type }).end(result.file);
-    else response.writeHead(request.method === "POST" && /(accounts|tokens)$/.test(url.pathname) ? 201 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(result));
+    else response.writeHead(request.method === "POST" && /(accounts|tokens|rules)$/.test(url.pathname) ? 201 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(result));
   } catch (error) {
     const status = error instanceof Refusal ? error.status : error.code === "ENOENT" ? 404 : 500;
     if (status === 500) console.error(error);
@@ -141,7 +177,7 @@ server.listen(Number(values.port), "127.0.0.1", async () => {
   const address = `http://127.0.0.1:${server.address().port}`;
   const world = {
     url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
-    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", cause: slow_function }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", hostile_event: hostile_name,
+    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", unit: "container shop-canary", cause: slow_function }, worse: { event: "checkout", build: "v4.0" }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", delays_event: "import catalogue", hostile_event: hostile_name,
     delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
   };
   if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));

@@ -13,7 +13,7 @@ export const state_colours: Record<string, string> = {
   unknown: "#a3a9b0",
 };
 // Reasons of waiting, so that several in one picture differ.
-const reason_colours = ["#0072b2", "#cc79a7", "#56b4e9", "#8c6bb1", "#d55e00"];
+export const reason_colours = ["#0072b2", "#cc79a7", "#56b4e9", "#8c6bb1", "#d55e00"];
 
 export function colourOfReason(reasons: string[], reason: string): string {
   const index = reasons.indexOf(reason);

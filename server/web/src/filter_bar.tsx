@@ -1,25 +1,26 @@
 // The filters above every list. What is chosen goes into the address; the address alone decides what is shown.
 import { useEffect, useState } from "preact/hooks";
-import { type Filters, addressTime, apiQuery, narrowing } from "./filters";
+import { type Filters, type Span, addressTime, apiQuery, narrowing } from "./filters";
+import { useBuildNames } from "./builds";
+import { shortId } from "./format";
 import { useGet } from "./load";
 import { setQuery } from "./router";
+import { parseZoned, zoneOffset } from "./zone";
 import type { Choices } from "./types";
 
-const hour = 3600e3;
-const spans: [string, number][] = [
-  ["Last hour", hour],
-  ["Last 24 hours", 24 * hour],
-  ["Last 7 days", 7 * 24 * hour],
-  ["Last 30 days", 30 * 24 * hour],
+export const span_names: [Span, string][] = [
+  ["1h", "Last hour"],
+  ["24h", "Last 24 hours"],
+  ["7d", "Last 7 days"],
+  ["30d", "Last 30 days"],
 ];
 
-function localInput(ms: number | undefined): string {
+export function localInput(ms: number | undefined): string {
   if (ms === undefined) return "";
-  const date = new Date(ms);
-  return new Date(ms - date.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+  return new Date(ms + zoneOffset(ms)).toISOString().slice(0, 16);
 }
 
-function Picker({ name, label, value, options }: { name: string; label: string; value: string | undefined; options: string[] }) {
+function Picker({ name, label, value, options, names }: { name: string; label: string; value: string | undefined; options: string[]; names?: Map<string, string> }) {
   const all = value !== undefined && !options.includes(value) ? [value, ...options] : options;
   return (
     <label class={value === undefined ? "field" : "field active"}>
@@ -27,7 +28,7 @@ function Picker({ name, label, value, options }: { name: string; label: string; 
       <select name={name} value={value ?? ""} onChange={(event) => setQuery({ [name]: event.currentTarget.value, after: undefined })}>
         <option value="">any</option>
         {all.map((option) => (
-          <option key={option} value={option}>{option}</option>
+          <option key={option} value={option}>{names?.has(option) ? `${names.get(option)} (${shortId(option)})` : option}</option>
         ))}
       </select>
     </label>
@@ -41,8 +42,8 @@ function TimeInput({ name, label, value }: { name: "from" | "to"; label: string;
       <input
         type="datetime-local" name={name} value={localInput(value)}
         onChange={(event) => {
-          const ms = Date.parse(event.currentTarget.value);
-          setQuery({ [name]: Number.isNaN(ms) ? undefined : addressTime(ms) });
+          const ms = parseZoned(event.currentTarget.value);
+          setQuery({ [name]: Number.isNaN(ms) ? undefined : addressTime(ms), span: undefined });
         }}
       />
     </label>
@@ -66,39 +67,36 @@ function SearchInput({ value }: { value: string | undefined }) {
   );
 }
 
-export function FilterBar({ filters, event, search = false }: { filters: Filters; event?: string; search?: boolean }) {
+// `always_span`: the page has a span even where the address names none.
+export function FilterBar({ filters, event, search = false, always_span = false }: { filters: Filters; event?: string; search?: boolean; always_span?: boolean }) {
   const choices = useGet<Choices>(`/api/v1/choices${apiQuery(event === undefined ? {} : { event })}`);
-  const known = choices.data ?? { hosts: [], users: [], builds: [], processes: [], from: null, to: null };
-  const active = narrowing(filters);
-  const preset = (length: number) => {
-    // Whole minutes, so that the address is short and the same span gives the same address for a while.
-    const now = Math.ceil(Date.now() / 60000) * 60000;
-    setQuery({ from: addressTime(now - length), to: addressTime(now) });
-  };
+  const known = choices.data ?? { hosts: [], users: [], builds: [], processes: [], units: [], from: null, to: null };
+  const names = useBuildNames();
+  const active = narrowing(filters).filter((name) => !always_span || name !== "span");
   return (
     <form class="filters" role="search" aria-label="Filters" onSubmit={(submit) => submit.preventDefault()}>
       {search && <SearchInput value={filters.search} />}
-      <label class="field">
+      <label class={filters.span === undefined || always_span ? "field" : "field active"}>
         <span>Span</span>
         <select
-          name="span" value=""
+          name="span" value={filters.span ?? (filters.from === undefined && filters.to === undefined ? "all" : "set")}
           onChange={(change) => {
-            const length = Number(change.currentTarget.value);
-            if (length > 0) preset(length);
-            else if (change.currentTarget.value === "all") setQuery({ from: undefined, to: undefined });
+            const chosen = change.currentTarget.value;
+            setQuery({ from: undefined, to: undefined, span: chosen === "all" ? undefined : chosen });
           }}
         >
-          <option value="">{filters.from === undefined && filters.to === undefined ? "all time" : "as set"}</option>
-          {spans.map(([text, length]) => <option key={text} value={length}>{text}</option>)}
-          <option value="all">All time</option>
+          {span_names.map(([span, text]) => <option key={span} value={span}>{text}</option>)}
+          {!always_span && <option value="all">All time</option>}
+          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>As set</option>}
         </select>
       </label>
       <TimeInput name="from" label="From" value={filters.from} />
       <TimeInput name="to" label="To" value={filters.to} />
       <Picker name="host" label="Host" value={filters.host} options={known.hosts} />
       <Picker name="user" label="User" value={filters.user} options={known.users} />
-      <Picker name="build" label="Build" value={filters.build} options={known.builds} />
+      <Picker name="build" label="Build" value={filters.build} options={known.builds} names={names} />
       <Picker name="process" label="Process" value={filters.process} options={known.processes} />
+      <Picker name="unit" label="Unit" value={filters.unit} options={known.units} />
       <Picker name="start" label="Start" value={filters.start} options={["cold", "warm"]} />
       {active.length > 0 && (
         <button

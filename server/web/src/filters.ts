@@ -1,19 +1,26 @@
 // The filters that all lists share, and how they stand in the address: a link shows what its sender saw.
 
+// Spans that end now: an address with one shows what is new whenever it is opened.
+export const spans = { "1h": 3600e3, "24h": 24 * 3600e3, "7d": 7 * 24 * 3600e3, "30d": 30 * 24 * 3600e3 } as const;
+export type Span = keyof typeof spans;
+
 export interface Filters {
   event?: string;
   search?: string;
+  span?: Span; // instead of from and to
   from?: number; // milliseconds since 1970, whole minutes in the address
   to?: number;
   host?: string;
   user?: string;
   build?: string;
   process?: string;
+  unit?: string;
   start?: "cold" | "warm";
   dirty?: boolean;
+  outliers?: false; // left out
 }
 
-const texts = ["event", "search", "host", "user", "build", "process"] as const;
+const texts = ["event", "search", "host", "user", "build", "process", "unit"] as const;
 const longest_text = 256;
 
 // "2026-11-21T10:57Z"; seconds only where there are any.
@@ -38,9 +45,12 @@ export function parseFilters(query: URLSearchParams): Filters {
     const ms = parseAddressTime(query.get(name) ?? "");
     if (ms !== undefined) filters[name] = ms;
   }
+  const span = query.get("span") ?? "";
+  if (span in spans && filters.from === undefined && filters.to === undefined) filters.span = span as Span;
   const start = query.get("start");
   if (start === "cold" || start === "warm") filters.start = start;
   if (query.get("dirty") === "1") filters.dirty = true;
+  if (query.get("outliers") === "0") filters.outliers = false;
   return filters;
 }
 
@@ -55,8 +65,10 @@ function pairs(filters: Filters, time: (ms: number) => string): [string, string]
     const ms = filters[name];
     if (ms !== undefined) found.push([name, time(ms)]);
   }
+  if (filters.span) found.push(["span", filters.span]);
   if (filters.start) found.push(["start", filters.start]);
   if (filters.dirty) found.push(["dirty", "1"]);
+  if (filters.outliers === false) found.push(["outliers", "0"]);
   return found;
 }
 
@@ -77,17 +89,22 @@ export function addressQuery(filters: Filters, extra: Extra = {}): string {
   return join(pairs(filters, addressTime), extra);
 }
 
+// Its span in milliseconds since 1970, in whole minutes: the same request for a while.
+export function absolute({ span, ...rest }: Filters, now = Date.now()): Filters {
+  return span === undefined ? rest : { ...rest, from: Math.ceil(now / 60e3) * 60e3 - spans[span] };
+}
+
 // The query of a request; times become nanoseconds.
 export function apiQuery(filters: Filters, extra: Extra = {}): string {
   return join(
-    pairs(filters, (ms) => `${BigInt(Math.floor(ms)) * 1000000n}`),
+    pairs(absolute(filters), (ms) => `${BigInt(Math.floor(ms)) * 1000000n}`),
     extra,
   );
 }
 
-// Filters other than the page's own event and the choice to see dirty runs.
+// Filters other than the page's own event and the choices to see dirty runs and outliers.
 export function narrowing(filters: Filters): (keyof Filters)[] {
-  return (["search", "from", "to", "host", "user", "build", "process", "start"] as const).filter(
+  return (["search", "span", "from", "to", "host", "user", "build", "process", "unit", "start"] as const).filter(
     (name) => filters[name] !== undefined,
   );
 }

@@ -1,4 +1,5 @@
 // How figures are written. Every page uses these, so that the same figure looks the same everywhere.
+import { zoneOffset } from "./zone";
 
 const units: [number, string][] = [
   [1e9, "s"],
@@ -70,13 +71,14 @@ function pad(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }
 
-// "2026-11-21 10:57:18" in the reader's time zone; with milliseconds if asked for.
+// "2026-11-21 10:57:18" in the zone that the reader chose; with milliseconds if asked for.
 export function formatTime(time_ns: string, precise = false): string {
-  const date = new Date(millisecondsOf(time_ns));
+  const ms = millisecondsOf(time_ns);
+  const date = new Date(ms + zoneOffset(ms));
   if (Number.isNaN(date.getTime())) return "at an unknown time";
-  const day = `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
-  const time = `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
-  return precise ? `${day} ${time}.${pad(date.getMilliseconds(), 3)}` : `${day} ${time}`;
+  const day = `${date.getUTCFullYear()}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`;
+  const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
+  return precise ? `${day} ${time}.${pad(date.getUTCMilliseconds(), 3)}` : `${day} ${time}`;
 }
 
 // "3 minutes ago", for times that are near enough for it to help.
@@ -103,4 +105,11 @@ export function frameName(frame: { function: string; module: string; offset?: st
 
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1) || path;
+}
+
+// How much more or less: "+31 %", "×4"; what was there before is not 0.
+export function formatFactor(factor: number): string {
+  if (factor >= 2) return `×${threeDigits(factor)}`;
+  const percent = Math.round((factor - 1) * 100);
+  return percent > 0 ? `+${percent} %` : percent < 0 ? `−${-percent} %` : "±0 %";
 }

@@ -52,3 +52,44 @@ export function usePost<T>(path: string | null, body: unknown): Loaded<T> {
   const key = path === null ? null : `${path} ${JSON.stringify(body)}`;
   return useTask<T>(key, (signal) => send<T>("POST", path as string, body, signal));
 }
+
+export interface Parts<T> {
+  parts: T[];
+  next: string | null;
+  problem: ApiError | null;
+  more: () => void; // the part after the last
+}
+
+// A list that comes in parts: the first at once, others when asked for. `path` has a query.
+export function useMore<T extends { next: string | null }>(path: string): Parts<T> {
+  const first = useGet<T>(path);
+  const [rest, setRest] = useState<{ path: string; parts: T[] }>({ path, parts: [] });
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const parts = first.data ? [first.data, ...(rest.path === path ? rest.parts : [])] : [];
+  const next = parts.length > 0 ? parts[parts.length - 1].next : null;
+  const more = () => {
+    setProblem(null);
+    get<T>(`${path}&after=${encodeURIComponent(next ?? "")}`).then(
+      (part) => setRest((old) => ({ path, parts: [...(old.path === path ? old.parts : []), part] })),
+      (error) => setProblem(asApiError(error)),
+    );
+  };
+  return { parts, next, problem: problem ?? first.error, more: next === null && first.error ? first.reload : more };
+}
+
+// The time now, in milliseconds; the page is drawn anew every `every_ms` while somebody can see it.
+export function useClock(every_ms: number): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const tick = () => {
+      if (!document.hidden) setNow(Date.now());
+    };
+    const timer = setInterval(tick, every_ms);
+    document.addEventListener("visibilitychange", tick);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", tick);
+    };
+  }, [every_ms]);
+  return now;
+}

@@ -3,15 +3,21 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send, whenSignedOut } from "./api";
 import { Accounts } from "./pages/accounts";
+import { Audit } from "./pages/audit";
 import { Bundles } from "./pages/bundles";
+import { CausePage, KnownCauses } from "./pages/cause";
+import { ComparePage } from "./pages/compare_sets";
 import { DelayPage } from "./pages/delay";
 import { EventPage } from "./pages/event";
 import { Events } from "./pages/events";
+import { Overview } from "./pages/overview";
+import { RulePage, Rules } from "./pages/rules";
 import { RunPage } from "./pages/run";
 import { SignIn } from "./pages/sign_in";
 import { Empty, Failure, Title } from "./parts";
 import { followLinks, usePlace } from "./router";
 import { parseRoute } from "./routes";
+import { chooseUtc, inUtc, zoneName } from "./zone";
 import { startTheme, useThemeChoice } from "./theme";
 import type { Session } from "./types";
 
@@ -19,25 +25,32 @@ function Page({ session }: { session: Session }) {
   const place = usePlace();
   const route = parseRoute(place.path);
   switch (route.page) {
+    case "overview": return <Overview place={place} />;
     case "events": return <Events place={place} />;
     case "event": return <EventPage key={route.event} event={route.event} place={place} session={session} />;
+    case "causes": return <KnownCauses />;
+    case "cause": return <CausePage key={route.id} id={route.id} session={session} />;
     case "run": return <RunPage key={route.id} id={route.id} session={session} />;
     case "bundles": return <Bundles place={place} />;
     case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
     case "accounts": return <Accounts session={session} />;
+    case "audit": return <Audit session={session} />;
+    case "compare": return <ComparePage place={place} />;
+    case "rules": return <Rules session={session} />;
+    case "rule": return <RulePage key={route.id} id={route.id} session={session} />;
     case "missing":
       return (
         <main id="main">
           <Title text="There is no such page" />
           <Empty title="The address leads nowhere here.">
-            <p>Go to the <a href="/">list of events</a>.</p>
+            <p>Go to the <a href="/">overview</a>.</p>
           </Empty>
         </main>
       );
   }
 }
 
-function Head({ session, onSignOut }: { session: Session | null; onSignOut: () => void }) {
+function Head({ session, onSignOut, onZone }: { session: Session | null; onSignOut: () => void; onZone: () => void }) {
   const [theme, nextTheme] = useThemeChoice();
   const place = usePlace();
   const current = (path: string) => (place.path === path ? "page" : undefined);
@@ -47,12 +60,17 @@ function Head({ session, onSignOut }: { session: Session | null; onSignOut: () =
       <a class="brand" href="/">lagtrap</a>
       {session && (
         <nav aria-label="Pages">
-          <a href="/" aria-current={current("/")}>Events</a>
+          <a href="/" aria-current={current("/")}>Overview</a>
+          <a href="/events" aria-current={current("/events")}>Events</a>
+          <a href="/causes" aria-current={current("/causes")}>Causes</a>
           <a href="/bundles" aria-current={current("/bundles")}>Bundles</a>
+          {session.role === "admin" && <a href="/rules" aria-current={current("/rules")}>Rules</a>}
           {session.role === "admin" && <a href="/accounts" aria-current={current("/accounts")}>Accounts</a>}
+          {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}
         </nav>
       )}
       <div class="head-end">
+        <button type="button" class="quiet" onClick={onZone} title="Times: in UTC, or in the zone of this browser">Times: {zoneName()}</button>
         <button type="button" class="quiet" onClick={nextTheme} title="Colours: as the system has them, light, dark">Colours: {theme}</button>
         {session && session.account !== "" && (
           <>
@@ -69,6 +87,11 @@ function App() {
   const [session, setSession] = useState<Session | null>(null);
   const [state, setState] = useState<"asking" | "in" | "out" | "failed">("asking");
   const [error, setError] = useState<ApiError | null>(null);
+  const [utc, setUtc] = useState(inUtc);
+  const changeZone = () => {
+    chooseUtc(!utc);
+    setUtc(!utc);
+  };
   const ask = async () => {
     try {
       setSession(await get<Session>("/api/v1/session"));
@@ -99,8 +122,8 @@ function App() {
   };
   return (
     <>
-      <Head session={session} onSignOut={() => void signOut()} />
-      {state === "in" && session && <Page session={session} />}
+      <Head session={session} onSignOut={() => void signOut()} onZone={changeZone} />
+      {state === "in" && session && <Page key={String(utc)} session={session} />}
       {state === "out" && <SignIn onSignedIn={() => void ask()} />}
       {state === "failed" && error && <main id="main"><Failure error={error} again={() => void ask()} /></main>}
       {state === "asking" && <main id="main" class="loading" aria-busy="true">Loading…</main>}

@@ -2,9 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "./api";
-import { baseName, formatAge, formatTime, frameName } from "./format";
+import { baseName, formatAge, formatTime, frameName, millisecondsOf } from "./format";
+import { zoneName } from "./zone";
 import type { Loaded } from "./load";
-import type { Frame } from "./types";
+import type { CauseRecord, Frame } from "./types";
 
 // The heading takes the focus when the page is opened, so that a screen reader says where one is.
 export function Title({ children, text }: { children?: ComponentChildren; text: string }) {
@@ -56,6 +57,12 @@ export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (d
   return <div class={of.loading ? "stale" : undefined} aria-busy={of.loading}>{children(of.data)}</div>;
 }
 
+// Where a function begins, behind its name: of "/src/main.c:12" the file and the line.
+export function SourcePlace({ place }: { place: string }) {
+  if (place === "") return null;
+  return <span class="muted" title={place}> {place.slice(place.lastIndexOf("/") + 1)}</span>;
+}
+
 export function Section({ title, aside, children, id }: { title: string; aside?: ComponentChildren; children: ComponentChildren; id?: string }) {
   return (
     <section class="panel" aria-label={title} id={id}>
@@ -68,9 +75,14 @@ export function Section({ title, aside, children, id }: { title: string; aside?:
   );
 }
 
+// A table that may be wider than the page; the keyboard reaches it too.
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return <div class="scroll" tabIndex={0} role="region" aria-label={label}>{children}</div>;
+}
+
 export function Time({ ns, age = false, precise = false }: { ns: string; age?: boolean; precise?: boolean }) {
   const full = formatTime(ns, precise);
-  return <time title={full}>{age ? formatAge(ns, Date.now()) : full}</time>;
+  return <time title={`${full} ${zoneName()}`}>{age ? formatAge(ns, Date.now()) : full}</time>;
 }
 
 export function Figure({ label, value, note, tone }: { label: string; value: string; note?: string; tone?: "bad" }) {
@@ -83,6 +95,17 @@ export function Figure({ label, value, note, tone }: { label: string; value: str
       </dd>
     </div>
   );
+}
+
+// "New" ends by itself: after a week a cause is known, whether somebody said so or not.
+export function causeStatus(cause: CauseRecord, now_ms = Date.now()): CauseRecord["status"] {
+  const week_ms = 7 * 86400e3;
+  return cause.status === "new" && now_ms - millisecondsOf(cause.noticed_ns) > week_ms ? "known" : cause.status;
+}
+
+export function CauseStatusTag({ cause }: { cause: CauseRecord }) {
+  const status = causeStatus(cause);
+  return <span class={`state ${status === "regressed" || status === "new" ? "worse" : ""}`}>{status}</span>;
 }
 
 export function Swatch({ colour }: { colour: string }) {

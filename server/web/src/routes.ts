@@ -1,12 +1,19 @@
 // Which page an address means.
 
 export type Route =
+  | { page: "overview" }
   | { page: "events" }
   | { page: "event"; event: string }
+  | { page: "causes" }
+  | { page: "cause"; id: string }
   | { page: "run"; id: string }
   | { page: "bundles" }
   | { page: "delay"; digest: string; number: number | null }
   | { page: "accounts" }
+  | { page: "audit" }
+  | { page: "rules" }
+  | { page: "compare" }
+  | { page: "rule"; id: string }
   | { page: "missing" };
 
 function decoded(part: string): string | null {
@@ -22,15 +29,22 @@ export function parseRoute(path: string): Route {
   if (parts.length > 1 && parts.at(-1) === "") parts.pop();
   const [first, second, third] = parts;
   if (parts.length === 1) {
-    if (first === "") return { page: "events" };
+    if (first === "") return { page: "overview" };
+    if (first === "events") return { page: "events" };
+    if (first === "causes") return { page: "causes" };
     if (first === "bundles") return { page: "bundles" };
     if (first === "accounts") return { page: "accounts" };
+    if (first === "audit") return { page: "audit" };
+    if (first === "compare") return { page: "compare" };
+    if (first === "rules") return { page: "rules" };
   }
   if (parts.length === 2 && second !== "") {
     if (first === "event") {
       const event = decoded(second);
       if (event !== null) return { page: "event", event };
     }
+    if (first === "cause" && /^\d{1,19}$/.test(second)) return { page: "cause", id: second };
+    if (first === "rule" && /^\d{1,19}$/.test(second)) return { page: "rule", id: second };
     if (first === "run" && /^\d{1,20}$/.test(second)) return { page: "run", id: second };
   }
   if (first === "bundle" && /^[0-9a-f]{64}$/.test(second ?? "")) {

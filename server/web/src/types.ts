@@ -26,6 +26,103 @@ export interface EventList {
   lost: Losses;
 }
 
+export interface DurationChange {
+  before_ns: number;
+  now_ns: number;
+  p_value: number | null;
+  q_value: number | null;
+}
+export interface ShareChange {
+  before: number;
+  now: number;
+  p_value: number | null;
+  q_value: number | null;
+}
+export interface LevelChange {
+  measure: "p50" | "p99";
+  from_ns: string;
+  before_ns: number;
+  after_ns: number;
+  p_value: number;
+  build: string | null;
+}
+export interface TrendUnits {
+  runs: number[];
+  delays: number[];
+  p50: number[];
+  p90: number[];
+  p99: number[];
+}
+export interface CauseRecord {
+  id: string;
+  part_of: string | null;
+  event: string;
+  signature: string;
+  title: string;
+  state: string;
+  reason: string;
+  status: "new" | "known" | "resolved" | "regressed";
+  first_ns: string;
+  last_ns: string;
+  noticed_ns: string;
+  resolved_ns: string | null;
+  resolved_build: string | null;
+  regressed_ns: string | null;
+  owner: string;
+  note: string;
+  link: string;
+  changed_by: string | null;
+  delays: number;
+  hosts: number;
+}
+export interface CauseCount {
+  host?: string;
+  build?: string;
+  delays: number;
+  first_ns: string;
+  last_ns: string;
+}
+export interface CauseLife extends CauseRecord {
+  frames: { function: string; module: string }[];
+  parts: CauseRecord[];
+  by_host: CauseCount[];
+  by_build: CauseCount[];
+  days: { from_ns: string; delays: number }[];
+  newest_delays: { bundle: string | null; delay: number; host: string; build: string; begin_ns: string; excess_ns: number }[];
+}
+export interface EventTrend {
+  event: string;
+  runs_recorded: boolean;
+  last_ns: string;
+  runs: number;
+  delays: number;
+  hosts: number;
+  delayed_hosts: number;
+  builds: number;
+  delayed_builds: number;
+  p50: DurationChange;
+  p99: DurationChange;
+  delay_share: ShareChange;
+  verdict: "worse" | "unchanged" | "better" | "untested";
+  factor: number;
+  changes: LevelChange[];
+  units: TrendUnits;
+}
+export interface TrendSpan {
+  before_ns: string;
+  from_ns: string;
+  to_ns: string;
+  unit_ns: number;
+}
+export interface OverviewAnswer extends TrendSpan {
+  total: number;
+  events: (EventTrend & { newest_cause: CauseRecord | null })[];
+  lost: Losses;
+}
+export interface Trend extends TrendSpan, EventTrend {
+  builds_seen: { build: string; runs: number; delays: number; first_ns: string; last_ns: string }[];
+}
+
 export interface Losses {
   runs: number;
   hosts: { host: string; runs: number; last_ns: string }[];
@@ -36,6 +133,7 @@ export interface Choices {
   users: string[];
   builds: string[];
   processes: string[];
+  units: string[];
   from: string | null;
   to: string | null;
 }
@@ -56,6 +154,35 @@ export interface Stage {
   at_ns: number;
   duration_ns: number;
 }
+export interface Times {
+  on_cpu_ns: number;
+  runnable_ns: number;
+  throttled_ns: number;
+  blocked_ns: number;
+  handed_over_ns: number;
+  unknown_ns: number;
+  blocked: { reason: string; ns: number }[];
+}
+export interface DurationGroup {
+  runs: number;
+  shortest_ns: number;
+  longest_ns: number;
+  mean_ns: number;
+}
+export interface PartShift {
+  state: string;
+  reason: string;
+  middle_ns: number;
+  slow_ns: number;
+}
+export interface TimeShift {
+  runs_read: number;
+  runs_timed: number;
+  runs_needed: number;
+  middle: DurationGroup | null;
+  slow: DurationGroup | null;
+  parts: PartShift[];
+}
 export interface Dirty {
   rule: string;
   reason: string;
@@ -72,6 +199,7 @@ export interface Run {
   user: string;
   build: string;
   process: string;
+  unit: string;
   executable: string;
   pid: number;
   tid: number;
@@ -82,11 +210,14 @@ export interface Run {
   bundle: string | null;
   bundle_delay?: number | null;
   dirty: Dirty | null;
+  outlier: Dirty | null;
   stages: Stage[];
+  times: Times | null;
 }
 export interface RunList {
   runs: Run[];
   hidden: number;
+  outliers: number;
   hidden_because?: { rule: string; reason?: string; runs: number }[];
   total: number;
   next: string | null;
@@ -103,6 +234,8 @@ export interface RunDetail extends Run {
   markers: { name: string; at_ns: number; tid: number; stack: Frame[] }[];
 }
 export interface StageStacks {
+  runs_read: number;
+  runs_read_most: number;
   stacks: { frames: Frame[]; hits: number; median_ns: number; longest_ns: number }[];
 }
 
@@ -110,11 +243,11 @@ export interface Comparison {
   a: { runs: number; median_ns: number };
   b: { runs: number; median_ns: number };
   difference_ns: number;
-  low_ns: number;
-  high_ns: number;
+  low_ns: number | null;
+  high_ns: number | null;
   confidence: number;
   evidence: boolean;
-  stages: { name: string; difference_ns: number; low_ns: number; high_ns: number; evidence: boolean }[];
+  stages: { name: string; difference_ns: number; low_ns: number | null; high_ns: number | null; evidence: boolean }[];
 }
 
 export interface Cause {
@@ -124,6 +257,7 @@ export interface Cause {
   reason: string;
   frames: { function: string; module: string }[];
   excess_ns: number;
+  normal_ns: number;
   affected_runs: number;
   hosts: number;
   users: number;
@@ -133,12 +267,15 @@ export interface Cause {
   single_host: boolean;
   builds: { build: string; runs: number; affected: number; excess_ns: number }[];
   example: { bundle: string; delay: number } | null;
+  record?: CauseRecord | null;
 }
 export interface Causes {
   delayed_runs: number;
   normal_runs: number;
   bundles: number;
+  runs_left_out: number;
   causes: Cause[];
+  unexplained_share: number;
   silent_because: string | null;
 }
 
@@ -153,6 +290,7 @@ export interface Bundle {
   delays: number;
   longest_delay_ns: number;
   bad_reason: string | null;
+  parsed: boolean;
 }
 export interface BundleList {
   bundles: Bundle[];
@@ -166,16 +304,36 @@ export interface Delay {
   duration_ns: number;
   threshold_ns: number;
   process: string;
+  unit: string;
   thread: string;
   pid: number;
   tid: number;
   on_cpu_ns: number;
   runnable_ns: number;
   blocked_ns: number;
+  handed_over_ns: number;
   unknown_ns: number;
   blocked: { reason: string; ns: number }[];
   stages: Stage[];
+  calls?: RunCalls | null;
+  traced_functions?: TracedFunctions | null;
   run?: string | null;
+}
+export interface TracedFunctions {
+  length_ns: number;
+  before_breach_ns: number;
+  watched: number;
+  taken_out: number;
+  least_ns: number;
+  told: number;
+  not_told: number;
+  called: number;
+  own_ns: number;
+  functions: { name: string; module: string; source: string; calls: number; own_ns: number; longest_ns: number; path: string[] }[];
+}
+export interface RunCalls {
+  count: number;
+  longest: { name: string; module: string; source?: string; depth: number; begin_ns: number; wall_ns: number; own_ns: number; runnable_ns: number; blocked_ns: number; returned: boolean }[];
 }
 export interface Quality {
   samples?: number;
@@ -186,19 +344,34 @@ export interface Quality {
   delays_left_out?: number;
   notes?: string[];
 }
+export interface Formats {
+  formats: { name: string; title: string; use: string; suffix: string; state: string }[];
+}
 export interface BundleDelays {
   bundle?: Bundle;
   delays: Delay[];
+  next: string | null;
   quality: Quality;
 }
 
 // [parent, name, value, baseline value, kind]
 export type FlameNode = [number, number, number, number, number];
+export interface DelayList {
+  delays: (Delay & { bundle: string; host: string; user: string; build: string })[];
+  next: string | null;
+}
+export interface DelaySummary extends Summary {
+  delays_read: number;
+  hosts: { host: string; delays: number; longest_ns: number }[];
+  builds: { build: string; delays: number; longest_ns: number }[];
+  units: { unit: string; delays: number; longest_ns: number }[];
+}
 export interface Flame {
   unit: "ns";
   total: number;
   baseline_total: number | null;
   baseline_runs?: number;
+  runs?: number; // of two sets: delays of B
   nodes: FlameNode[];
   names: { function: string; module: string }[];
   dropped: number;
@@ -215,7 +388,9 @@ export interface TimelineInterval {
 export interface Timeline {
   from_ns: string;
   to_ns: string;
-  stacks: Frame[][];
+  names: string[];
+  frames: (Omit<Frame, "function" | "module" | "build_id" | "file"> & { function: number; module: number; build_id: number; file: number })[]; // indices into names
+  stacks: number[][]; // indices into frames
   intervals: TimelineInterval[];
   samples: { at_ns: number; stack: number }[];
   dropped: number;
@@ -235,4 +410,105 @@ export interface Token {
   created_ns: string;
   expires_ns: string | null;
   last_used_ns: string | null;
+}
+export interface AuditEntry {
+  id: string;
+  at_ns: string;
+  who: string | null;
+  action: string;
+  object: string | null;
+  detail: string | null;
+}
+export interface AuditList {
+  entries: AuditEntry[];
+  next: string | null;
+}
+
+export type RuleCondition = "new_cause" | "cause_came_back" | "p99" | "delay_share" | "host_silent" | "runs_lost";
+export type RuleWay = "webhook" | "email" | "slack" | "alertmanager";
+interface RuleCore {
+  name: string;
+  enabled: boolean;
+  condition: RuleCondition;
+  way: RuleWay;
+  address: string;
+}
+interface RuleMembers {
+  event: string | null;
+  host: string | null;
+  over_ns: number | null;
+  over_share: number | null;
+  factor: number | null;
+  hours: number | null;
+  least_runs: number | null;
+  silent_ns: number | null;
+  over_runs: number | null;
+  from: string | null;
+  to: string[] | null;
+  user: string | null;
+  quiet_from: string | null;
+  quiet_to: string | null;
+  tell_ends: boolean | null;
+  repeat_ns: number | null;
+}
+export type NewRule = RuleCore & Partial<RuleMembers> & { secret?: string };
+export interface Rule extends RuleCore, RuleMembers {
+  id: string;
+  has_secret: boolean;
+  changed_by: string | null;
+  changed_ns: string;
+  state: { looked_ns: string | null; look_failure: string | null; told_ns: string | null; failed_ns: string | null; failure: string | null; delivered: number; given_up: number };
+}
+export type MadeRule = Rule & { secret?: string };
+export interface RuleMessage {
+  id: string;
+  test: boolean;
+  made_ns: string;
+  state: "waiting" | "sending" | "delivered" | "given_up";
+  attempts: number;
+  next_ns: string | null;
+  settled_ns: string | null;
+  reason: string | null;
+  headline: string;
+  findings: number;
+}
+export interface RuleDetail extends Rule {
+  messages: RuleMessage[];
+  findings: { subject: string; title: string; path: string; found_ns: string; ended_ns: string | null; told_ns: string | null }[];
+}
+
+export interface FigureDifference {
+  a: number;
+  b: number;
+  difference: number;
+  low: number | null;
+  high: number | null;
+  evidence: boolean;
+}
+interface ComparedSet {
+  runs: number;
+  delays: number;
+  hidden: number;
+  longest_ns: number;
+}
+interface SearchedSet {
+  delayed_runs: number;
+  normal_runs: number;
+  silent_because: string | null;
+}
+export interface CauseSide {
+  affected_runs: number;
+  excess_ns: number;
+  share: number;
+}
+export interface SetComparison {
+  a: ComparedSet;
+  b: ComparedSet;
+  confidence: number;
+  quantiles: (FigureDifference & { name: "p50" | "p90" | "p99" })[];
+  delay_share: FigureDifference;
+  histogram: { low_ns: number; high_ns: number; a: number; b: number }[];
+  stages: { a_runs: number; b_runs: number; stages: Comparison["stages"] };
+  times: { a_runs: number; b_runs: number; parts: (FigureDifference & { state: string; reason: string })[] };
+  causes: { a: SearchedSet; b: SearchedSet; causes: { title: string; state: string; reason: string; change: "came" | "went" | "stays"; record: string | null; a: CauseSide | null; b: CauseSide | null }[] };
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressQuery, apiQuery, eventAddress, narrowing, parseAddressTime, parseFilters } from "../src/filters";
+import { absolute, addressQuery, apiQuery, eventAddress, narrowing, parseAddressTime, parseFilters } from "../src/filters";
 import { parseRoute } from "../src/routes";
 
 const parse = (text: string) => parseFilters(new URLSearchParams(text));
 
 test("filters survive the way to the address and back", () => {
   const filters = {
-    event: "a b", search: "<x> & y", host: "web-1", user: "zoë", build: "7f3a", process: "p=1", start: "cold" as const, dirty: true,
+    event: "a b", search: "<x> & y", host: "web-1", user: "zoë", build: "7f3a", process: "p=1", start: "cold" as const, dirty: true, outliers: false as const,
     from: Date.UTC(2026, 10, 21, 10, 57), to: Date.UTC(2026, 10, 22, 0, 0, 30),
   };
   assert.deepEqual(parse(addressQuery(filters)), filters);
@@ -24,15 +24,24 @@ test("requests have nanoseconds, exactly", () => {
   assert.equal(apiQuery({ host: "h" }, { limit: 5, after: undefined }), "?host=h&limit=5");
 });
 
+test("a span stays relative in the address, and is counted from now in a request", () => {
+  assert.deepEqual(parse("span=7d"), { span: "7d" });
+  assert.equal(addressQuery({ span: "7d" }), "?span=7d");
+  assert.deepEqual(absolute({ span: "1h", host: "h" }, Date.UTC(2026, 10, 21, 10, 57, 5)), { host: "h", from: Date.UTC(2026, 10, 21, 9, 58) });
+  assert.match(apiQuery({ span: "24h" }), /^\?from=\d+000000000$/);
+  assert.deepEqual(parse("span=7d&to=2026-11-21"), { to: Date.UTC(2026, 10, 21) });
+  assert.deepEqual(parse("span=3w"), {});
+});
+
 test("what is not understood in an address is left out", () => {
-  assert.deepEqual(parse("start=hot&dirty=yes&from=yesterday&to=2026-13-45&host=&bogus=1"), {});
+  assert.deepEqual(parse("start=hot&dirty=yes&outliers=1&from=yesterday&to=2026-13-45&host=&bogus=1"), {});
   assert.equal(parse(`host=${"x".repeat(5000)}`).host?.length, 256);
   assert.equal(parseAddressTime("2026-11-21"), Date.UTC(2026, 10, 21));
   assert.equal(parseAddressTime("1795258620"), undefined);
 });
 
 test("the filters that narrow a list are known", () => {
-  assert.deepEqual(narrowing({ event: "e", dirty: true }), []);
+  assert.deepEqual(narrowing({ event: "e", dirty: true, outliers: false }), []);
   assert.deepEqual(narrowing({ host: "h", start: "warm" }), ["host", "start"]);
 });
 
@@ -43,9 +52,14 @@ test("an event's address carries the filters but not the search", () => {
 
 test("addresses lead to pages", () => {
   const digest = "ab".repeat(32);
-  assert.deepEqual(parseRoute("/"), { page: "events" });
+  assert.deepEqual(parseRoute("/"), { page: "overview" });
+  assert.deepEqual(parseRoute("/events"), { page: "events" });
+  assert.deepEqual(parseRoute("/causes"), { page: "causes" });
+  assert.deepEqual(parseRoute("/cause/12"), { page: "cause", id: "12" });
+  assert.deepEqual(parseRoute("/cause/x"), { page: "missing" });
   assert.deepEqual(parseRoute("/bundles"), { page: "bundles" });
   assert.deepEqual(parseRoute("/accounts/"), { page: "accounts" });
+  assert.deepEqual(parseRoute("/audit"), { page: "audit" });
   assert.deepEqual(parseRoute("/run/18446744073709551615"), { page: "run", id: "18446744073709551615" });
   assert.deepEqual(parseRoute(`/bundle/${digest}`), { page: "delay", digest, number: null });
   assert.deepEqual(parseRoute(`/bundle/${digest}/12`), { page: "delay", digest, number: 12 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrange, axisEnd, runsBetween, stageAt, stageColours, stageHeights } from "../src/charts/run_order";
+import { byTime, mainShift, timeColours } from "../src/charts/run_times";
 import { formatBytes, formatDifference, formatDuration, formatShare, frameName, millisecondsOf } from "../src/format";
 import type { Run, Start } from "../src/types";
 
@@ -32,11 +33,39 @@ test("sizes, times past 2^53 and frames without a name", () => {
 function run(id: number, start: Start, duration_ms: number, stages: [string, number][] = [], dirty = false): Run {
   let at = 0;
   return {
-    id: String(id), event: "e", begin_ns: String(9007199254740993000n + BigInt(id)), duration_ns: duration_ms * 1e6, threshold_ns: 0, host: "", user: "", build: "", process: "",
-    executable: "", pid: 1, tid: 1, thread: "", start, delay: false, weight: 1, bundle: null, dirty: dirty ? { rule: "duration", reason: "", by: null, at_ns: "0" } : null,
-    stages: stages.map(([name, ms]) => ({ name, at_ns: (at += ms * 1e6) - ms * 1e6, duration_ns: ms * 1e6 })),
+    id: String(id), event: "e", begin_ns: String(9007199254740993000n + BigInt(id)), duration_ns: duration_ms * 1e6, threshold_ns: 0, host: "", user: "", build: "", process: "", unit: "",
+    executable: "", pid: 1, tid: 1, thread: "", start, delay: false, weight: 1, bundle: null, dirty: dirty ? { rule: "duration", reason: "", by: null, at_ns: "0" } : null, outlier: null,
+    stages: stages.map(([name, ms]) => ({ name, at_ns: (at += ms * 1e6) - ms * 1e6, duration_ns: ms * 1e6 })), times: null,
   };
 }
+
+test("the parts of a run's time stand in place of its stages, states first, the longest reason of waiting next", () => {
+  const timed: Run = {
+    ...run(1, "warm", 100, [["stage", 100]]),
+    times: {
+      on_cpu_ns: 10e6, runnable_ns: 20e6, throttled_ns: 5e6, blocked_ns: 60e6, handed_over_ns: 7e6, unknown_ns: 3e6,
+      blocked: [{ reason: "disk", ns: 20e6 }, { reason: "lock (futex)", ns: 40e6 }],
+    },
+  };
+  const parts = byTime(timed).stages;
+  assert.equal(parts.reduce((sum, part) => sum + part.duration_ns, 0), 100e6);
+  assert.deepEqual(parts.map((part) => part.name), ["on CPU", "waiting for a CPU", "waiting for a CPU (CPU quota)", "disk", "lock (futex)", "handed over", "unknown"]);
+  assert.equal(parts[3].at_ns, 30e6);
+  const colours = timeColours([byTime(timed)]);
+  assert.deepEqual(colours.map((entry) => entry.name), ["on CPU", "waiting for a CPU", "waiting for a CPU (CPU quota)", "lock (futex)", "disk", "handed over", "unknown"]);
+  assert.equal(new Set(colours.map((entry) => entry.colour)).size, colours.length);
+  assert.deepEqual(byTime(run(2, "warm", 8)).stages.map((part) => [part.name, part.duration_ns]), [["unknown", 8e6]]);
+});
+
+test("the part that most of the difference is has its share of it", () => {
+  const parts = [
+    { state: "blocked", reason: "disk", middle_ns: 5e6, slow_ns: 85e6 },
+    { state: "on CPU", reason: "", middle_ns: 5e6, slow_ns: 25e6 },
+  ];
+  assert.deepEqual(mainShift(parts, 10e6, 110e6), { name: "disk", share: 0.8 });
+  assert.equal(mainShift(parts, 10e6, 10e6), null);
+  assert.equal(mainShift([], 10e6, 20e6), null);
+});
 
 test("cold and warm runs stand apart, each by time or by duration", () => {
   const runs = [run(3, "warm", 5), run(1, "warm", 9), run(2, "cold", 7)];

@@ -15,9 +15,11 @@ FIELDS = {
                12: ("interned", "m:Interned"), 13: ("flags", "v"), 45: ("system_info", "m:Info"),
                59: ("defaults", "m:Defaults"), 60: ("track", "m:Track"), 61: ("symbols", "m:Symbols"), 66: ("sample", "m:Sample"),
                89: ("uuid", "m:Uuid"), 126: ("attributes", "m:Attributes"), 20001: ("wake_cause", "m:WakeCause"),
-               20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile")},
+               20002: ("switch_facts", "m:SwitchFacts"), 20003: ("wait_file", "m:WaitFile"),
+               20004: ("history_wait", "m:HistoryWait")},
+    "HistoryWait": {1: ("begin", "v"), 2: ("waker", "v"), 3: ("by_interrupt", "v"), 4: ("in_run", "v"), 5: ("of_waker", "v")},
     "WaitFile": {1: ("tid", "v"), 2: ("kind", "v"), 3: ("path", "s"), 4: ("disk", "s"), 5: ("queue_depth", "v"), 6: ("holder", "v")},
-    "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v")},
+    "SwitchFacts": {1: ("next_policy", "v"), 2: ("prev_throttled", "v"), 3: ("throttled_from", "v"), 4: ("throttled_to", "v"), 5: ("concluded", "v")},
     "WakeCause": {1: ("cause", "v"), 2: ("number", "v"), 3: ("device", "s")},
     "Attributes": {1: ("attribute", "m:Attribute")},
     "Attribute": {1: ("key", "s"), 2: ("long", "v")},
@@ -38,14 +40,15 @@ FIELDS = {
     "Waking": {1: ("comm", "s"), 2: ("pid", "v"), 3: ("prio", "v"), 4: ("success", "v"), 5: ("target_cpu", "v")},
     "Track": {1: ("uuid", "v"), 2: ("name", "s"), 3: ("process", "m:ProcessTrack"), 4: ("thread", "m:ThreadTrack"),
               5: ("parent", "v")},
-    "ProcessTrack": {1: ("pid", "v"), 6: ("name", "s")},
+    "ProcessTrack": {1: ("pid", "v"), 6: ("name", "s"), 8: ("process_labels", "s")},
     "ThreadTrack": {1: ("pid", "v"), 2: ("tid", "v"), 5: ("name", "s")},
     "Event": {3: ("categories", "v"), 4: ("annotations", "m:Annotation"), 9: ("type", "v"), 10: ("name", "v"),
               11: ("track", "v")},
-    "Annotation": {1: ("name", "v"), 2: ("bool", "v"), 3: ("uint", "v"), 6: ("string", "s")},
+    "Annotation": {1: ("name", "v"), 2: ("bool", "v"), 3: ("uint", "v"), 6: ("string", "s"), 17: ("string_iid", "v")},
     "Interned": {1: ("categories", "m:String"), 2: ("event_names", "m:String"), 3: ("annotation_names", "m:String"),
                  5: ("functions", "m:String"), 6: ("frames", "m:Frame"), 7: ("callstacks", "m:Callstack"),
-                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 18: ("sources", "m:String"), 19: ("mappings", "m:Mapping")},
+                 16: ("build_ids", "m:Bytes"), 17: ("paths", "m:String"), 18: ("sources", "m:String"), 19: ("mappings", "m:Mapping"),
+                 29: ("annotation_strings", "m:String")},
     "String": {1: ("iid", "v"), 2: ("text", "s")},
     "Bytes": {1: ("iid", "v"), 2: ("text", "b")},
     "Mapping": {1: ("iid", "v"), 2: ("build_id", "v"), 6: ("load_bias", "v"), 7: ("paths", "v")},
@@ -62,11 +65,13 @@ FIELDS = {
     "Tracepoint": {1: ("name", "s")},
     "Sample": {1: ("cpu", "v"), 2: ("pid", "v"), 3: ("tid", "v"), 4: ("callstack", "v"), 5: ("mode", "v")},
 }
-REPEATED = {"clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
-            "annotation_names", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings", "sources", "addresses",
+REPEATED = {"process_labels", "clocks", "processes", "threads", "cmdline", "events", "categories", "annotations", "event_names",
+            "annotation_names", "annotation_strings", "functions", "attribute", "frames", "callstacks", "build_ids", "paths", "mappings", "sources", "addresses",
             "lines"}
 CLEARED, NEEDS = 1, 2
-SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "symbols": 1, "track": 2, "track_event": 2}
+SEQUENCES = {"clock_snapshot": 1, "attributes": 1, "uuid": 1, "system_info": 1, "process_tree": 1, "symbols": 1}
+TRACK_SEQUENCES = {2: ("lagtrap.run", "lagtrap.delay", "lagtrap.stage"), 6: ("lagtrap.call",), 7: ("lagtrap.function",)}
+CALLS = ("lagtrap.call", "lagtrap.function")
 
 faults = []
 
@@ -183,12 +188,15 @@ class Trace:
         self.threads = {}
         self.processes = {}
         self.runs = {}
+        self.calls = {category: [] for category in CALLS}
         self.counts = collections.Counter()
         self.stacks = collections.Counter()
         self.off_cpu_stacks = collections.Counter()
         self.wakings = []
         self.switch_facts = []
         self.wait_files = []
+        self.history_waits = []
+        self.history_stacks = collections.Counter()
         self.modules = {}
         self.places = {}
         self.lines = {}
@@ -224,6 +232,8 @@ class Trace:
         for part, home in SEQUENCES.items():
             if part in packet and number != home:
                 fault("%s on sequence %d" % (part, number))
+        if ("track" in packet or "track_event" in packet) and number not in TRACK_SEQUENCES:
+            fault("tracks on sequence %d" % number)
         if "clock_snapshot" in packet:
             self.clocks = {clock["id"]: clock["timestamp"] for clock in packet["clock_snapshot"]["clocks"]}
         if "attributes" in packet:
@@ -237,7 +247,7 @@ class Trace:
         if "track" in packet:
             self.track(packet["track"])
         if "track_event" in packet:
-            self.event(packet["track_event"], at_ns, sequence)
+            self.event(packet["track_event"], at_ns, sequence, number)
         if "sample" in packet:
             self.sample(packet["sample"], sequence, number)
         if "symbols" in packet:
@@ -248,6 +258,11 @@ class Trace:
             wait = packet["wait_file"]
             self.wait_files.append([at_ns, wait["tid"], wait["kind"], wait.get("path", ""), wait.get("disk", ""),
                                     wait.get("queue_depth", 0), wait.get("holder", 0)])
+        if "history_wait" in packet:
+            wait = packet["history_wait"]
+            if number != 5 or "sample" not in packet or wait.get("begin", 0) > at_ns:
+                fault("a wait of the history on sequence %d" % number)
+            self.history_waits.append([at_ns, packet["sample"]["tid"], wait])
         if "switch_facts" in packet:
             self.switch_facts.append([at_ns, packet["switch_facts"]])
 
@@ -267,29 +282,60 @@ class Trace:
         kind = "thread_tracks" if "thread" in track else "process_tracks" if "process" in track else "own_tracks"
         self.counts[kind] += 1
 
-    def event(self, event, at_ns, sequence):
+    def event(self, event, at_ns, sequence, number):
         track = event["track"]
         if track not in self.tracks:
             fault("event on track %d, which nobody described" % track)
         if event["type"] == 1:
-            self.begin(event, at_ns, sequence)
+            self.begin(event, at_ns, sequence, number)
         elif not self.open[track]:
             fault("slice ends on track %d, where none is open" % track)
         else:
             category, run, begun_ns = self.open[track].pop()
             self.counts["slice_ends"] += 1
-            if category != "lagtrap.stage" and at_ns - begun_ns != self.runs[run]["duration_ns"]:
+            if category in CALLS:
+                self.end_call(run, at_ns - begun_ns)
+            elif category != "lagtrap.stage" and at_ns - begun_ns != self.runs[run]["duration_ns"]:
                 fault("run %d lasts %d, its annotation says %d" % (run, at_ns - begun_ns, self.runs[run]["duration_ns"]))
 
-    def begin(self, event, at_ns, sequence):
+    def begin_call(self, facts, track, at_ns, category):
+        """A call on the track of its thread's calls; what it says of itself and of the calls in it, at its end."""
+        above = self.open[track][-1][1] if self.open[track] else None
+        if (above is None) != ("begin_tid" in facts):
+            fault("call of %s says that it is outermost, or does not" % facts["name"])
+        parent = self.tracks.get(self.tracks.get(track, {}).get("parent"), {})
+        if "begin_tid" in facts and parent.get("thread", {}).get("tid") != facts["begin_tid"]:
+            fault("call of %s is not below its thread's track" % facts["name"])
+        if facts["wall_ns"] != facts["on_cpu_ns"] + facts["runnable_ns"] + facts["blocked_ns"]:
+            fault("call of %s: its times do not add up" % facts["name"])
+        call = dict(facts, begin_ns=at_ns, depth=0 if above is None else above["depth"] + 1, below_ns=0, above=above,
+                    number=len(self.calls[category]))
+        self.calls[category].append(call)
+        return call
+
+    def end_call(self, call, length_ns):
+        call["length_ns"] = length_ns
+        if call["own_ns"] != call["wall_ns"] - call["below_ns"]:
+            fault("call of %s: its own time is not what is left" % call["name"])
+        if call["above"] is not None:
+            call["above"]["below_ns"] += call["wall_ns"]
+
+    def begin(self, event, at_ns, sequence, number):
         self.counts["slice_begins"] += 1
         category = sequence.get("categories", event["categories"][0])["text"]
         facts = {}
         for annotation in event.get("annotations", []):
             name = sequence.get("annotation_names", annotation["name"])["text"]
+            if "string_iid" in annotation:
+                annotation["string"] = sequence.get("annotation_strings", annotation["string_iid"])["text"]
             facts[name] = next(annotation[key] for key in ("bool", "uint", "string") if key in annotation)
         facts["name"] = sequence.get("event_names", event["name"])["text"]
         track = event["track"]
+        if category not in TRACK_SEQUENCES[number]:
+            fault("a slice of %s on sequence %d" % (category, number))
+        if category in CALLS:
+            self.open[track].append((category, self.begin_call(facts, track, at_ns, category), at_ns))
+            return
         if category == "lagtrap.stage":
             if not self.open[track] or self.open[track][-1][1] != facts["run"]:
                 fault("stage %s does not lie in its run %d" % (facts["name"], facts["run"]))
@@ -331,14 +377,16 @@ class Trace:
                 [line.get("function", ""), line.get("source", ""), line.get("line", 0)] for line in address["lines"]]
 
     def sample(self, sample, sequence, number):
-        if number not in (3, 4) or sequence.timebase is None:
+        if number not in (3, 4, 5) or sequence.timebase is None:
             fault("sample on sequence %d without a timebase" % number)
-        kind = "off_cpu" if sequence.timebase.get("name") == "off-cpu" else "samples"
+        kind = {"off-cpu": "off_cpu", "history": "history"}.get(sequence.timebase.get("name"), "samples")
+        if (kind == "history") != (number == 5):
+            fault("a sample of the time base %s on sequence %d" % (sequence.timebase.get("name"), number))
         self.counts[kind] += 1
         if sample["tid"] not in self.threads:
             fault("sample of thread %d, which nobody told of" % sample["tid"])
         if "callstack" in sample:
-            stacks = self.off_cpu_stacks if kind == "off_cpu" else self.stacks
+            stacks = {"off_cpu": self.off_cpu_stacks, "history": self.history_stacks}.get(kind, self.stacks)
             stacks["%d:%s" % (sample["tid"], self.frames(sequence, sample["callstack"]))] += 1
 
     def ftrace(self, bundle, number, at_ns, cause):
@@ -395,9 +443,14 @@ def main():
         summary["modules"] = trace.modules
         summary["wakings"] = trace.wakings[:limit]
         summary["wait_files"] = trace.wait_files[:limit]
+        summary["history_waits"] = trace.history_waits[:limit]
+        summary["history_stacks"] = dict(trace.history_stacks.most_common(limit))
         summary["switch_facts"] = trace.switch_facts[:limit]
         summary["lines"] = {name: sorted(lines) for name, lines in trace.lines.items()}
         summary["symbols"] = trace.symbols
+        for name, category in (("calls", "lagtrap.call"), ("function_calls", "lagtrap.function")):
+            summary[name] = [{key: value for key, value in call.items() if key != "above"}
+                             for call in trace.calls[category][:limit]]
     json.dump(summary, sys.stdout, sort_keys=True, indent=1)
     print()
     for line in faults:

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "analysis/delay_report.hpp"
-#include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/trace_places.hpp"
+#include "formats/format_table.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 using namespace lagtrap::analysis;
@@ -18,7 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!recording) return 0;
     if (!places || places->counts.named > places->counts.frames) std::abort();
     (void)report_quality(*recording);
-    (void)folded_text(fold_recording(*recording, FoldedKind::OnCpu));
-    (void)folded_text(fold_recording(*recording, FoldedKind::OffCpu));
+    const auto profile = lagtrap::formats::profile_of_recording(*recording, {});
+    if (!profile) std::abort();
+    for (const lagtrap::formats::Format& format : lagtrap::formats::formats()) {
+        if (format.encode != nullptr) (void)format.encode(*profile);
+        if (format.encode_delays != nullptr) (void)format.encode_delays(*recording, {});
+    }
     return 0;
 }

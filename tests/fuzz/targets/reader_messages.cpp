@@ -1,11 +1,12 @@
 // What the daemon and lagtrap-reader say to each other, in both directions. The first byte says which message; that of
-// names has how many places were asked for in the two after it.
+// names has how many places were asked for in the two after it, that of calls how many functions in the one after it.
 #include "binaries/reader_messages.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
+#include "binaries/call_messages.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 using namespace lagtrap;
@@ -62,12 +63,27 @@ void take_names(std::string_view body) {
     check(!names || names->places.size() == places);
 }
 
+void take_calls(std::string_view body) {
+    if (body.empty()) return;
+    const std::size_t functions = static_cast<unsigned char>(body[0]);
+    const auto decode = [functions](std::string_view bytes) { return decode_calls(bytes, functions); };
+    const auto calls = take(body.substr(1), decode, encode_calls);
+    check(!calls || calls->size() == functions);
+}
+
+// What is read of a container's files can be told.
+void take_container_state(std::string_view content) {
+    for (const auto kind : {ContainerFile::Docker, ContainerFile::Bundle, ContainerFile::Storage})
+        if (const auto facts = parse_container_state(content, kind, "aa"))
+            check(decode_container(encode_container(*facts)).ok());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const std::string_view body = fuzz::text_of(data + 1, size - 1);
-    switch (data[0] % 10) {
+    switch (data[0] % 13) {
         case 0: (void)take(body, decode_build_id, encode_build_id); break;
         case 1: take_table(body); break;
         case 2: (void)take(body, decode_program, encode_program); break;
@@ -77,6 +93,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 6: (void)take(body, decode_names_request, encode_names_request); break;
         case 7: take_names(body); break;
         case 8: take_function(body); break;
+        case 9: (void)take(body, decode_container, encode_container); break;
+        case 10: take_container_state(body); break;
+        case 12: take_calls(body); break;
         default: (void)take(body, decode_code, encode_code);
     }
     return 0;

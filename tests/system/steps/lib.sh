@@ -84,6 +84,10 @@ reload_daemon() {
 times_cpus_came() { journalctl -q -b -u lagtrapd -o cat | grep -c 'CPUs came, or came back'; }
 cpus_came() { [ "$(times_cpus_came)" -gt "$1" ]; }
 
+# After events were lost the daemon looks at all processes anew; what starts meanwhile is known afterwards.
+times_looked_anew() { lagtrap status --json | grep -o '"scans": *[0-9]*' | grep -o '[0-9]*$'; }
+looked_anew() { [ "$(times_looked_anew)" -gt "$1" ]; }
+
 # plant: a program runs with a delay of 1.5 s, which ends up in a bundle in the spool.
 plant() {
   /opt/planted_delays --kind sleep --fast 20 --slow-ms 1500 >"$state/planted.json" || fail "the planted program"

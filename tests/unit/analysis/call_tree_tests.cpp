@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "analysis/call_tree.hpp"
-#include "analysis/control_group_words.hpp"
 #include "analysis/delay_report.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/meanwhile.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
+#include "trace/control_group_words.hpp"
 
 namespace lagtrap::analysis {
 namespace {
@@ -136,15 +136,25 @@ TEST(FrameRole, knows_files_by_their_names) {
 
 TEST(ControlGroup, units_and_containers_are_named) {
     const std::string id(64, 'a');
-    EXPECT_EQ(control_group_words("/system.slice/postgresql@15-main.service"), "postgresql@15-main.service");
-    EXPECT_EQ(control_group_words("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"),
+    EXPECT_EQ(trace::control_group_words("/system.slice/postgresql@15-main.service"), "postgresql@15-main.service");
+    EXPECT_EQ(trace::control_group_words("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"),
               "app-x.scope");
-    EXPECT_EQ(control_group_words("/system.slice/docker-" + id + ".scope"), "container aaaaaaaaaaaa (docker)");
-    EXPECT_EQ(control_group_words("/docker/" + id), "container aaaaaaaaaaaa (docker)");
-    EXPECT_EQ(control_group_words("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"),
+    EXPECT_EQ(trace::control_group_words("/system.slice/docker-" + id + ".scope"), "container aaaaaaaaaaaa (docker)");
+    EXPECT_EQ(trace::control_group_words("/docker/" + id), "container aaaaaaaaaaaa (docker)");
+    EXPECT_EQ(trace::control_group_words("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"),
               "container aaaaaaaaaaaa (containerd)");
-    EXPECT_EQ(control_group_words("/my/own"), "/my/own");
-    EXPECT_EQ(control_group_words(""), "");
+    EXPECT_EQ(trace::group_words("/", {}).whole, "");
+    EXPECT_EQ(trace::group_words("/docker/" + id, {}).brief, "container aaaaaaaaaaaa");
+    trace::ContainerNames names{{id, {"web", "nginx:1.25", "", ""}}};
+    EXPECT_EQ(trace::group_words("/docker/" + id, names).brief, "container web");
+    EXPECT_EQ(trace::group_words("/docker/" + id, names).whole,
+              "container aaaaaaaaaaaa (docker), web, image nginx:1.25");
+    names[id] = {"cart", "", "cart-7d9", "shop"};
+    EXPECT_EQ(trace::group_words("/docker/" + id, names).brief, "pod shop/cart-7d9");
+    EXPECT_EQ(trace::group_words("/docker/" + id, names).whole,
+              "container aaaaaaaaaaaa (docker), pod shop/cart-7d9, cart");
+    EXPECT_EQ(trace::control_group_words("/my/own"), "/my/own");
+    EXPECT_EQ(trace::control_group_words(""), "");
 }
 
 TEST(Meanwhile, tells_what_began_around_a_delay) {

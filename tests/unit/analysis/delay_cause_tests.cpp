@@ -235,6 +235,19 @@ TEST(DelayCause, says_who_had_the_cpu_and_how_urgent_it_was) {
                              "Computed for 30.0 ms (11 %) in serve."));
 }
 
+// Of others' units and containers only: that of the delayed process stands above.
+TEST(DelayCause, says_which_unit_others_belong_to) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").unit(10, "container web");
+    builder.process(30, "/bin/backup").thread(30, 30, "backup").unit(30, "backup.service");
+    builder.process(11, "/usr/bin/app").thread(11, 11, "app").unit(11, "container web");
+    builder.switched(1 * ms, 1, 0, 0, 10).samples(10 * ms, 40 * ms, 1, 10, 10, {"main", "serve"});
+    builder.switched(40 * ms, 1, 10, 0, 30).switched(240 * ms, 1, 30, 0, 11).switched(290 * ms, 1, 11, 1, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 280 * ms, 10 * ms, 10, 10));
+    EXPECT_EQ(sentences_of(builder).at(0),
+              "Waited 250 ms (89 %) for a CPU while backup (30, backup.service) had CPU 1, and app (11) for 50.0 ms.");
+}
+
 TEST(DelayCause, a_priority_given_while_the_thread_ran_is_told) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").process(30, "/opt/rt_hog --all").thread(30, 30, "rt_hog");
@@ -258,6 +271,20 @@ TEST(DelayCause, a_cpu_that_several_had_is_not_blamed_on_one) {
         sentences_of(builder).at(0),
         "Waited 250 ms (93 %) for a CPU while others had it: job-30 (30) 50.0 ms, job-31 (31) 50.0 ms, job-32 (32) "
         "50.0 ms.");
+}
+
+// Most of it went to jobs, but a third to one that nobody outruns: both are named.
+TEST(DelayCause, who_had_a_good_part_of_the_cpu_is_named_too) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    builder.process(30, "/bin/job").thread(30, 30, "job").process(31, "/bin/job").thread(31, 31, "job");
+    builder.process(32, "/bin/job").thread(32, 32, "job");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(40 * ms, 0, 10, 0, 30).switched(130 * ms, 0, 30, 0, 31);
+    builder.switched(220 * ms, 0, 31, 0, 32, 59).switched(320 * ms, 0, 32, 1, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(30 * ms), 300 * ms, 10 * ms, 10, 10));
+    EXPECT_EQ(sentences_of(builder).at(0),
+              "Waited 280 ms (93 %) for a CPU while job (2 threads) had CPU 0, and job (32, real-time priority 40) for "
+              "100 ms.");
 }
 
 // Runnable, and its CPU idle: something else keeps the thread from it, and nobody is named.
@@ -329,8 +356,52 @@ TEST(DelayCause, the_thread_that_ended_a_run_is_said_to_have_worked_at_it_withou
     builder.run(delay);
     EXPECT_THAT(
         sentences_of(builder).at(0),
-        "Nothing is known of 200 ms (100 %) for certain: the run passed from one thread to another, at a moment "
-        "that no marker tells; worker (12), which ended it, computed for 200 ms in resize_image in that time.");
+        "Nothing is known of 200 ms (100 %) for certain: the run passed from app (10) to worker (12) between its begin "
+        "and 200 ms, at a moment that no marker tells; worker (12), which ended it, computed for 200 ms in "
+        "resize_image in that time.");
+}
+
+TEST(DelayCause, hand_overs_are_told_with_their_times) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "worker");
+    auto delay = TraceBuilder::delay(1, "job", at(20 * ms), 200 * ms, 10 * ms, 10, 10);
+    delay.stages = {{"sent", 20 * ms, 10}, {"taken", 120 * ms, 12}, {"back", 150 * ms, 10}};
+    builder.run(delay);
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "Nothing is known of 130 ms (65 %) for certain: the run passed from app (10) to worker (12) between "
+                "20.0 ms and 120 ms after its begin, at a moment that no marker tells, and so 1 more time.");
+}
+
+trace::Delay delay_before(TraceBuilder& builder) {
+    auto delay = TraceBuilder::delay(1, "query", -90 * std::int64_t{ms}, 100 * ms, 50 * ms, 10, 10);
+    delay.so_far.tid = 10;
+    delay.so_far.until_offset_ns = 90 * ms;
+    delay.so_far.on_cpu_ns = 10 * ms;
+    delay.so_far.blocked_ns[LAGTRAP_WAIT_LOCK] = 80 * ms;
+    delay.so_far.waits = {{5 * ms, 80 * ms, LAGTRAP_WAIT_LOCK, LAGTRAP_WAKER_THREAD, 10, 12, "holder"}};
+    builder.run(delay);
+    return delay;
+}
+
+// Of a wait before the recording it is known who ended it, and no more.
+TEST(DelayCause, a_wait_before_the_recording_names_who_ended_it) {
+    TraceBuilder builder(30 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 12, "worker");
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    (void)delay_before(builder);
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "Waited 80.0 ms (80 %) on a futex (a lock or a signal), until worker (12) woke it; what it did meanwhile was "
+        "not recorded.");
+}
+
+TEST(DelayCause, a_thread_that_was_gone_when_the_recording_began_is_named_all_the_same) {
+    TraceBuilder builder(30 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    (void)delay_before(builder);
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "Waited 80.0 ms (80 %) on a futex (a lock or a signal), until holder (12) woke it.");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/delay_report.hpp"
-#include "analysis/folded.hpp"
 #include "analysis/wake_cause.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
@@ -273,28 +272,6 @@ TEST(QualityReport, tells_losses_and_shares) {
     EXPECT_DOUBLE_EQ(quality.stacks_complete, 0.97);
     EXPECT_DOUBLE_EQ(quality.frames_named, 0.99);
     EXPECT_DOUBLE_EQ(quality.own_cost, 0.001);
-}
-
-TEST(Folded, sums_stacks_in_microseconds) {
-    const TraceBuilder builder = burner();
-    const auto recording = builder.decode();
-    ASSERT_TRUE(recording);
-    EXPECT_EQ(folded_text(fold_recording(*recording, FoldedKind::OnCpu)),
-              "app;app;_start;main;run_once;do_syscall_64_[k];getpid_[k] 10000\n"
-              "app;app;_start;main;run_once;planted_cpu_burn 90000\n");
-    EXPECT_EQ(folded_text(fold_delay(*recording, builder.system.delays[0], FoldedKind::OnCpu)),
-              "app;app;_start;main;run_once;do_syscall_64_[k];getpid_[k] 10000\n"
-              "app;app;_start;main;run_once;planted_cpu_burn 90000\n");
-    EXPECT_EQ(folded_text(fold_delay(*recording, builder.system.delays[0], FoldedKind::OffCpu)), "");
-}
-
-TEST(Folded, off_cpu_counts_blocked_time) {
-    TraceBuilder builder(100 * ms);
-    builder.thread(10, 10, "a;b").switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "k:ep_poll"});
-    builder.waking(30 * ms, 1, 0, 10, true).switched(31 * ms, 0, 0, 0, 10);
-    const auto recording = builder.decode();
-    ASSERT_TRUE(recording);
-    EXPECT_EQ(folded_text(fold_recording(*recording, FoldedKind::OffCpu)), "a:b;a:b;main;ep_poll_[k] 20000\n");
 }
 
 }  // namespace

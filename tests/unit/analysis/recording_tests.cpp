@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "analysis/delay_report.hpp"
-#include "analysis/folded.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/time_split.hpp"
 #include "analysis/trace_places.hpp"
@@ -128,6 +127,26 @@ TEST(Recording, unknown_time_is_no_longer_than_need_be) {
     EXPECT_EQ(split.not_recorded_ns, 10 * ms);
 }
 
+// 10 is preempted at 10 ms; how it came back after 11 was concluded from the kernel's own count.
+TEST(Recording, of_a_concluded_switch_only_how_the_previous_thread_stopped_is_unknown) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "app").thread(10, 11, "other");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(10 * ms, 0, 10, 0, 11).concluded_switch(24 * ms, 0, 11, 10);
+    builder.switched(30 * ms, 0, 10, 1, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->switch_gaps, 1);
+    const auto intervals = intervals_of_thread(*recording, 10, {begin + ms, begin + 30 * ms});
+    const TimeSplit split = split_time(*recording, intervals);
+    EXPECT_EQ(split.on_cpu_ns, 15 * ms);
+    EXPECT_EQ(split.runnable_ns, 14 * ms);
+    EXPECT_EQ(split.not_recorded_ns, 0);
+    const auto other = intervals_of_thread(*recording, 11, {begin + 10 * ms, begin + 30 * ms});
+    const TimeSplit others = split_time(*recording, other);
+    EXPECT_EQ(others.on_cpu_ns, 14 * ms);
+    EXPECT_EQ(others.not_recorded_ns, 6 * ms);
+}
+
 // 10 came after 75, whose stop is missing: the merge has put one in, at the moment at which 10 stops.
 TEST(Recording, a_switch_that_the_merge_made_up_leaves_nobody_running) {
     TraceBuilder builder(100 * ms);
@@ -231,8 +250,6 @@ TEST(Recording, changed_bytes_do_no_harm) {
         EXPECT_EQ(report.split.wall_ns, 30 * ms);
         (void)report_machine(*recording);
         (void)report_quality(*recording);
-        (void)folded_text(fold_recording(*recording, FoldedKind::OnCpu));
-        (void)folded_text(fold_delay(*recording, recording->system.delays.front(), FoldedKind::OffCpu));
     }
     EXPECT_GT(read, 100);
 }

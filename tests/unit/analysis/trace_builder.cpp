@@ -41,7 +41,7 @@ TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
     system.sample_interval_ns = ms;
     system.stack_method = "frame-pointer";
     system.trigger_reason = "deadline";
-    system.stacks = {100, 97, 1000, 990, 0, {60, 59, 6}, {40, 38, 0}, {}, {}, {}};
+    system.stacks = {100, 97, 1000, 990, 0, {60, 59, 6, 0}, {40, 38, 0, 0}, {}, {}, {}, {}};
     system.quality.samples_taken = 321;
     system.quality.daemon_cpu_ns = length_ns / 500;
 }
@@ -76,6 +76,19 @@ TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& comman
         if (started_ns != 0) process.add_uint64(7, started_ns);
     }
     packet(1, begin_ns, 2, message);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::unit(std::uint32_t pid, const std::string& label) {
+    std::string message;
+    {
+        pbf_writer track(message);
+        track.add_uint64(1, 1'000'000 + pid);
+        pbf_writer process(track, 3);
+        process.add_int32(1, static_cast<std::int32_t>(pid));
+        process.add_string(8, label);
+    }
+    packet(1, begin_ns, 60, message);
     return *this;
 }
 
@@ -146,6 +159,23 @@ TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uin
         waking.add_int32(2, static_cast<std::int32_t>(wakee));
     }
     ftrace(at, cpu, event);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::concluded_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
+                                             std::uint32_t next) {
+    std::string event, facts;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, prev);
+        pbf_writer change(writer, 4);
+        change.add_int32(2, static_cast<std::int32_t>(prev));
+        change.add_int64(4, 1);
+        change.add_int32(6, static_cast<std::int32_t>(next));
+    }
+    pbf_writer(facts).add_bool(5, true);
+    ftrace(at, cpu, event, 20002, facts);
     return *this;
 }
 
@@ -255,7 +285,7 @@ std::uint64_t TraceBuilder::intern(Sequence& sequence, const Stack& stack, std::
 }
 
 void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid,
-                               std::uint32_t tid, const Stack& stack) {
+                               std::uint32_t tid, const Stack& stack, const std::string& earlier_wait) {
     Sequence& state = sequences_[sequence];
     std::string defaults;
     if (!state.begun) {
@@ -268,6 +298,7 @@ void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::ui
         } else {
             timebase.add_uint64(2, 1000);
             timebase.add_enum(4, 1);
+            if (sequence == 5) timebase.add_string(10, "history");
         }
     }
     std::string interned;
@@ -278,7 +309,25 @@ void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::ui
     writer.add_uint32(2, pid);
     writer.add_uint32(3, tid);
     writer.add_uint64(4, id);
-    packet(sequence, begin_ns + at, 66, message, interned, defaults);
+    packet(sequence, begin_ns + at, 66, message, interned, defaults, 20004, earlier_wait);
+}
+
+TraceBuilder& TraceBuilder::earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid,
+                                           const Stack& stack) {
+    perf_sample(5, 0 - before, 0, pid, tid, stack);
+    return *this;
+}
+
+TraceBuilder& TraceBuilder::earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid,
+                                         std::uint32_t tid, std::uint32_t waker, const Stack& stack, bool in_run) {
+    std::string wait;
+    pbf_writer writer(wait);
+    writer.add_uint64(1, begin_ns - before - length);
+    writer.add_uint32(2, waker);
+    writer.add_bool(3, false);
+    writer.add_bool(4, in_run);
+    perf_sample(5, 0 - before, 0, pid, tid, stack, wait);
+    return *this;
 }
 
 TraceBuilder& TraceBuilder::sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,

@@ -24,6 +24,8 @@ class TraceBuilder {
 
     TraceBuilder& process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid = 1,
                           std::uint64_t started_ns = 0);
+    // What the process belongs to: "backup.service", "container web".
+    TraceBuilder& unit(std::uint32_t pid, const std::string& label);
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);
     // prev_state as the kernel has it: 0 preempted, 1 S, 2 D, 0x10 dead.
     TraceBuilder& switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
@@ -32,6 +34,7 @@ class TraceBuilder {
                          bool by_interrupt = false);
     // A switch with what is said of CPU quotas: whether the previous thread's group had used its own up, and when, after
     // the recording's begin, that of the next had.
+    TraceBuilder& concluded_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint32_t next);
     TraceBuilder& throttled_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint32_t next,
                                    bool prev_throttled, std::uint64_t from = 0, std::uint64_t to = 0);
     // A waking with its cause, as a number of the format, and the device that brought it about.
@@ -45,6 +48,10 @@ class TraceBuilder {
     // Samples of each millisecond in [from, to).
     TraceBuilder& samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                           const Stack& stack);
+    // Before the recording's begin, `before` it: a sample, and a wait that ended then.
+    TraceBuilder& earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
+    TraceBuilder& earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid, std::uint32_t tid,
+                               std::uint32_t waker, const Stack& stack, bool in_run = true);
     TraceBuilder& off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack);
     // Names for the place of a frame of samples, found later: "function@file:line", innermost first.
     TraceBuilder& later_symbols(const std::string& frame, const std::vector<std::string>& functions);
@@ -70,7 +77,7 @@ class TraceBuilder {
                 const std::string& interned = {}, const std::string& defaults = {}, std::uint32_t more_field = 0,
                 const std::string& more = {});
     void perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
-                     const Stack& stack);
+                     const Stack& stack, const std::string& earlier_wait = {});
     std::uint64_t intern(Sequence& sequence, const Stack& stack, std::string& interned);
     std::uint64_t intern_frame(Sequence& sequence, const std::string& frame, std::string& interned);
     void ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event, std::uint32_t more_field = 0,

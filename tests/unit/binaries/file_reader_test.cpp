@@ -5,10 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +83,17 @@ TEST(FileReader, SaysWhatReadingHereSays) {
     const auto names = name_places(*file, request);
     ASSERT_TRUE(names) << names.error().message;
     EXPECT_FALSE(names->places.front().symbol.empty());
+    EXPECT_EQ(reader.counts().started, 1U);
+}
+
+// The process ends with the thread that started it.
+TEST(FileReader, StaysWhenTheThreadThatAskedFirstIsGone) {
+    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    const auto file = open_regular_file(library);
+    ASSERT_TRUE(file);
+    const std::string build_id = read_build_id(file->get());
+    for (int thread = 0; thread < 3; ++thread)
+        std::thread([&] { EXPECT_EQ(*reader.build_id(file->get()), build_id); }).join();
     EXPECT_EQ(reader.counts().started, 1U);
 }
 
@@ -190,6 +205,66 @@ TEST_F(BrokenReader, ThatHangs) {
     const auto counts = counts_after("read line <&4", options);
     EXPECT_EQ(counts.stopped, 2U);
     EXPECT_NE(counts.last_problem.find("took longer"), std::string::npos) << counts.last_problem;
+}
+
+TEST_F(BrokenReader, ThatKeepsOthersWaiting) {
+    write_script(greeting + "read line <&4");
+    FileReaderOptions options = options_for(script_);
+    options.most_processes = 1;
+    FileReader reader(options);
+    const auto file = open_regular_file(library);
+    std::atomic<bool> given_up{false};
+    auto first = std::async(std::launch::async, [&] {
+        return reader.program(file->get(), library, {std::nullopt, &given_up});
+    });
+    while (reader.counts().started == 0) std::this_thread::yield();
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    const auto second = reader.program(file->get(), library, {soon, nullptr});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(second.error().message, "all 1 readers of files are busy with others that take long");
+    EXPECT_TRUE(reader.try_start()) << "there is one, though it is busy";
+    given_up.store(true);
+    const auto answer = first.get();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, ErrorKind::Timeout);
+}
+
+TEST_F(BrokenReader, ThatIsSlowerThanItsCallerCanWait) {
+    write_script(greeting + "read line <&4");
+    FileReader reader(options_for(script_));
+    const auto file = open_regular_file(library);
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    const auto answer = reader.program(file->get(), library, {soon, nullptr});
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, ErrorKind::Timeout);
+    EXPECT_EQ(reader.counts().stopped, 1U);
+}
+
+TEST_F(BrokenReader, ThatIsStoppedAnswersNobody) {
+    write_script(greeting + "read line <&4");
+    FileReader reader(options_for(script_));
+    const auto file = open_regular_file(library);
+    auto waiting = std::async(std::launch::async, [&] { return reader.program(file->get(), library); });
+    while (reader.counts().started == 0) std::this_thread::yield();
+    reader.stop();
+    const auto answer = waiting.get();
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, ErrorKind::Timeout);
+}
+
+TEST_F(BrokenReader, ThatFailedAtAFileIsNotAskedAboutItAgain) {
+    FileReader good(options_for(LAGTRAP_READER_PROGRAM));
+    const Reading through(good);
+    const auto program = ProgramFile::open(library);
+    ASSERT_TRUE(program);
+    good.stop();
+    for (int times = 0; times < 2; ++times) {
+        const auto functions = program->functions();
+        ASSERT_FALSE(functions);
+        EXPECT_EQ(functions.error().kind, ErrorKind::Timeout);
+    }
+    EXPECT_EQ(good.counts().stopped, 1U);
 }
 
 TEST_F(BrokenReader, ThatSaysNonsense) {

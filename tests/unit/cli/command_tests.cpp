@@ -29,7 +29,7 @@ TEST(CommandLine, tells_usage_from_failure) {
     EXPECT_EQ(test::run_lagtrap({"--version"}).out, "lagtrap " LAGTRAP_VERSION "\n");
     EXPECT_EQ(test::run_lagtrap({"--help"}).code, 0);
     for (const char* command :
-         {"status", "check", "list-markers", "trigger", "approve", "decline", "report", "export", "upload"}) {
+         {"status", "live", "check", "list-markers", "trigger", "approve", "decline", "report", "export", "upload"}) {
         EXPECT_EQ(test::run_lagtrap({command, "--help"}).code, 0) << command;
     }
 }
@@ -78,10 +78,10 @@ TEST(ListMarkers, says_what_is_wrong) {
 
 TEST(Check, agrees_with_the_daemon) {
     const test::TemporaryFolder folder;
-    const std::string good = std::string(LAGTRAP_SOURCE_DIR) + "/settings/presets/postgresql.xml";
+    const std::string good = std::string(LAGTRAP_SOURCE_DIR) + "/tests/data/settings/good/smallest.xml";
     const auto fine = test::run_lagtrap({"check", good});
     EXPECT_EQ(fine.code, 0) << fine.err;
-    EXPECT_EQ(fine.out, good + ": 1 events, no errors\n");
+    EXPECT_EQ(fine.out, good + ": 0 events, no errors\n");
 
     const std::string bad = folder.string("bad.xml");
     std::ofstream(bad)
@@ -95,6 +95,31 @@ TEST(Check, agrees_with_the_daemon) {
     EXPECT_GE(json.at("errors").as_array().size(), 1);
     EXPECT_EQ(json.at("errors").at(0).at("line").to_number<int>(), 2);
     EXPECT_EQ(test::run_lagtrap({"check", folder.string("none.xml")}).code, 3);
+}
+
+TEST(Presets, are_listed_and_shown) {
+    ::setenv("LAGTRAP_PRESETS", LAGTRAP_SOURCE_DIR "/settings/presets", 1);
+    const auto list = test::run_lagtrap({"presets"});
+    EXPECT_EQ(list.code, 0) << list.err;
+    EXPECT_THAT(list.out, testing::HasSubstr("nginx\n  Requests of nginx"));
+    std::istringstream lines(list.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
+    const auto shown = test::run_lagtrap({"presets", "nginx"});
+    EXPECT_THAT(shown.out, testing::HasSubstr("<begin function=\"ngx_http_process_request\" key=\"arg0\"/>"));
+    EXPECT_THAT(shown.out, testing::HasSubstr("binary=: the program or library; */nginx"));
+    const auto json = boost::json::parse(test::run_lagtrap({"presets", "--json", "fsync"}).out);
+    EXPECT_EQ(json.at("events").at(0).at("threshold").as_string(), "200ms");
+    EXPECT_THAT(test::run_lagtrap({"presets", "ngix"}).err, testing::HasSubstr("did you mean nginx?"));
+
+    const test::TemporaryFolder folder;
+    const std::string bad = folder.string("own.xml");
+    std::ofstream(bad) << "<preset version='1' about='x' tried-with='y'><event/></preset>";
+    const auto wrong = test::run_lagtrap({"presets", bad});
+    EXPECT_EQ(wrong.code, 3);
+    EXPECT_THAT(wrong.err, testing::HasSubstr(bad + ":1:"));
+    ::setenv("LAGTRAP_PRESETS", "/no/such/folder", 1);
+    EXPECT_THAT(test::run_lagtrap({"presets"}).err, testing::HasSubstr("there are no presets in /no/such/folder"));
+    ::unsetenv("LAGTRAP_PRESETS");
 }
 
 // Stands in for the uploader where the command's own part is what counts: it says how it was called.

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/status_events.hpp"
 #include "cli/status_text.hpp"
 #include "core/unique_fd.hpp"
 #include "tests/unit/cli/cli_test.hpp"
@@ -86,6 +87,23 @@ TEST(Status, shows_events_and_problems) {
     }
 }
 
+TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
+    const auto shown = [](const std::string& fields) { return ask({"status"}, "{\"ok\":true," + fields + "}\n").out; };
+    const std::string held_up =
+        shown(R"("captures":{"done":3,"without_names":2,"set_aside":1},)"
+              R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // nobody's name
+    EXPECT_NE(held_up.find("2 without names of functions"), std::string::npos) << held_up;
+    EXPECT_NE(held_up.find("1 set aside"), std::string::npos) << held_up;
+    EXPECT_NE(held_up.find("a merge waited in vain for a file of user 4000000000\n              /proc/7/exe\n"),
+              std::string::npos)
+        << held_up;
+    const std::string unknown = shown(R"("merge_held_up":{"session":"s","path":"/x","user":null})");
+    EXPECT_NE(unknown.find("of user unknown"), std::string::npos) << unknown;
+    const std::string spool = shown(R"("spool":{"problem":"process 17 of user 1000 holds /s/ready/.retention"})");
+    EXPECT_NE(spool.find("spool       not kept within its limits: process 17 of user 1000"), std::string::npos)
+        << spool;
+}
+
 TEST(Status, gives_the_answer_as_json) {
     const auto outcome = ask({"status", "--json"}, data_file("status_answer.json"));
     EXPECT_EQ(boost::json::parse(outcome.out), boost::json::parse(data_file("status_answer.json")));
@@ -113,6 +131,18 @@ std::map<std::string, std::string> samples_of(const std::string& metrics) {
     return samples;
 }
 
+TEST(Status, names_whose_processes_were_held_to_their_share) {
+    const auto outcome =
+        ask({"status"}, R"({"ok":true,"inspections":{"stuck":1,"problem":""},"limited_users":[)"
+                        R"({"uid":4000000000,"mappings_left_out":12345,"looks_held_up":2},1,{"uid":0}]})"
+                        "\n");
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  limited     1 look into processes still held up by a file system"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("4000000000: 12,345 mappings beyond the share, 2 looks into processes held up"));
+    EXPECT_THAT(ask({"status"}, "{\"ok\":true,\"limited_users\":[]}\n").out,
+                testing::Not(testing::HasSubstr("limited")));
+}
+
 TEST(Metrics, are_the_figures_of_the_status) {
     const auto outcome = ask({"metrics"}, data_file("status_answer.json"));
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -131,6 +161,41 @@ TEST(Metrics, are_the_figures_of_the_status) {
     EXPECT_EQ(samples[bucket + "0.536870912\"}"], "1234567");
     EXPECT_EQ(samples[bucket + "+Inf\"}"], samples["lagtrap_event_duration_seconds_count{event=\"query\"}"]);
     EXPECT_EQ(samples["lagtrap_event_duration_seconds_sum{event=\"query\"}"], "853.3805");
+}
+
+TEST(Metrics, times_by_state_add_up) {
+    auto samples = samples_of(
+        ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","timed":{"ns":10000000000,"on_cpu_ns":2500000000,)"
+                         R"("runnable_ns":500000000}},{"name":"b"}]})"
+                         "\n")
+            .out);
+    const std::string time = "lagtrap_event_time_seconds_total{event=\"";
+    EXPECT_EQ(samples[time + "a\",state=\"on_cpu\"}"], "2.5");
+    EXPECT_EQ(samples[time + "a\",state=\"runnable\"}"], "0.5");
+    EXPECT_EQ(samples[time + "a\",state=\"blocked\"}"], "7");
+    EXPECT_EQ(samples[time + "b\",state=\"blocked\"}"], "0");
+}
+
+TEST(Metrics, delays_are_told_by_class) {
+    auto samples = samples_of(ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","delays_mostly":{"on_cpu":2,)"
+                                               R"("runnable":1,"blocked":[0,7,0,"x"]}},{"name":"b"}]})"
+                                               "\n")
+                                  .out);
+    const std::string delays = "lagtrap_event_delays_by_class_total{event=\"";
+    EXPECT_EQ(samples[delays + "a\",class=\"on a CPU\"}"], "2");
+    EXPECT_EQ(samples[delays + "a\",class=\"for a CPU\"}"], "1");
+    EXPECT_EQ(samples[delays + "a\",class=\"lock (futex)\"}"], "7");
+    EXPECT_EQ(samples[delays + "a\",class=\"input\"}"], "0");
+    EXPECT_EQ(samples[delays + "b\",class=\"disk\"}"], "0");
+}
+
+TEST(Metrics, processes_are_told_by_unit) {
+    auto samples = samples_of(ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","processes_by_unit":[)"
+                                               R"({"unit":"web.service","processes":3},{"unit":"","processes":1},7]}]})"
+                                               "\n")
+                                  .out);
+    EXPECT_EQ(samples["lagtrap_event_processes{event=\"a\",unit=\"web.service\"}"], "3");
+    EXPECT_EQ(samples["lagtrap_event_processes{event=\"a\",unit=\"\"}"], "1");
 }
 
 TEST(Metrics, odd_answers_do_no_harm) {
@@ -174,6 +239,22 @@ TEST(Percentile, lies_within_its_bucket) {
     EXPECT_EQ(cli::percentile_ns(histogram, 1.0), 400);
     EXPECT_EQ(cli::percentile_ns({}, 0.5), 0);
     EXPECT_EQ(cli::percentile_ns({{5, 1, 10}}, 0.5), 0);
+}
+
+// A bucket of the histogram reaches beyond the longest run.
+TEST(StatusEvents, no_percentile_is_above_the_longest_run) {
+    const boost::json::object answer{
+        {"events",
+         {{{"name", "query"},
+           {"armed", true},
+           {"runs", 100},
+           {"delays", 0},
+           {"threshold_ns", 1'000'000'000},
+           {"max_ns", 33'000'000},
+           {"histogram", {{{"from_ns", 32'000'000}, {"to_ns", 64'000'000}, {"count", 100}}}}}}}};
+    const std::string text = cli::event_lines(answer, cli::Paint(false));
+    const std::string row = text.substr(text.find("query"));
+    EXPECT_THAT(row.substr(0, row.find('\n')), testing::EndsWith("33.0 ms  33.0 ms  33.0 ms"));
 }
 
 }  // namespace

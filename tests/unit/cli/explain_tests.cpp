@@ -88,7 +88,7 @@ TEST(Explain, WhoRunsTheProgram) {
     EXPECT_THAT(kinds_of(found), ElementsAre("other-file"));
     EXPECT_THAT(found.findings[0].sentence, HasSubstr("/usr/bin/app (process 77, in a container"));
     EXPECT_THAT(found.findings[0].sentence, HasSubstr("docker-4f.scope"));
-    EXPECT_THAT(found.findings[0].next, AllOf(HasSubstr("binary=\"/proc/77/"), HasSubstr("/usr/bin/app\"")));
+    EXPECT_THAT(found.findings[0].next, HasSubstr("binary=\"*/app\""));
     processes.found = {process_of(77, "/opt/app")};
     processes.found[0].deleted = true;
     EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next, HasSubstr("Start the program anew"));

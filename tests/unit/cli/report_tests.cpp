@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/report_text.hpp"
+#include "formats/format_table.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "trace/bundle.hpp"
 #include "trace/system_file.hpp"
@@ -109,9 +110,11 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     builder.samples(40 * ms, 60 * ms, 0, 10, 10, {"_start", start, "no_line_known"});
     builder.run(TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10));
     auto& stacks = builder.system.stacks;
-    stacks.on_cpu = {1000, 930, 0};
-    stacks.off_cpu = {0, 0, 0};
+    stacks.on_cpu = {1000, 930, 0, 45};
+    stacks.off_cpu = {0, 0, 0, 0};
+    stacks.delayed = {100, 98, 0, 10};
     stacks.user_stacks = 1000;
+    stacks.user_stacks_complete = 900;
     stacks.stops = {{"/opt/app/lib/libvendor.so.4", "gap", 40, 0},
                     {"", "lost", 20, 0},
                     {"[jit]", "no-table", 6, 0},
@@ -135,6 +138,9 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     const auto& quality = report.at("quality");
     EXPECT_NEAR(quality.at("on_cpu_stacks_complete").to_number<double>(), 0.93, 0.001);
     EXPECT_TRUE(quality.at("off_cpu_stacks_complete").is_null());
+    EXPECT_NEAR(quality.at("delayed_stacks_complete").to_number<double>(), 0.98, 0.001);
+    EXPECT_EQ(quality.at("delayed_stacks").to_number<std::uint64_t>(), 100);
+    EXPECT_NEAR(quality.at("complete_late").to_number<double>(), 0.05, 0.001);
     EXPECT_EQ(quality.at("stops").at(0).at("reason").as_string(), "gap");
     EXPECT_EQ(quality.at("names").at("modules_gone").to_number<int>(), 2);
 }
@@ -289,7 +295,9 @@ TEST(Export, writes_every_form) {
     test::expect_text(test::run_lagtrap({"export", "--off-cpu", capture}).out, "folded_off_cpu.txt");
     EXPECT_EQ(test::run_lagtrap({"export", "--off-cpu", "--delay", "1", capture}).out,
               "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
-              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k] 200000\n");
+              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];blocked: lock (futex) 200000\n"
+              "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
+              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];waits for a CPU 2000\n");
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "pftrace", capture}).out, builder.trace());
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "system", capture}).out,
               trace::write_system_file(builder.system));
@@ -299,6 +307,17 @@ TEST(Export, writes_every_form) {
     EXPECT_EQ(std::filesystem::file_size(folder.path() / "t"), builder.trace().size());
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "gif", capture}).code, 2);
     EXPECT_EQ(test::run_lagtrap({"export", "--delay", "99", capture}).code, 1);
+    EXPECT_EQ(test::run_lagtrap({"export", "--thread", "nobody", capture}).code, 1);
+    EXPECT_EQ(test::run_lagtrap({"export", "--on-cpu", "--all", capture}).code, 2);
+    const auto whole = test::run_lagtrap({"export", "--format", "system", "--delay", "1", capture});
+    EXPECT_EQ(whole.code, 2);
+    EXPECT_EQ(whole.err,
+              "lagtrap: --format system is of the whole recording: leave out --delay, --thread, --on-cpu, "
+              "--off-cpu and --all\n");
+    const auto listed = test::run_lagtrap({"export", "--list-formats"});
+    EXPECT_EQ(listed.out, formats::list_formats());
+    EXPECT_NE(test::run_lagtrap({"export", "--help"}).out.find("speedscope  profile of each thread"),
+              std::string::npos);
     EXPECT_EQ(test::run_lagtrap({"export", "-o", folder.string("no/such/folder"), capture}).code, 1);
 }
 

@@ -1,6 +1,7 @@
 // Both sides in one process: the one that asks in a thread of its own, so that requests are those of the socket.
 #include "core/file_broker.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,7 +36,11 @@ class Broker : public ::testing::Test {
         BrokerPolicy policy;
         policy.folders = {{folder_ / "capture", ""}, {folder_ / "output", "session"}};
         policy.readable = {"/etc/os-release"};
-        policy.may_read_program = [](const std::filesystem::path& path) { return path != "/bin/false"; };
+        policy.program_access = [this](const std::filesystem::path& path) {
+            if (path == folder_ / "programs" / "link" || path == folder_ / "programs" / "real")
+                return ProgramAccess::WithoutLinks;
+            return path == "/bin/false" ? ProgramAccess::Refused : ProgramAccess::Allowed;
+        };
         auto broker = FileBroker::create(std::move(policy));
         ASSERT_TRUE(broker);
         serving_ = std::thread(
@@ -81,6 +86,35 @@ TEST_F(Broker, GivesNothingElse) {
     EXPECT_FALSE(opens("/bin/true", O_WRONLY));
     EXPECT_FALSE(opens(folder_ / "new", O_WRONLY | O_CREAT));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+}
+
+TEST_F(Broker, GivesNoCoreDump) {
+    std::string head = read_file("/bin/true", 1 << 20)->substr(0, 64);
+    for (const auto& [type, given] : {std::pair(ET_NONE, false), std::pair(ET_REL, true), std::pair(ET_EXEC, true),
+                                      std::pair(ET_DYN, true), std::pair(ET_CORE, false), std::pair(0xfe00, false)}) {
+        head[16] = static_cast<char>(type & 0xff);
+        head[17] = static_cast<char>(type >> 8);
+        std::ofstream(folder_ / "dump") << head;
+        EXPECT_EQ(opens(folder_ / "dump"), given) << type;
+    }
+    // Of a machine of the other byte order.
+    head[EI_DATA] = ELFDATA2MSB;
+    head[16] = 0;
+    head[17] = ET_CORE;
+    std::ofstream(folder_ / "dump") << head;
+    EXPECT_FALSE(opens(folder_ / "dump"));
+    std::ofstream(folder_ / "dump") << head.substr(0, 17);
+    EXPECT_FALSE(opens(folder_ / "dump"));
+}
+
+TEST_F(Broker, FollowsNoLinkWhereItMustNot) {
+    std::filesystem::create_directories(folder_ / "programs");
+    std::filesystem::create_symlink("/bin/true", folder_ / "programs" / "link");
+    std::filesystem::create_symlink("/bin/true", folder_ / "programs" / "other-link");
+    std::filesystem::copy_file("/bin/true", folder_ / "programs" / "real");
+    EXPECT_FALSE(opens(folder_ / "programs" / "link"));
+    EXPECT_TRUE(opens(folder_ / "programs" / "real"));
+    EXPECT_TRUE(opens(folder_ / "programs" / "other-link"));
 }
 
 TEST_F(Broker, StaysInItsFolders) {

@@ -3,8 +3,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -40,9 +42,13 @@ class ControlServerTest : public ::testing::Test {
         std::filesystem::remove(path_);
     }
     void start() {
-        auto listening = ControlServer::listen(context_, at(path_), [](const boost::json::object& request) {
-            return boost::json::object{{"ok", true}, {"fields", request.size()}};
-        });
+        auto listening = ControlServer::listen(
+            context_, at(path_),
+            [this](const boost::json::object& request) {
+                ++handled_;
+                return boost::json::object{{"ok", true}, {"fields", request.size()}};
+            },
+            [this] { return KeptAnswer::TimePoint(std::chrono::milliseconds(clock_ms_)); });
         ASSERT_TRUE(listening) << listening.error().message;
         server_ = std::move(listening).value();
         thread_ = std::thread([this] { context_.run(); });
@@ -69,11 +75,53 @@ class ControlServerTest : public ::testing::Test {
         return answer;
     }
 
+    void give_access(const settings::Control& control) {
+        auto access = ControlAccess::create(control);
+        ASSERT_TRUE(access);
+        std::promise<Status> changed;
+        boost::asio::post(context_, [&] { changed.set_value(server_->change_access(std::move(access).value())); });
+        EXPECT_TRUE(changed.get_future().get());
+    }
+
+    // The same by a user without rights.
+    void ask_as_nobody(const std::string& text) {
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(::setresuid(65534, 65534, 65534) == 0 && ask(text).starts_with("{\"ok\":true") ? 0 : 1);
+        int status = 1;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+
     std::string path_;
+    std::atomic<int> handled_{0};
+    std::atomic<int> clock_ms_{1'000'000};
     boost::asio::io_context context_{1};
     std::unique_ptr<ControlServer> server_;
     std::thread thread_;
 };
+
+TEST_F(ControlServerTest, MakesTenStatusesASecondForAllButRoot) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may ask as another user";
+    settings::Control control = at(path_);
+    control.read = settings::Callers::Anyone;
+    give_access(control);
+    const std::string status = "{\"command\":\"status\"}\n";
+    for (int i = 0; i < 5; ++i) ask_as_nobody(status);
+    EXPECT_EQ(handled_, 1);
+    clock_ms_ += 99;
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 1);
+    ++clock_ms_;
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 2);
+    EXPECT_EQ(ask(status), "{\"ok\":true,\"fields\":1}\n");
+    EXPECT_EQ(handled_, 3) << "root is told what was so before";
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 3) << "what root was told is good for others too";
+    ask("{\"command\":\"decline\"}\n");
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 5) << "a status of before the change";
+}
 
 TEST_F(ControlServerTest, AnswersARequest) {
     EXPECT_EQ(ask("{\"command\":\"status\",\"more\":[1,2]}\n"), "{\"ok\":true,\"fields\":2}\n");
@@ -98,11 +146,7 @@ TEST_F(ControlServerTest, IsForRootAlone) {
 TEST_F(ControlServerTest, ChangesWhoMayComeIn) {
     settings::Control control = at(path_);
     control.read = settings::Callers::Anyone;
-    auto access = ControlAccess::create(control);
-    ASSERT_TRUE(access);
-    std::promise<Status> changed;
-    boost::asio::post(context_, [&] { changed.set_value(server_->change_access(std::move(access).value())); });
-    EXPECT_TRUE(changed.get_future().get());
+    give_access(control);
     struct stat facts {};
     ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0666U);

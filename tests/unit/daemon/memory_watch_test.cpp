@@ -135,7 +135,7 @@ class Watch : public Groups {
         const auto say = [this](const std::string& line) { said_.push_back(line); };
         return {context_, MemoryGroup::find("0::/unit\n", root_),
                 MemoryWatch::Options{say, say, [this](bool held) { tables_.push_back(held); },
-                                     [this](bool held) { merges_.push_back(held); }}};
+                                     [this](bool held) { merges_.push_back(held); }, [] { return 3 * mib; }}};
     }
     boost::asio::io_context context_;
     std::vector<std::string> said_;
@@ -161,6 +161,7 @@ TEST_F(Watch, WithRoomNothingIsSaid) {
     EXPECT_THAT(watch.shed_now(), IsEmpty());
     ASSERT_TRUE(watch.status().use);
     EXPECT_EQ(watch.status().use->limit_bytes, 256 * mib);
+    EXPECT_EQ(watch.status().mapping_bytes, 3 * mib);
 }
 
 TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {

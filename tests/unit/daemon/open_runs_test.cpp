@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -37,7 +38,9 @@ class OpenRunsTest : public ::testing::Test {
         settings::Event call = by_thread;
         call.begin.kind = call.end.kind = settings::MarkerKind::Function;
         call.end.side = settings::FunctionSide::Return;
-        events_ = {by_thread, at_end, by_key, call};
+        settings::Event of_machine = by_key;
+        of_machine.key_scope = settings::KeyScope::Machine;
+        events_ = {by_thread, at_end, by_key, call, of_machine};
     }
 
     lagtrap_slot& open(std::size_t index, std::uint32_t event, std::uint64_t deadline_ns) {
@@ -46,7 +49,7 @@ class OpenRunsTest : public ::testing::Test {
         slot.run.begin_pid = static_cast<std::uint32_t>(::getpid());
         slot.run.begin_tid = static_cast<std::uint32_t>(::gettid());
         slot.run.begin_ns = slot.run.begin_hit_ns = now_ns_ - 1000;
-        slot.deadline_ns = deadline_ns;
+        slot.deadline_ns = deadline_ns & ~LAGTRAP_DEADLINE_TOLD;
         tag(index) = index / LAGTRAP_BUCKET_SLOTS << 8 | 1;  // in its first bucket
         return slot;
     }
@@ -56,12 +59,12 @@ class OpenRunsTest : public ::testing::Test {
     MappedMemory tags_memory_, slots_memory_;
     std::optional<OpenRuns> runs_;
     std::vector<settings::Event> events_;
-    std::uint64_t now_ns_ = monotonic_ns();
+    std::uint64_t now_ns_ = monotonic_ns() & ~LAGTRAP_DEADLINE_TOLD;
     const OpenRuns::IsBelieved believed_ = [](std::uint32_t) { return true; };
 };
 
 TEST_F(OpenRunsTest, AnEmptyTableHasNothingToLookFor) {
-    const auto look = runs_->look(now_ns_, events_, true, believed_);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
     EXPECT_EQ(look.open, 0U);
     EXPECT_TRUE(look.overdue.empty());
     EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
@@ -71,25 +74,49 @@ TEST_F(OpenRunsTest, TellsOfAnOverdueRunOnce) {
     open(17, 0, now_ns_ - 1);
     open(4000, 0, now_ns_ + 500);
     open(LAGTRAP_OPEN_SLOTS - 2, 0, now_ns_ + 300);
-    const auto look = runs_->look(now_ns_, events_, true, believed_);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
     EXPECT_EQ(look.open, 3U);
     ASSERT_EQ(look.overdue.size(), 1U);
     EXPECT_EQ(look.overdue[0].end_ns, now_ns_);
     EXPECT_EQ(look.overdue[0].flags, LAGTRAP_RUN_OPEN | LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
     EXPECT_STRNE(look.overdue[0].comm, "");
     EXPECT_EQ(look.earliest_deadline_ns, now_ns_ + 300);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, true, believed_).overdue.empty());
+    EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.empty());
+}
+
+TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
+    constexpr int rounds = 2000;
+    std::atomic<int> round{0}, ended{0};
+    int told_by_end = 0;
+    // Takes the deadline away as end_run() does.
+    std::thread ending([&] {
+        for (int number = 1; number <= rounds; ++number) {
+            while (round.load() != number) std::this_thread::yield();
+            auto& slot = static_cast<lagtrap_slot*>(slots_memory_.data())[17];
+            if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) & LAGTRAP_DEADLINE_TOLD)) ++told_by_end;
+            ended.store(number);
+        }
+    });
+    std::size_t told_by_look = 0;
+    for (int number = 1; number <= rounds; ++number) {
+        open(17, 0, now_ns_ - 2);
+        round.store(number);
+        told_by_look += runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size();
+        while (ended.load() != number) std::this_thread::yield();
+    }
+    ending.join();
+    EXPECT_EQ(told_by_look + static_cast<std::size_t>(told_by_end), static_cast<std::size_t>(rounds));
 }
 
 TEST_F(OpenRunsTest, KeepsWhatItShallNotTellYet) {
     open(17, 0, now_ns_ - 1);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, false, believed_).overdue.empty());
-    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).overdue.size(), 1U);
+    EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::Nothing, believed_).overdue.empty());
+    EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U);
 }
 
 TEST_F(OpenRunsTest, PassesOverEventsThatWaitForTheirEnd) {
     open(17, 1, now_ns_ - 1);
-    const auto look = runs_->look(now_ns_, events_, true, believed_);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
     EXPECT_EQ(look.open, 1U);
     EXPECT_TRUE(look.overdue.empty());
     EXPECT_EQ(look.earliest_deadline_ns, LAGTRAP_NEVER_NS);
@@ -97,7 +124,7 @@ TEST_F(OpenRunsTest, PassesOverEventsThatWaitForTheirEnd) {
 
 TEST_F(OpenRunsTest, PassesOverASlotThatIsBeingFilled) {
     open(17, 0, 0);
-    EXPECT_TRUE(runs_->look(now_ns_, events_, true, believed_).overdue.empty());
+    EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.empty());
     EXPECT_TRUE(runs_->snapshot(now_ns_, believed_).empty());
 }
 
@@ -106,7 +133,7 @@ TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
     std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
     open(17, 0, now_ns_ - 1).run.begin_tid = gone;
     open(18, 2, now_ns_ - 1).run.begin_tid = gone;  // by key: its process lives, so it may still end
-    const auto look = runs_->look(now_ns_, events_, true, believed_);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
     ASSERT_EQ(look.overdue.size(), 1U);
     EXPECT_EQ(look.overdue[0].event, 2U);
     EXPECT_EQ(tag(17), 0U);
@@ -138,7 +165,7 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
         slot.run.begin_tid = tid;
         slot.run.begin_hit_ns = monotonic_ns();
     }
-    const auto look = runs_->look(now_ns_, events_, true, believed_);
+    const auto look = runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_);
     EXPECT_EQ(look.overdue.size(), 1U);
     EXPECT_NE(tag(17), 0U);
     EXPECT_EQ(tag(18), 0U);
@@ -152,7 +179,7 @@ TEST_F(OpenRunsTest, ARunFreedInItsSecondBucketIsNoLongerCountedAsSpilled) {
     lagtrap_slot& slot = open(17, 0, now_ns_ - 1);
     slot.run.begin_pid = slot.run.begin_tid = 0x3ffffff;
     tag(17) = 5 << 8 | 1;
-    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).open, 1U) << "the count is no run";
+    EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).open, 1U) << "the count is no run";
     EXPECT_EQ(tag(17), 0U);
     EXPECT_EQ(tag(spill_count), 0U);
 }
@@ -166,6 +193,46 @@ TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
     EXPECT_EQ(tag(17), 0U);
     EXPECT_NE(tag(18), 0U);
     EXPECT_EQ(runs_->count(now_ns_).at(0).open, 1U);
+}
+
+TEST_F(OpenRunsTest, KeysOfTheMachineOutliveTheirProcessForSomeTime) {
+    constexpr std::uint64_t second_ns = 1'000'000'000, hour_ns = 3600 * second_ns;
+    const auto begun_before = [&](std::size_t index, std::uint64_t age_ns) -> lagtrap_slot& {
+        lagtrap_slot& slot = open(index, 4, 0);
+        slot.run.begin_ns = slot.run.begin_hit_ns = now_ns_ - age_ns;
+        slot.deadline_ns = slot.run.begin_ns + second_ns;
+        return slot;
+    };
+    now_ns_ += 3 * hour_ns;
+    begun_before(17, 50 * second_ns).run.begin_pid = 0;
+    begun_before(18, 61 * second_ns).run.begin_pid = 0;
+    begun_before(19, hour_ns - second_ns);
+    begun_before(20, hour_ns + second_ns);
+    runs_->sweep(now_ns_, events_);
+    EXPECT_NE(tag(17), 0U) << "another process may end it";
+    EXPECT_EQ(tag(18), 0U);
+    EXPECT_NE(tag(19), 0U);
+    EXPECT_EQ(tag(20), 0U);
+    EXPECT_EQ(runs_->count(now_ns_).at(4).expired, 2U);
+}
+
+TEST_F(OpenRunsTest, LeavesOutAPartysRuns) {
+    open(17, 0, now_ns_ - 1).run.begin_uid = 7;
+    open(18, 0, now_ns_ - 1).run.begin_uid = 9;
+    open(19, 2, now_ns_ - 1).run.begin_uid = 9;
+    runs_->leave_out(0, {9, 1}, events_);
+    EXPECT_NE(tag(18), 0U) << "of another process of that user";
+    runs_->leave_out(0, {9, 0}, events_);
+    EXPECT_NE(tag(17), 0U);
+    EXPECT_EQ(tag(18), 0U);
+    EXPECT_NE(tag(19), 0U) << "of another event";
+}
+
+TEST_F(OpenRunsTest, UsersWithoutRecordingsAreToldOfInThoseOfOthers) {
+    open(17, 0, now_ns_ - 1).run.begin_uid = 9;
+    runs_->set_users_without_recordings({9});
+    EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::WhoMayRecord, believed_).overdue.empty());
+    EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U);
 }
 
 TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
@@ -185,9 +252,10 @@ TEST_F(OpenRunsTest, PassesOverWhatProvesNothing) {
     open(17, 0, now_ns_ - 1).doubtful = 1;
     open(18, 2, now_ns_ - 1);
     const auto all_but_keyed = [](std::uint32_t event) { return event != 2; };
-    EXPECT_TRUE(runs_->look(now_ns_, events_, true, all_but_keyed).overdue.empty());
+    EXPECT_TRUE(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, all_but_keyed).overdue.empty());
     EXPECT_TRUE(runs_->snapshot(now_ns_, all_but_keyed).empty()) << "they would be shown as slow";
-    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).overdue.size(), 1U) << "the doubtful one stays so";
+    EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U)
+        << "the doubtful one stays so";
     const auto counts = runs_->count(now_ns_);
     EXPECT_EQ(counts.at(0).open, 1U);
     EXPECT_EQ(counts.at(0).overdue, 0U);
@@ -197,7 +265,7 @@ TEST_F(OpenRunsTest, PassesOverWhatProvesNothing) {
 TEST_F(OpenRunsTest, ARunThatIsBeingEndedIsNoLongerThere) {
     open(17, 0, now_ns_ - 1);
     tag(17) = LAGTRAP_TAG_TAKEN;
-    EXPECT_EQ(runs_->look(now_ns_, events_, true, believed_).open, 0U);
+    EXPECT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).open, 0U);
     runs_->drop(0, events_);
     EXPECT_EQ(tag(17), LAGTRAP_TAG_TAKEN) << "its slot belongs to who ends it";
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include <fmt/core.h>
@@ -110,6 +111,68 @@ TEST(ProcessScan, TellsByWhichNameAProgramWasStarted) {
     EXPECT_TRUE(text.starts_with((proc / "root/usr/bin/check").string() + '\0')) << text;
     EXPECT_TRUE(text.ends_with(std::string("\0/usr/bin/server", 16))) << text;
     std::filesystem::remove_all(proc);
+}
+
+// Forty processes of one user with as many names as there can be: they are cut, and another's are not.
+TEST(ProcessScan, HoldsNoMoreThanItsLimitAndAQuarterOfOneUser) {
+    const std::filesystem::path proc = std::filesystem::path(::testing::TempDir()) / fmt::format("many-{}", ::getpid());
+    const auto add = [&](std::uint32_t pid, std::uint32_t uid, int mappings) {
+        const auto folder = proc / std::to_string(pid);
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "status") << "Name:\tx\nPPid:\t5\nUid:\t" << uid << "\t0\t0\t0\n";
+        std::ofstream(folder / "cmdline") << std::string(4000, 'a');
+        std::filesystem::create_symlink("/opt/program", folder / "exe");
+        std::ofstream maps(folder / "maps");
+        for (int i = 0; i < mappings; ++i)
+            maps << fmt::format("{:x}-{:x} r-xp 00001000 00:00 0 [{}{}]\n", 0x10000 * (i + 1),
+                                0x10000 * (i + 1) + 0x1000, std::string(3000, 'n'), i);
+    };
+    for (std::uint32_t pid = 100; pid < 140; ++pid) add(pid, 7, 100);
+    add(200, 8, 1);
+    ScanLimits limits;
+    limits.total_bytes = 1 << 20;
+    ProcessScan scan(proc, limits);
+    scan.add_others();
+    EXPECT_LE(scan.records().size_bytes(), (1U << 20) / UserShares::parts + 64 * 1024);
+    EXPECT_GT(scan.left_out().at(7), 0U);
+    EXPECT_FALSE(scan.left_out().contains(8));
+    std::map<std::uint32_t, std::size_t> texts, mappings;
+    scan.records().for_each([&](const lagtrap_record* record) {
+        if (record->type == LAGTRAP_RECORD_PROCESS) {
+            const auto* const process = reinterpret_cast<const lagtrap_process*>(record);
+            texts[process->pid] = process->text_bytes;
+            EXPECT_TRUE(text_of(process).starts_with(std::string("/opt/program\0", 13)));
+        } else {
+            ++mappings[reinterpret_cast<const lagtrap_mapping*>(record)->pid];
+        }
+    });
+    EXPECT_EQ(texts.size(), 41U) << "each process is named";
+    EXPECT_GT(texts[200], 4000U);
+    EXPECT_LT(texts[139], 100U);
+    EXPECT_EQ(mappings[200], 1U);
+    std::filesystem::remove_all(proc);
+}
+
+TEST(RecordBuffer, TakesNothingButWholeRecords) {
+    lagtrap_mapping mapping{};
+    mapping.header.type = LAGTRAP_RECORD_MAPPING;
+    mapping.path_bytes = 5;
+    RecordBuffer records, copy;
+    records.append(&mapping, sizeof(mapping), "/path");
+    records.append(&mapping, sizeof(mapping), "/path");
+    ASSERT_TRUE(copy.assign(records.bytes()));
+    EXPECT_EQ(copy.bytes(), records.bytes());
+    const std::string bytes(records.bytes());
+    EXPECT_FALSE(copy.assign(bytes.substr(0, bytes.size() - 8)));
+    EXPECT_FALSE(copy.assign(bytes.substr(0, bytes.size() - 3)));
+    std::string wrong = bytes;
+    wrong[0] = 0;  // a record of no bytes
+    EXPECT_FALSE(copy.assign(wrong));
+    EXPECT_TRUE(copy.assign("") && copy.empty());
+    std::string longer_path = bytes;
+    auto* const head = reinterpret_cast<lagtrap_mapping*>(longer_path.data());
+    head->path_bytes = 6;
+    EXPECT_FALSE(copy.assign(longer_path));
 }
 
 }  // namespace

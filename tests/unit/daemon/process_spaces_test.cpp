@@ -14,118 +14,24 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/daemon/spaces_fixture.hpp"
+
 namespace lagtrap::daemon {
 namespace {
 
-// Keeps what the kernel side would see.
-class Memory : public UnwindMemory {
-  public:
-    std::map<std::uint32_t, lagtrap_unwind_table_state> states;
-    std::map<std::uint32_t, std::vector<lagtrap_unwind_mapping>> spaces;  // by first block
-    std::map<std::uint32_t, std::uint32_t> processes;                     // first block by process
-    std::uint32_t next_block = 0, next_table = LAGTRAP_UNWIND_FIRST_FILE;
-    std::size_t room_for_spaces = 1000;
-    std::uint64_t table_room_bytes = 64 << 20;
-    std::uint64_t table_bytes = 0;
-    std::map<std::uint32_t, std::uint64_t> bytes_of_table;
-
-    std::optional<std::uint32_t> new_table() override { return next_table++; }
-    void set_state(std::uint32_t table, lagtrap_unwind_table_state state) override { states[table] = state; }
-    bool fill(std::uint32_t table, const binaries::UnwindTable& content) override {
-        if (table_bytes + content.size_bytes() > table_room_bytes) return false;
-        table_bytes += bytes_of_table[table] = content.size_bytes();
-        states[table] = LAGTRAP_UNWIND_TABLE_READY;
-        return true;
-    }
-    void drop_table(std::uint32_t table) override {
-        table_bytes -= bytes_of_table[table];
-        states.erase(table);
-    }
-    std::optional<lagtrap_unwind_space> add_space(std::span<const lagtrap_unwind_mapping> mappings) override {
-        if (spaces.size() >= room_for_spaces) return std::nullopt;
-        spaces[next_block].assign(mappings.begin(), mappings.end());
-        return lagtrap_unwind_space{next_block++, static_cast<std::uint32_t>(mappings.size())};
-    }
-    void drop_space(lagtrap_unwind_space space) override { spaces.erase(space.first_block); }
-    bool set_process(std::uint32_t pid, lagtrap_unwind_space space) override {
-        processes[pid] = space.first_block;
-        return true;
-    }
-    void drop_process(std::uint32_t pid) override { processes.erase(pid); }
-    void drop_all_processes() override { processes.clear(); }
-    std::uint64_t used_bytes() const override { return table_bytes; }
-    std::uint64_t budget_bytes() const override { return table_room_bytes; }
-
-    // "1000-3000 5000-6000", the mappings of a process.
-    std::string seen(std::uint32_t pid) const {
-        const auto process = processes.find(pid);
-        if (process == processes.end()) return "unknown";
-        std::string text;
-        char piece[64];
-        for (const auto& mapping : spaces.at(process->second)) {
-            std::snprintf(piece, sizeof(piece), "%s%llx-%llx", text.empty() ? "" : " ", mapping.start,
-                          mapping.start + mapping.length);
-            text += piece;
-        }
-        return text;
-    }
-};
-
-class ProcessSpacesTest : public ::testing::Test {
-  protected:
-    Memory memory;
-    CodeModules modules{memory, "/proc"};
-    ProcessSpaces spaces{memory, modules};
-
-    void map(std::uint32_t pid, std::uint64_t start, std::uint64_t end, const std::string& path = "//anon",
-             std::uint64_t file_offset = 0, std::uint64_t inode = 0) {
-        std::vector<char> bytes(sizeof(lagtrap_mapping) + path.size());
-        lagtrap_mapping mapping{};
-        mapping.header.type = LAGTRAP_RECORD_MAPPING;
-        mapping.header.size_bytes = static_cast<std::uint32_t>(bytes.size());
-        mapping.pid = pid;
-        mapping.start = start;
-        mapping.length = end - start;
-        mapping.file_offset = file_offset;
-        mapping.inode = inode;
-        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
-        std::memcpy(bytes.data(), &mapping, sizeof(mapping));
-        std::memcpy(bytes.data() + sizeof(mapping), path.data(), path.size());
-        spaces.take(reinterpret_cast<const lagtrap_record*>(bytes.data()));
-    }
-    void change(lagtrap_record_type type, std::uint32_t pid, std::uint32_t parent_pid, std::uint32_t tid = 0) {
-        lagtrap_task_change record{};
-        record.header.type = static_cast<std::uint16_t>(type);
-        record.header.size_bytes = sizeof(record);
-        record.pid = pid;
-        record.tid = tid != 0 ? tid : pid;
-        record.parent_pid = parent_pid;
-        record.header.at_ns = 50;
-        spaces.take(&record.header);
-    }
-    void fork(std::uint32_t pid, std::uint32_t parent_pid) { change(LAGTRAP_RECORD_FORK, pid, parent_pid); }
-    void exit(std::uint32_t pid) { change(LAGTRAP_RECORD_EXIT, pid, pid); }
-    void exec(std::uint32_t pid) {
-        lagtrap_name name{};
-        name.header.type = LAGTRAP_RECORD_NAME;
-        name.header.size_bytes = sizeof(name);
-        name.pid = name.tid = pid;
-        name.by_exec = 1;
-        spaces.take(&name.header);
-    }
-};
+class ProcessSpacesTest : public SpacesFixture {};
 
 TEST_F(ProcessSpacesTest, MappingsAreCutByLaterOnesOverThem) {
     map(1, 0x1000, 0x9000);
     map(1, 0xa000, 0xb000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-9000 a000-b000");
     map(1, 0x3000, 0x4000, "[uprobes]");
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-3000 3000-4000 4000-9000 a000-b000");
     map(1, 0x0, 0x3800, "[uprobes]");
     map(1, 0x8000, 0xc000, "[uprobes]");
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "0-3800 3800-4000 4000-8000 8000-c000");
 }
 
@@ -135,11 +41,11 @@ TEST_F(ProcessSpacesTest, TheFileOffsetGoesAlongWhenAMappingIsCut) {
     ASSERT_EQ(::stat(self.c_str(), &facts), 0);
     map(1, 0x100000, 0x200000, self, 0, facts.st_ino);
     map(1, 0x140000, 0x150000);
-    spaces.publish();
-    auto job = modules.next_job();
+    publish();
+    auto job = next_job();
     ASSERT_TRUE(job);
     modules.take(make_table(std::move(*job), nullptr));
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "100000-140000 140000-150000 150000-200000");
     const auto& mappings = memory.spaces.at(memory.processes.at(1));
     EXPECT_EQ(memory.states.at(mappings[0].table), LAGTRAP_UNWIND_TABLE_READY);
@@ -152,13 +58,13 @@ TEST_F(ProcessSpacesTest, ForkedProcessesShareUntilOneMapsOrBeginsAnotherProgram
     map(1, 0x1000, 0x2000);
     fork(2, 1);
     fork(3, 2);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.spaces.size(), 1U);
     EXPECT_EQ(memory.seen(3), "1000-2000");
     map(2, 0x5000, 0x6000);
     exec(3);
     map(3, 0x7000, 0x8000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-2000");
     EXPECT_EQ(memory.seen(2), "1000-2000 5000-6000");
     EXPECT_EQ(memory.seen(3), "7000-8000");
@@ -168,9 +74,9 @@ TEST_F(ProcessSpacesTest, ForkedProcessesShareUntilOneMapsOrBeginsAnotherProgram
 TEST_F(ProcessSpacesTest, WhatEndedLeavesNothing) {
     map(1, 0x1000, 0x2000);
     for (std::uint32_t pid = 2; pid < 100; ++pid) fork(pid, 1);
-    spaces.publish();
+    publish();
     for (std::uint32_t pid = 1; pid < 100; ++pid) exit(pid);
-    spaces.publish();
+    publish();
     EXPECT_TRUE(memory.processes.empty());
     EXPECT_TRUE(memory.spaces.empty());
     EXPECT_EQ(spaces.totals().processes, 0U);
@@ -181,7 +87,7 @@ TEST_F(ProcessSpacesTest, WhatCameAndWentBetweenTwoPublicationsIsNeverWritten) {
     exec(5);
     map(5, 0x1000, 0x2000, "/bin/true", 0, 7);
     exit(5);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.next_block, 0U);
     EXPECT_EQ(modules.waiting(), 0U);
 }
@@ -190,14 +96,14 @@ TEST_F(ProcessSpacesTest, AThreadsForkAndExitChangeNothing) {
     map(1, 0x1000, 0x2000);
     change(LAGTRAP_RECORD_FORK, 1, 1, 9);
     change(LAGTRAP_RECORD_EXIT, 1, 1, 9);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-2000");
 }
 
 TEST_F(ProcessSpacesTest, AScanTakesThePlaceOfEverything) {
     map(1, 0x1000, 0x2000);
     map(2, 0x1000, 0x2000);
-    spaces.publish();
+    publish();
     RecordBuffer scan;
     lagtrap_process process{};
     process.header.type = LAGTRAP_RECORD_PROCESS;
@@ -209,8 +115,10 @@ TEST_F(ProcessSpacesTest, AScanTakesThePlaceOfEverything) {
     mapping.start = 0x4000;
     mapping.length = 0x1000;
     scan.append(&mapping, sizeof(mapping), {});
-    spaces.start_over(scan);
-    spaces.publish();
+    spaces.begin_scan();
+    scan.for_each([this](const lagtrap_record* record) { spaces.take(record); });
+    spaces.end_scan();
+    publish();
     EXPECT_EQ(memory.seen(1), "unknown");
     EXPECT_EQ(memory.seen(2), "4000-5000");
     EXPECT_EQ(memory.spaces.size(), 1U);
@@ -218,7 +126,8 @@ TEST_F(ProcessSpacesTest, AScanTakesThePlaceOfEverything) {
 
 TEST_F(ProcessSpacesTest, WhatTheKernelSideAddedByItselfGoesWithAScan) {
     memory.processes[77] = 0;  // a child that began while a capture ran; its fork was lost
-    spaces.start_over(RecordBuffer());
+    spaces.begin_scan();
+    spaces.end_scan();
     EXPECT_TRUE(memory.processes.empty());
 }
 
@@ -228,11 +137,12 @@ TEST_F(ProcessSpacesTest, ProcessesAreDescribedWithWhatIsKnownOfTheirCode) {
     map(1, 0x1000, 0x3000, "/bin/true", 0x5000, facts.st_ino);
     map(1, 0x8000, 0x9000);
     fork(2, 1);
-    spaces.publish();
+    publish();
+    make_all();
     map(3, 0x4000, 0x5000, "/gone/since", 0, 77);  // not published yet
     std::map<std::uint32_t, std::map<std::uint64_t, std::string>> paths;
     RecordBuffer described;
-    spaces.describe(100, described);
+    EXPECT_EQ(spaces.describe(100, described), 0U);
     described.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
         paths[mapping.pid][mapping.start] =
@@ -248,9 +158,9 @@ TEST_F(ProcessSpacesTest, ProcessesAreDescribedWithWhatIsKnownOfTheirCode) {
     EXPECT_EQ(paths[1], both);
     EXPECT_EQ(paths[2], both);
     EXPECT_EQ(paths[3], (std::map<std::uint64_t, std::string>{{0x4000, "/gone/since"}}));
-    spaces.publish();  // the file is nowhere to be found, its name is known all the same
+    publish();  // the file is nowhere to be found, its name is known all the same
     RecordBuffer again;
-    spaces.describe(200, again);
+    EXPECT_EQ(spaces.describe(200, again), 0U);
     bool named = false;
     again.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
@@ -269,9 +179,9 @@ TEST_F(ProcessSpacesTest, TheSameProgramUnderTwoNamesHasTheNameOfEachProcess) {
     ASSERT_EQ(::stat(copy.c_str(), &other), 0);
     map(1, 0x1000, 0x3000, "/bin/true", 0, one.st_ino);
     map(2, 0x1000, 0x3000, copy.string(), 0, other.st_ino);
-    spaces.publish();
+    publish();
     RecordBuffer described;
-    spaces.describe(100, described);
+    EXPECT_EQ(spaces.describe(100, described), 0U);
     std::map<std::uint32_t, std::string> paths;
     described.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
@@ -285,7 +195,7 @@ TEST_F(ProcessSpacesTest, TheSameProgramUnderTwoNamesHasTheNameOfEachProcess) {
 TEST_F(ProcessSpacesTest, MappingsBeyondTheLimitAreLeftOutAndCounted) {
     for (std::uint64_t i = 0; i < LAGTRAP_UNWIND_MAX_MAPPINGS + 3; ++i)
         map(1, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x1000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.spaces.at(memory.processes.at(1)).size(), std::size_t{LAGTRAP_UNWIND_MAX_MAPPINGS});
     EXPECT_EQ(spaces.totals().mappings_left_out, 3U);
 }
@@ -293,41 +203,34 @@ TEST_F(ProcessSpacesTest, MappingsBeyondTheLimitAreLeftOutAndCounted) {
 TEST_F(ProcessSpacesTest, CodeMadeAtRunTimeIsJoinedAndKnownAgain) {
     map(1, 0x1000, 0x2000);
     map(1, 0x2000, 0x3000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-3000");
     const std::uint32_t written = memory.next_block;
     map(1, 0x1000, 0x2000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.next_block, written);
 }
 
 TEST_F(ProcessSpacesTest, NoRoomForASpaceIsCountedAndTriedAgain) {
     memory.room_for_spaces = 0;
     map(1, 0x1000, 0x2000);
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "unknown");
     EXPECT_EQ(spaces.totals().spaces_without_room, 1U);
     memory.room_for_spaces = 10;
-    spaces.publish();
+    publish();
     EXPECT_EQ(memory.seen(1), "1000-2000");
 }
 
 // The files of this very process: every table gets made, or it is known why not.
 TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
-    ProcessScan scan;
-    scan.add(static_cast<std::uint32_t>(::getpid()));
-    spaces.start_over(scan.records());
-    spaces.publish();
-    std::size_t made = 0;
-    while (auto job = modules.next_job()) {
-        modules.take(make_table(std::move(*job), nullptr));
-        ++made;
-    }
-    EXPECT_GE(made, 3U);  // the test, libc, the vDSO
+    take_scan_of(static_cast<std::uint32_t>(::getpid()));
+    publish();
+    EXPECT_GE(make_all(), 3U);  // the test, libc, the vDSO
     modules.for_each([](const CodeModule& module) {
         EXPECT_EQ(module.state, ModuleState::Ready) << module.path << ": " << module.problem;
     });
-    spaces.publish();
+    publish();
     const auto& mappings = memory.spaces.at(memory.processes.at(static_cast<std::uint32_t>(::getpid())));
     EXPECT_TRUE(std::all_of(mappings.begin(), mappings.end(), [&](const auto& mapping) {
         return mapping.table >= LAGTRAP_UNWIND_FIRST_FILE && mapping.table_start != 0;
@@ -345,10 +248,8 @@ TEST_F(ProcessSpacesTest, EveryFileHasItsTurnThoughThereAreMoreThanMayBeOpen) {
         ASSERT_EQ(::stat(path.c_str(), &facts), 0);
         map(1, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x1000, path, 0, facts.st_ino);
     }
-    spaces.publish();
-    std::size_t done = 0;
-    for (; auto job = modules.next_job(); ++done) modules.take(make_table(std::move(*job), nullptr));
-    EXPECT_EQ(done, files);
+    publish();
+    EXPECT_EQ(make_all(), files);
     modules.for_each([](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::FramePointers); });
     std::filesystem::remove_all(folder);
 }
@@ -357,30 +258,147 @@ TEST_F(ProcessSpacesTest, WhatIsNoPathIsNoFile) {
     map(1, 0x1000, 0x2000, "", 0, 7);
     map(1, 0x3000, 0x4000, "[uprobes]");
     map(1, 0x5000, 0x6000, "//toolong", 0, 7);
-    spaces.publish();
+    publish();
     EXPECT_EQ(modules.waiting(), 0U);
     for (const auto& mapping : memory.spaces.at(memory.processes.at(1)))
         EXPECT_EQ(mapping.table, std::uint32_t{LAGTRAP_UNWIND_UNREADABLE_FILE});
 }
 
 TEST_F(ProcessSpacesTest, TablesWithoutRoomComeInWhenOthersAreGivenUp) {
-    ProcessScan scan;
-    scan.add(static_cast<std::uint32_t>(::getpid()));
-    spaces.start_over(scan.records());
-    spaces.publish();
-    auto job = modules.next_job();
+    take_scan_of(static_cast<std::uint32_t>(::getpid()));
+    publish();
+    auto job = next_job();
     ASSERT_TRUE(job);
     const auto module = job->module;
     memory.table_room_bytes = 0;
     modules.take(make_table(std::move(*job), nullptr));
     EXPECT_EQ(module->state, ModuleState::NoRoom);
     EXPECT_EQ(memory.states.at(module->table), LAGTRAP_UNWIND_TABLE_NO_ROOM);
-    while (auto other = modules.next_job()) other.reset();
+    while (auto other = next_job()) {
+        MadeTable none;
+        none.module = other->module;
+        modules.take(std::move(none));
+    }
     memory.table_room_bytes = 64 << 20;
     modules.sweep(std::chrono::steady_clock::now() + std::chrono::minutes(1));
-    job = modules.next_job();
+    job = next_job();
     ASSERT_TRUE(job);
     EXPECT_EQ(job->module, module);
+}
+
+// A compiler at run time that maps and unmaps all day: nobody tells what is unmapped.
+TEST_F(ProcessSpacesTest, CodeAtEverNewPlacesTakesNoMoreThanItsLimit) {
+    for (std::uint64_t i = 1; i <= 200'000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
+    EXPECT_LE(spaces.totals().bytes, limits.pieces * CodePiece{}.cost_bytes());
+    EXPECT_EQ(spaces.totals().pieces_left_out.at(0), 200'000 - limits.pieces);
+    const auto now = ProcessSpaces::Clock::now();
+    ASSERT_EQ(spaces.next_outgrown(now), 1U);
+    // It has two pieces by now.
+    InspectedProcess left;
+    lagtrap_mapping mapping{};
+    mapping.header.type = LAGTRAP_RECORD_MAPPING;
+    mapping.pid = 1;
+    mapping.length = 0x1000;
+    for (const std::uint64_t start : {0x10000, 0x70000}) {
+        mapping.start = start;
+        left.records.append(&mapping, sizeof(mapping), {});
+    }
+    spaces.read_anew(1, left, {}, now);
+    EXPECT_EQ(spaces.next_outgrown(now), std::nullopt);
+    EXPECT_EQ(spaces.totals().bytes, 2 * CodePiece{}.cost_bytes());
+    publish();
+    EXPECT_EQ(memory.seen(1), "10000-11000 70000-71000");
+}
+
+TEST_F(ProcessSpacesTest, AProgramIsChargedToTheUserWhoBeganIt) {
+    users[2] = 7;
+    map(1, 0x1000, 0x2000);
+    fork(2, 1);  // root's still
+    exec(2);
+    for (std::uint64_t i = 1; i <= 5000; ++i) map(2, 0x10000 * i, 0x10000 * i + 0x1000);
+    EXPECT_EQ(spaces.totals().pieces_left_out, (LeftOut{{7, 5000 - limits.pieces}}));
+}
+
+TEST_F(ProcessSpacesTest, AProcessThatBecameAnothersIsChargedToItsUser) {
+    users[2] = 7;
+    map(1, 0x1000, 0x2000);
+    fork(2, 1);
+    for (std::uint64_t i = 1; i <= 5000; ++i) map(2, 0x10000 * i, 0x10000 * i + 0x1000);
+    EXPECT_FALSE(spaces.totals().pieces_left_out.contains(7));
+    const auto now = ProcessSpaces::Clock::now();
+    ASSERT_EQ(spaces.next_outgrown(now), 2U);
+    spaces.read_anew(2, std::nullopt, {}, now);
+    map(2, 0x90000000, 0x90001000);
+    EXPECT_EQ(spaces.totals().pieces_left_out.at(7), 1U);
+}
+
+TEST_F(ProcessSpacesTest, WhatCanNotBeReadAnewIsTriedLessAndLessOften) {
+    for (std::uint64_t i = 1; i <= 5000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
+    auto now = ProcessSpaces::Clock::now();
+    for (const auto pause : {std::chrono::seconds(1), std::chrono::seconds(2), std::chrono::seconds(4)}) {
+        ASSERT_EQ(spaces.next_outgrown(now), 1U);
+        spaces.read_anew(1, std::nullopt, {}, now);
+        map(1, 0x90000000, 0x90001000);  // it is still too large
+        EXPECT_EQ(spaces.next_outgrown(now + pause - std::chrono::milliseconds(1)), std::nullopt);
+        now += pause;
+    }
+}
+
+TEST_F(ProcessSpacesTest, ReadingAnewTakesAShareOfTheTimeHoweverManyNeedIt) {
+    for (std::uint32_t pid = 1; pid <= 2; ++pid)
+        for (std::uint64_t i = 1; i <= 5000; ++i) map(pid, 0x10000 * i, 0x10000 * i + 0x1000);
+    const auto now = ProcessSpaces::Clock::now();
+    const auto first = spaces.next_outgrown(now);
+    ASSERT_TRUE(first);
+    spaces.read_anew(*first, InspectedProcess{}, std::chrono::milliseconds(100), now);
+    EXPECT_EQ(spaces.next_outgrown(now + std::chrono::milliseconds(1999)), std::nullopt);
+    EXPECT_TRUE(spaces.next_outgrown(now + std::chrono::milliseconds(2000)));
+}
+
+TEST_F(ProcessSpacesTest, OneUsersMappingsLeaveRoomForOthers) {
+    for (std::uint32_t pid = 100; pid < 200; ++pid) users[pid] = 7;
+    users[300] = 8;
+    set_limits({.pieces = 4096, .total_bytes = 4 << 20, .described_bytes = 1 << 20});
+    for (std::uint32_t pid = 100; pid < 200; ++pid)
+        for (std::uint64_t i = 1; i <= 400; ++i)
+            map(pid, 0x10000 * i, 0x10000 * i + 0x1000, "/" + std::string(4000, 'n') + std::to_string(i), 0, i);
+    EXPECT_LE(spaces.totals().bytes, 1U << 20);
+    EXPECT_GT(spaces.totals().pieces_left_out.at(7), 0U);
+    map(300, 0x10000, 0x11000);
+    publish();
+    EXPECT_EQ(memory.seen(300), "10000-11000");
+    EXPECT_FALSE(spaces.totals().pieces_left_out.contains(8));
+    for (std::uint32_t pid = 100; pid < 200; ++pid) exit(pid);
+    EXPECT_EQ(spaces.totals().bytes, CodePiece{}.cost_bytes());
+}
+
+// Children share what their parent has; told of each of them it is as much once more.
+TEST_F(ProcessSpacesTest, ACaptureIsToldOfSoMuchAtMostAndOfWatchedProgramsFirst) {
+    users[1] = 7;
+    users[5000] = 8;
+    set_limits({.pieces = 4096, .total_bytes = 16 << 20, .described_bytes = 1 << 20});
+    spaces.set_watched({"/usr/bin/watched"});
+    for (std::uint64_t i = 1; i <= 1000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
+    for (std::uint32_t pid = 2; pid <= 200; ++pid) fork(pid, 1);
+    map(5000, 0x1000, 0x2000, "/usr/bin/watched", 0, 7);
+    RecordBuffer described;
+    EXPECT_GT(spaces.describe(100, described), 0U);
+    EXPECT_LE(described.size_bytes(), 1U << 20);
+    std::uint32_t first = 0;
+    described.for_each([&](const lagtrap_record* record) {
+        if (first == 0) first = reinterpret_cast<const lagtrap_mapping*>(record)->pid;
+    });
+    EXPECT_EQ(first, 5000U);
+}
+
+TEST_F(ProcessSpacesTest, WhileMemoryIsShortLessIsKept) {
+    set_limits({.pieces = 100'000, .total_bytes = 4 << 20, .described_bytes = 1 << 20});
+    spaces.hold_memory(true);
+    for (std::uint64_t i = 1; i <= 10'000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
+    EXPECT_LE(spaces.totals().bytes, 1U << 20);
+    spaces.hold_memory(false);
+    for (std::uint64_t i = 1; i <= 10'000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x2000);
+    EXPECT_GT(spaces.totals().bytes, 1U << 20);
 }
 
 }  // namespace

@@ -97,6 +97,26 @@ TEST_F(Gatherer, SaysWhoseRunItWas) {
     EXPECT_TRUE(trace::write_run_batch(batch).ok());
 }
 
+TEST_F(Gatherer, TellsTheTimesOfARunThatWereCounted) {
+    Record record = run(0, 1'000'000, 3'000'000);
+    take(record);
+    record.times_generation = 5;
+    record.parts.on_cpu_ns = 1'500'000;
+    record.parts.blocked_ns[LAGTRAP_WAIT_SOCKET] = 100'000;
+    record.handed_over_ns = 400'000;
+    take(record);
+    record.handed_over_ns = 400'001;
+    take(record);
+    const trace::RunBatch batch = gatherer_.close("").batch;
+    ASSERT_EQ(batch.runs.size(), 3U);
+    EXPECT_FALSE(batch.runs[0].times);
+    ASSERT_TRUE(batch.runs[1].times);
+    EXPECT_EQ(batch.runs[1].times->parts.on_cpu_ns, 1'500'000U);
+    EXPECT_EQ(batch.runs[1].times->parts.blocked_ns[LAGTRAP_WAIT_SOCKET], 100'000U);
+    EXPECT_EQ(batch.runs[1].times->handed_over_ns, 400'000U);
+    EXPECT_FALSE(batch.runs[2].times) << "parts that are more than the run are not believed";
+}
+
 TEST_F(Gatherer, StagesAreInOrderAndInside) {
     Record record = run(0, 1'000'000, 1'500'000);
     hit(record, 3, 1'300'000);
@@ -196,6 +216,21 @@ TEST_F(Gatherer, WeightGoesToTheLastRunOfItsEvent) {
     EXPECT_FALSE(gatherer_.add_weight(0, 1)) << "a new batch has no run yet";
 }
 
+TEST_F(Gatherer, RunsOfAnEventThatIsWatchedInPartStandForThoseInBetween) {
+    const auto weights = std::make_shared<RunWeights>(events_.size());
+    gatherer_.use(events_, settings::Runs{}, 0, nullptr, weights);
+    take(run(0, 1'000, 2'000));
+    weights->set(0, 3);
+    take(run(0, 3'000, 4'000));
+    take(run(1, 5'000, 6'000));
+    EXPECT_TRUE(gatherer_.add_weight(0, 10));
+    const auto batch = gatherer_.close("").batch;
+    EXPECT_EQ(batch.runs[0].weight, 1U);
+    EXPECT_EQ(batch.runs[1].weight, 33U);
+    EXPECT_EQ(batch.runs[2].weight, 1U);
+    EXPECT_EQ(batch.runs_sampled_away, 32U);
+}
+
 TEST_F(Gatherer, ABatchIsFullBySizeAndDueByAge) {
     EXPECT_FALSE(gatherer_.due_ns());
     take(run(0, 1'000, 2'000));
@@ -227,7 +262,8 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
         writer.put(gathered);
         while (writer.totals().written == 0) std::this_thread::yield();
         EXPECT_EQ(writer.totals().written_runs, 3U);
-        std::filesystem::remove_all(spool->folder(uploader::EntryState::Ready));
+        // At once: the writer still looks into it.
+        std::filesystem::rename(spool->folder(uploader::EntryState::Ready), root / "gone");
         writer.put(gathered);
         while (writer.totals().failed == 0) std::this_thread::yield();
         EXPECT_EQ(writer.totals().lost_runs, 6U);

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,21 @@ TEST_F(RunProcessesTest, a_process_that_has_ended_is_named_by_its_program_if_tha
     EXPECT_EQ(found.name, "brief");
     EXPECT_EQ(found.executable, program);
     EXPECT_EQ(found.build_id.size(), 40U);
+}
+
+// What it belongs to is read where it is read who it is.
+TEST_F(RunProcessesTest, units_and_containers_are_named) {
+    const std::string id(64, 'c');
+    std::filesystem::create_directories(empty_ / "31");
+    std::filesystem::create_directories(empty_ / "32");
+    std::ofstream(empty_ / "31/cgroup") << "0::/system.slice/docker-" << id << ".scope\n";
+    std::ofstream(empty_ / "32/cgroup") << "0::/system.slice/nginx.service\n";
+    RunProcesses processes(empty_, [&](const std::string& asked) {
+        return asked == id ? trace::ContainerName{"web", "nginx:1", "", ""} : trace::ContainerName{};
+    });
+    EXPECT_EQ(processes.find(1, 31, 0).unit, "container web");
+    EXPECT_EQ(processes.find(2, 32, 0).unit, "nginx.service");
+    EXPECT_EQ(processes.find(3, 33, 0).unit, "");
 }
 
 TEST_F(RunProcessesTest, a_process_of_a_program_that_nobody_knows_has_none) {

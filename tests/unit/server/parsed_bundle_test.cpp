@@ -22,6 +22,7 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     delay.process = "postgres";
     delay.thread = "worker\x1b[1m";
     delay.build = "ab";
+    delay.unit = "container web";
     delay.profile = std::string("\0\1\2", 3);
     delay.details = "{}";
     parsed.delays = {delay, delay};
@@ -34,6 +35,7 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     EXPECT_EQ(back->delays[0].profile, delay.profile);
     EXPECT_EQ(back->delays[0].thread, "worker\\x1b[1m");
     EXPECT_EQ(back->delays[0].tid, 4U);
+    EXPECT_EQ(back->delays[0].unit, "container web");
     EXPECT_TRUE(back->delays[0].delayed);
     EXPECT_FALSE(back->delays[1].delayed);
 }
@@ -65,13 +67,17 @@ TEST(ParsedBundle, TextsAreShortenedBetweenLetters) {
 TEST(ParseTask, IsReadAsItIsWritten) {
     for (const ParseTask& task : {ParseTask{ParseTask::Kind::Bundle}, ParseTask{ParseTask::Kind::SystemFile},
                                   ParseTask{ParseTask::Kind::Quality}, ParseTask{ParseTask::Kind::Trace},
-                                  ParseTask{ParseTask::Kind::Timeline, 12}}) {
+                                  ParseTask{ParseTask::Kind::Timeline, 12},
+                                  ParseTask{ParseTask::Kind::Export, 7, "pprof", formats::TimeChoice::OffCpu}}) {
         const auto back = ParseTask::parse(task.text());
         ASSERT_TRUE(back.ok()) << task.text();
         EXPECT_EQ(back->kind, task.kind);
         EXPECT_EQ(back->delay, task.delay);
+        EXPECT_EQ(back->format, task.format);
+        EXPECT_EQ(back->time, task.time);
     }
-    for (const char* wrong : {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x"})
+    for (const char* wrong : {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x", "timeline:1:",
+                              "export:1", "export:1:gif:all", "export:1:pprof:none", "export:1:pprof:all:x"})
         EXPECT_FALSE(ParseTask::parse(wrong).ok()) << wrong;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "server/reports/frame_names.hpp"
+#include "server/reports/rank_test.hpp"
 #include "tests/unit/server_reports/simulation.hpp"
 
 namespace lagtrap::server::reports {
@@ -27,6 +28,16 @@ Simulation small(Plant plant, std::uint64_t seed = 1) {
     return simulation;
 }
 
+// What the report says adds up.
+void expect_shares_of_one(const CauseReport& report) {
+    double sum = report.unexplained_share;
+    for (const Cause& cause : report.causes) {
+        EXPECT_GT(cause.share, 0);
+        sum += cause.share;
+    }
+    EXPECT_NEAR(sum, 1, 1e-9);
+}
+
 class Planted : public testing::TestWithParam<Plant> {};
 
 // The benchmark causes_bench does the same with 1,000 hosts and 100 seeds.
@@ -35,9 +46,9 @@ TEST_P(Planted, is_first) {
         const CauseReport report = causes_of(simulate(small(GetParam(), seed)));
         ASSERT_FALSE(report.causes.empty()) << *report.silent_because;
         const Cause& cause = report.causes[0];
-        EXPECT_THAT(cause.title, StartsWith(test::planted_function(GetParam())));
+        EXPECT_THAT(cause.title, StartsWith(test::planted_functions(GetParam()).front()));
         EXPECT_EQ(cause.frames[cause.state == TimeKind::Blocked && GetParam() == Plant::Disk ? 1 : 0].function,
-                  test::planted_function(GetParam()));
+                  test::planted_functions(GetParam()).front());
         EXPECT_NEAR(static_cast<double>(cause.excess_ns), 227e6, 50e6);
         EXPECT_NEAR(static_cast<double>(cause.affected_runs), 100, 30);
         EXPECT_NEAR(cause.share, 0.5, 0.15);
@@ -76,7 +87,7 @@ TEST_P(Planted, is_first_where_one_host_sends_most_runs_for_a_reason_of_its_own)
     simulation.loud_host_runs = 2000;
     const CauseReport report = causes_of(simulate(simulation));
     ASSERT_GE(report.causes.size(), 2);
-    EXPECT_THAT(report.causes[0].title, StartsWith(test::planted_function(GetParam())));
+    EXPECT_THAT(report.causes[0].title, StartsWith(test::planted_functions(GetParam()).front()));
     EXPECT_FALSE(report.causes[0].single_host);
     const auto own = std::find_if(report.causes.begin(), report.causes.end(),
                                   [](const Cause& cause) { return cause.title.starts_with("write_log"); });
@@ -92,7 +103,7 @@ TEST_P(Planted, history_shows_the_build_that_brought_it) {
     simulation.first_build = 3;
     simulation.hosts = 200;
     const Cause cause = causes_of(simulate(simulation)).causes.at(0);
-    EXPECT_THAT(cause.title, StartsWith(test::planted_function(GetParam())));
+    EXPECT_THAT(cause.title, StartsWith(test::planted_functions(GetParam()).front()));
     ASSERT_EQ(cause.builds.size(), 5);
     for (std::size_t i = 0; i < 5; ++i) {
         EXPECT_EQ(cause.builds[i].build, "build-" + std::to_string(i));
@@ -103,6 +114,84 @@ TEST_P(Planted, history_shows_the_build_that_brought_it) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Causes, Planted, testing::Values(Plant::Cpu, Plant::Lock, Plant::Disk));
+
+class PlantedSome : public testing::TestWithParam<Plant> {};
+
+// Kinds that normal runs have too, several in one run, several among runs: all are named, whatever part of the delays has
+// them and however few hosts there are.
+TEST_P(PlantedSome, are_all_named) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        for (const bool fleet : {true, false}) {
+            for (const double affected : {0.5, 1.0}) {
+                Simulation simulation = small(GetParam(), seed);
+                simulation.affected = affected;
+                simulation.hosts = fleet ? 100 : 1;
+                simulation.delayed_of_host = fleet ? 4 : 150;
+                simulation.normal_of_host = fleet ? 4 : 300;
+                const CauseReport report = causes_of(simulate(simulation));
+                EXPECT_TRUE(test::tells_the_truth(report, GetParam()))
+                    << "seed " << seed << ", " << affected << (fleet ? ", fleet: " : ", one host: ")
+                    << report.causes.size() << " causes, " << report.silent_because.value_or("");
+                EXPECT_NEAR(report.unexplained_share, 1 - affected, 0.25);
+                expect_shares_of_one(report);
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Causes, PlantedSome,
+                         testing::Values(Plant::Cpu, Plant::Lock, Plant::Disk, Plant::Longer, Plant::Tail, Plant::Two,
+                                         Plant::Mixed));
+
+// One of many delays waits long for what normal runs wait for too; the others have another reason.
+TEST(Causes, what_normal_runs_wait_for_is_named_with_their_time) {
+    const CauseReport report = causes_of(simulate(small(Plant::Longer)));
+    EXPECT_EQ(report.causes.at(0).title, "planted_call in handle_1: blocked, network");
+    EXPECT_NEAR(static_cast<double>(report.causes[0].normal_ns), 65e6, 20e6);
+    EXPECT_NEAR(static_cast<double>(report.causes[0].excess_ns), 227e6, 60e6);
+    const CauseReport match = causes_of(simulate(small(Plant::Tail)));
+    EXPECT_EQ(match.causes.at(0).title, "planted_match: on CPU");
+    EXPECT_EQ(match.causes.at(0).frames.at(0).function, "planted_match");
+}
+
+// Of a stack that was cut nothing but frames of the library is left.
+TEST(Causes, a_recursion_of_a_library_that_fills_the_stack_is_named) {
+    auto runs = simulate(small(Plant::Nothing));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs[i].run.delayed) continue;
+        auto& profile = runs[i].profile;
+        const auto frame = static_cast<std::uint32_t>(profile.frames.size());
+        const char* const function = i % 3 == 0 ? "_M_dfs(int)" : "_M_rep_once_more(int, long)";
+        profile.frames.push_back(
+            {std::string("std::__detail::_Executor<char const*, false>::") + function, "/usr/bin/app-2.1", false});
+        profile.nodes.push_back({0, frame});
+        profile.entries.push_back(
+            {150'000'000, {{TimeKind::OnCpu, 0, 0, static_cast<std::uint32_t>(profile.nodes.size() - 1)}}});
+        profile.duration_ns += 150'000'000;
+    }
+    const CauseReport report = causes_of(runs);
+    ASSERT_EQ(report.causes.size(), 1);
+    EXPECT_EQ(report.causes[0].title, "std::__detail::_Executor: on CPU");
+    EXPECT_EQ(report.causes[0].affected_runs, 200);
+}
+
+TEST(Causes, without_one_all_is_unexplained) {
+    const CauseReport report = causes_of(simulate(small(Plant::Scattered)));
+    EXPECT_EQ(report.unexplained_share, 1);
+}
+
+TEST(Counts, are_exact) {
+    // Fisher's example: 3 of 4 against 1 of 4; p = 17/70.
+    EXPECT_NEAR(count_test(std::vector<CountGroup>{{4, 4, 3, 1}}), 17.0 / 70, 1e-12);
+    // Two groups of two and two: both of each delayed, none of the others; 1/6 each.
+    EXPECT_NEAR(count_test(std::vector<CountGroup>{{2, 2, 2, 0}, {2, 2, 2, 0}}), 1.0 / 36, 1e-12);
+    EXPECT_EQ(count_test(std::vector<CountGroup>{{4, 4, 1, 3}}), 1);
+    EXPECT_EQ(count_test(std::vector<CountGroup>{{4, 0, 4, 0}, {0, 4, 0, 0}}), 1);
+    EXPECT_EQ(count_test({}), 1);
+    const double few = count_test(std::vector<CountGroup>(200, {4, 4, 3, 1}));
+    EXPECT_LT(few, 1e-20);
+    EXPECT_NEAR(count_test(std::vector<CountGroup>(1000, {4, 4, 2, 2})), 1, 0.51);
+}
 
 class Unplanted : public testing::TestWithParam<Plant> {};
 
@@ -127,7 +216,8 @@ TEST_P(Unplanted, is_silent_where_one_host_sends_most_runs) {
     EXPECT_TRUE(report.causes.empty()) << report.causes[0].title;
 }
 
-INSTANTIATE_TEST_SUITE_P(Causes, Unplanted, testing::Values(Plant::Nothing, Plant::Scale, Plant::Scattered));
+INSTANTIATE_TEST_SUITE_P(Causes, Unplanted,
+                         testing::Values(Plant::Nothing, Plant::Scale, Plant::Scattered, Plant::Slowest));
 
 TEST(Causes, say_how_they_are_meant) {
     const Cause disk = causes_of(simulate(small(Plant::Disk))).causes.at(0);
@@ -169,7 +259,7 @@ TEST(Causes, a_busy_machine_is_one_cause_wherever_the_run_stood) {
 }
 
 // What blocks comes in the runs that compute more too, and their common caller has all the time of normal runs as well.
-TEST(Causes, what_grew_more_than_all_else_is_found_in_a_caller_that_grew_as_everything_did) {
+TEST(Causes, what_grew_in_a_caller_that_has_all_of_a_run_is_named_the_one_that_grew_more_first) {
     std::vector<test::SimulatedRun> runs;
     for (std::uint64_t i = 0; i < 56; ++i) {
         const bool delayed = i % 4 == 0;
@@ -189,8 +279,11 @@ TEST(Causes, what_grew_more_than_all_else_is_found_in_a_caller_that_grew_as_ever
         runs.push_back(std::move(run));
     }
     const CauseReport report = causes_of(runs);
-    ASSERT_EQ(report.causes.size(), 1) << *report.silent_because;
+    ASSERT_EQ(report.causes.size(), 2);
     EXPECT_EQ(report.causes[0].title, "read_table: blocked, disk");
+    EXPECT_EQ(report.causes[1].title, "sort: on CPU");
+    expect_shares_of_one(report);
+    EXPECT_NEAR(report.unexplained_share, 0, 0.05);
     EXPECT_EQ(report.causes[0].affected_runs, 14);
     EXPECT_TRUE(report.causes[0].single_host);
 }
@@ -232,6 +325,29 @@ TEST(Causes, who_holds_a_lock_is_blamed_on_a_busy_machine_too) {
     const Cause cause = causes_of(runs).causes.at(0);
     EXPECT_EQ(cause.title, "planted_compaction in run_worker: what runs wait for (lock (futex))");
     EXPECT_EQ(cause.signature, causes_of(simulate(small(Plant::Lock))).causes.at(0).signature);
+}
+
+// Of a holder that ran before the recording began, only the waiter's time is known from then.
+TEST(Causes, a_holder_of_which_a_part_is_not_recorded_is_blamed_for_the_whole_wait) {
+    auto runs = simulate(small(Plant::Lock));
+    const Cause before = causes_of(runs).causes.at(0);
+    for (auto& run : runs) {
+        const auto text = static_cast<std::uint32_t>(run.profile.texts.size());
+        run.profile.texts.emplace_back("outside the recording");
+        const std::size_t count = run.profile.entries.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (run.profile.entries[i].links.size() < 2) continue;
+            auto missing = run.profile.entries[i];
+            missing.links.back() = {TimeKind::Unknown, text, 0, 0};
+            missing.time_ns = run.profile.entries[i].time_ns * 4 / 10;
+            run.profile.entries[i].time_ns -= missing.time_ns;
+            run.profile.entries.push_back(std::move(missing));
+        }
+    }
+    const Cause after = causes_of(runs).causes.at(0);
+    EXPECT_EQ(after.title, before.title);
+    EXPECT_EQ(after.share, before.share);
+    EXPECT_EQ(after.excess_ns, before.excess_ns);
 }
 
 TEST(Causes, too_little_data_is_no_answer) {
@@ -293,6 +409,10 @@ TEST(FrameNames, are_those_of_every_build) {
     EXPECT_EQ(stable_function(""), "");
     EXPECT_EQ(stable_module("/usr/lib/x86_64-linux-gnu/libc.so.6"), "libc.so");
     EXPECT_EQ(stable_module("app"), "app");
+    EXPECT_EQ(owner_of("std::__detail::_Executor<char const*, false>::_M_dfs(int)"), "std::__detail::_Executor");
+    EXPECT_EQ(owner_of("void std::sort<std::vector<int>::iterator>(int)"), "std");
+    EXPECT_EQ(owner_of("memcpy"), "memcpy");
+    EXPECT_EQ(owner_of(""), "");
     EXPECT_TRUE(is_run_time("memcpy", "libc.so"));
     EXPECT_TRUE(is_run_time("std::sort<int*>", "app"));
     EXPECT_TRUE(is_run_time("start_thread", "app"));

@@ -34,8 +34,9 @@ TEST(Compare, difference_is_the_median_of_all_pairs) {
     EXPECT_EQ(comparison.whole.a_median_ns, 2);
     EXPECT_EQ(comparison.whole.b_median_ns, 20);
     EXPECT_EQ(compare_runs(exactly({10, 20, 40}), exactly({1, 2, 4})).whole.difference_ns, -18);
-    // Three runs on a side are no evidence whatever they say.
+    // Three runs on a side are no evidence whatever they say: there is no interval to contradict that.
     EXPECT_FALSE(comparison.whole.evidence);
+    EXPECT_FALSE(comparison.whole.interval);
     EXPECT_FALSE(compare_runs(exactly({1}), exactly({1000})).whole.evidence);
 }
 
@@ -51,9 +52,7 @@ TEST(Compare, brute_force_agrees) {
             }
         }
         std::sort(differences.begin(), differences.end());
-        CompareOptions options;
-        options.resamples = 10;
-        EXPECT_EQ(compare_runs(a, b, options).whole.difference_ns, differences[(differences.size() - 1) / 2]);
+        EXPECT_EQ(compare_runs(a, b).whole.difference_ns, differences[(differences.size() - 1) / 2]);
     }
 }
 
@@ -63,21 +62,52 @@ TEST(Compare, interval_holds_the_truth_as_often_as_it_says) {
     int evidence = 0;
     int false_alarms = 0;
     constexpr int trials = 200;
-    CompareOptions options;
-    options.resamples = 400;
     for (int trial = 0; trial < trials; ++trial) {
         const auto a = lognormal(30, 10, 0.3, engine);
         auto b = lognormal(30, 10, 0.3, engine);
-        false_alarms += compare_runs(a, b, options).whole.evidence ? 1 : 0;
+        false_alarms += compare_runs(a, b).whole.evidence ? 1 : 0;
         for (ComparedRun& run : b) run.duration_ns += 3 * ms;
-        const Difference shifted = compare_runs(a, b, options).whole;
-        held += shifted.low_ns <= 3 * ms && shifted.high_ns >= 3 * ms ? 1 : 0;
+        const Difference shifted = compare_runs(a, b).whole;
+        held += shifted.interval->low_ns <= 3 * ms && shifted.interval->high_ns >= 3 * ms ? 1 : 0;
         evidence += shifted.evidence ? 1 : 0;
     }
     EXPECT_GE(held, trials * 90 / 100);
     EXPECT_LE(held, trials * 99 / 100);
     EXPECT_GE(evidence, trials * 90 / 100);
     EXPECT_LE(false_alarms, trials * 8 / 100);
+}
+
+// Of Mann and Whitney's tables for 5 %: the highest U that rejects is 0 for four and four runs, 2 for five and five.
+TEST(Compare, few_runs_have_the_exact_interval) {
+    const auto interval = [](const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+        return compare_runs(exactly(a), exactly(b)).whole.interval;
+    };
+    // Four and four: all of 16 differences; they are above 0, and two of 70 orders are as extreme.
+    const auto four = interval({1, 2, 3, 4}, {11, 22, 33, 44});
+    ASSERT_TRUE(four);
+    EXPECT_EQ(four->low_ns, 7);
+    EXPECT_EQ(four->high_ns, 43);
+    EXPECT_FALSE(interval({1, 2, 3, 4}, {11, 22, 33}));
+    EXPECT_TRUE(interval({1, 2, 3, 4, 5}, {11, 22, 33}));
+    EXPECT_FALSE(interval({1, 2}, {11, 22, 33, 44, 55, 66, 77}));
+    // Five and five: from the third of 25 differences, sorted, to the third from the end.
+    const auto five = interval({0, 1, 2, 3, 4}, {100, 200, 300, 400, 500});
+    EXPECT_EQ(five->low_ns, 98);
+    EXPECT_EQ(five->high_ns, 498);
+}
+
+TEST(Compare, verdict_and_interval_never_contradict_each_other) {
+    std::mt19937_64 engine(11);
+    for (int trial = 0; trial < 2000; ++trial) {
+        const auto a = lognormal(1 + engine() % 12, 10, 0.3, engine);
+        const auto b = lognormal(1 + engine() % 40, 10 + static_cast<double>(trial % 5), 0.3, engine);
+        const Difference difference = compare_runs(a, b).whole;
+        const auto& interval = difference.interval;
+        EXPECT_EQ(difference.evidence, interval && (interval->low_ns > 0 || interval->high_ns < 0));
+        if (!interval) continue;
+        EXPECT_LE(interval->low_ns, difference.difference_ns);
+        EXPECT_GE(interval->high_ns, difference.difference_ns);
+    }
 }
 
 TEST(Compare, stages_are_compared_by_name) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <span>
 
 namespace lagtrap::test {
 
@@ -85,11 +86,26 @@ class Simulator {
                 runs.push_back(make(host, build, false, 0));
             for (std::uint32_t i = 0; i < simulation_.delayed_of_host; ++i) runs.push_back(make(host, build, true, 0));
             for (std::uint32_t i = 0; i < louder; ++i) runs.push_back(make(host, build, true, 1));
+            if (simulation_.plant == Plant::Slowest) {
+                const std::size_t of_host = simulation_.normal_of_host + simulation_.delayed_of_host;
+                sort_by_duration(std::span(runs).last(of_host), simulation_.normal_of_host);
+            }
         }
         return runs;
     }
 
   private:
+    // The longest are the delayed ones.
+    static void sort_by_duration(std::span<SimulatedRun> runs, std::size_t normal) {
+        std::sort(runs.begin(), runs.end(), [](const SimulatedRun& a, const SimulatedRun& b) {
+            return a.profile.duration_ns < b.profile.duration_ns;
+        });
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            runs[i].run.delayed = runs[i].profile.delay = i >= normal;
+            runs[i].run.delay = i >= normal ? 1 : 0;
+        }
+    }
+
     double lognormal(double sigma) { return std::exp(std::normal_distribution<double>(0, sigma)(engine_)); }
     std::uint32_t below(std::uint32_t limit) {
         return std::uniform_int_distribution<std::uint32_t>(0, limit - 1)(engine_);
@@ -108,25 +124,45 @@ class Simulator {
         ProfileBuilder builder;
         const bool scaled = delayed && simulation_.plant == Plant::Scale;
         const double factor = 20 * ms / 30 * host_factor_ * lognormal(0.4) * (scaled ? 8 : 1);
+        // Without heavy tails: what has one is a cause, if a small one.
+        const bool alike = simulation_.plant == Plant::Slowest;
         for (std::size_t i = 0; i < stacks_.size(); ++i) {
-            const double time_ns = factor * function_factors_[i] * lognormal(0.8);
+            const double time_ns = factor * function_factors_[i] * lognormal(alike ? 0.3 : 0.8);
             if (i % 7 == 3) {
                 builder.blocked(time_ns, "network", stacks_[i]);
             } else {
                 builder.on_cpu(time_ns, stacks_[i]);
             }
         }
-        builder.add(2 * ms * lognormal(1), {{TimeKind::Runnable, 0, 0, builder.node({"main", "serve"})}});
+        builder.add(2 * ms * lognormal(alike ? 0.3 : 1), {{TimeKind::Runnable, 0, 0, builder.node({"main", "serve"})}});
+        do_what_all_runs_do(builder);
         if (delayed) delay(builder, build, kind);
         made.profile = builder.take();
         made.profile.delay = delayed;
         return made;
     }
 
+    void do_what_all_runs_do(ProfileBuilder& builder) {
+        const bool mixed = simulation_.plant == Plant::Mixed;
+        if (mixed || simulation_.plant == Plant::Longer) {
+            builder.blocked(60 * ms * host_factor_ * lognormal(0.4), "network", call());
+        }
+        if (mixed || simulation_.plant == Plant::Tail) {
+            Stack stack = match();
+            builder.on_cpu(0.1 * ms * lognormal(0.5), stack);
+            stack.pop_back();
+            stack.insert(stack.end(), {"fetch", "libc_recv"});
+            builder.blocked(30 * ms * host_factor_ * lognormal(0.4), "network", stack);
+        }
+    }
+    static Stack call() { return {"main", "serve", "handle_1", "planted_call", "libc_recv"}; }
+    // Frames of run-time libraries count as part of their caller.
+    static Stack match() { return {"main", "serve", "planted_match", "std::__detail::_Executor::_M_dfs"}; }
+
     void delay(ProfileBuilder& builder, std::uint32_t build, int kind) {
         const double extra_ns = 200 * ms * lognormal(0.5);
         if (kind == 1) return builder.blocked(extra_ns, "disk", {"main", "serve", "write_log", "libc_fsync"});
-        if (simulation_.plant == Plant::Nothing || simulation_.plant == Plant::Scale) return;
+        if (planted_functions(simulation_.plant).empty() && simulation_.plant != Plant::Scattered) return;
         const bool planted = build >= simulation_.first_build &&
                              std::uniform_real_distribution<double>(0, 1)(engine_) < simulation_.affected;
         if (simulation_.plant == Plant::Scattered || !planted) {
@@ -137,24 +173,45 @@ class Simulator {
     }
 
     void plant(ProfileBuilder& builder, double extra_ns) {
-        Stack stack = in_handler();
-        if (simulation_.plant == Plant::Cpu) {
-            stack.push_back("planted_parse");
-            // What it calls comes in the same runs: the planted one is to blame, not they.
-            for (const char* part : {"scan", "convert", "check"}) {
-                Stack deeper = stack;
-                deeper.insert(deeper.end(), {part, "libc_strtod"});
-                builder.on_cpu(extra_ns / 3, deeper);
+        switch (simulation_.plant) {
+            case Plant::Cpu: return parse(builder, extra_ns);
+            case Plant::Disk: return save(builder, extra_ns);
+            case Plant::Longer: return builder.blocked(extra_ns, "network", call());
+            case Plant::Tail: return builder.on_cpu(extra_ns, match());
+            case Plant::Two: {
+                const double part = std::uniform_real_distribution<double>(0.3, 0.7)(engine_);
+                parse(builder, extra_ns * part);
+                return save(builder, extra_ns * (1 - part));
             }
-        } else if (simulation_.plant == Plant::Disk) {
-            stack.insert(stack.end(), {"planted_save", "libc_fsync"});
-            builder.blocked(extra_ns, "disk", stack);
-        } else {
-            stack.insert(stack.end(), {"take_lock", "libc_pthread_mutex_lock"});
-            const std::uint32_t thread = builder.text("worker-" + std::to_string(below(64)));
-            builder.add(extra_ns, {{TimeKind::Blocked, builder.text("lock (futex)"), 0, builder.node(stack)},
-                                   {TimeKind::OnCpu, 0, thread, builder.node({"run_worker", "planted_compaction"})}});
+            case Plant::Mixed: {
+                const std::uint32_t one = below(5);
+                if (one == 0) return builder.blocked(extra_ns, "network", call());
+                return one < 3 ? builder.on_cpu(extra_ns, match()) : save(builder, extra_ns);
+            }
+            default: return lock(builder, extra_ns);
         }
+    }
+    // What it calls comes in the same runs: the planted one is to blame, not they.
+    void parse(ProfileBuilder& builder, double extra_ns) {
+        Stack stack = in_handler();
+        stack.push_back("planted_parse");
+        for (const char* part : {"scan", "convert", "check"}) {
+            Stack deeper = stack;
+            deeper.insert(deeper.end(), {part, "libc_strtod"});
+            builder.on_cpu(extra_ns / 3, deeper);
+        }
+    }
+    void save(ProfileBuilder& builder, double extra_ns) {
+        Stack stack = in_handler();
+        stack.insert(stack.end(), {"planted_save", "libc_fsync"});
+        builder.blocked(extra_ns, "disk", stack);
+    }
+    void lock(ProfileBuilder& builder, double extra_ns) {
+        Stack stack = in_handler();
+        stack.insert(stack.end(), {"take_lock", "libc_pthread_mutex_lock"});
+        const std::uint32_t thread = builder.text("worker-" + std::to_string(below(64)));
+        builder.add(extra_ns, {{TimeKind::Blocked, builder.text("lock (futex)"), 0, builder.node(stack)},
+                               {TimeKind::OnCpu, 0, thread, builder.node({"run_worker", "planted_compaction"})}});
     }
 
     Simulation simulation_;
@@ -175,13 +232,28 @@ server::reports::CauseReport causes_of(const std::vector<SimulatedRun>& runs,
     return finder.find();
 }
 
-std::string planted_function(Plant plant) {
+std::vector<std::string> planted_functions(Plant plant) {
     switch (plant) {
-        case Plant::Cpu: return "planted_parse";
-        case Plant::Lock: return "planted_compaction";
-        case Plant::Disk: return "planted_save";
+        case Plant::Cpu: return {"planted_parse"};
+        case Plant::Lock: return {"planted_compaction"};
+        case Plant::Disk: return {"planted_save"};
+        case Plant::Longer: return {"planted_call"};
+        case Plant::Tail: return {"planted_match"};
+        case Plant::Two: return {"planted_parse", "planted_save"};
+        case Plant::Mixed: return {"planted_save", "planted_match", "planted_call"};
         default: return {};
     }
+}
+
+bool tells_the_truth(const server::reports::CauseReport& report, Plant plant) {
+    const std::vector<std::string> functions = planted_functions(plant);
+    if (functions.empty()) return report.causes.empty();
+    if (report.causes.size() < functions.size()) return false;
+    return std::all_of(functions.begin(), functions.end(), [&](const std::string& function) {
+        const auto named = report.causes.begin() + static_cast<std::ptrdiff_t>(functions.size());
+        return std::any_of(report.causes.begin(), named,
+                           [&](const server::reports::Cause& cause) { return cause.title.starts_with(function); });
+    });
 }
 
 }  // namespace lagtrap::test

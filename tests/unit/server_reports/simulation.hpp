@@ -15,8 +15,13 @@ enum class Plant {
     Cpu,        // "planted_parse" computes, called from several places
     Lock,       // "take_lock" waits while another thread, in "planted_compaction", holds the lock
     Disk,       // "planted_save" waits for the disk
+    Longer,     // "planted_call" waits for the network in every run, most of its time; in delayed runs for longer
+    Tail,       // "planted_match" computes in every run, for a moment; in delayed runs for long
+    Two,        // "planted_parse" computes and "planted_save" waits for the disk, in the same runs
+    Mixed,      // "planted_call" as in Longer, "planted_save", or "planted_match" as in Tail: one of them in each run
     Scale,      // delayed runs take more of everything
     Scattered,  // each delayed run spends its extra time elsewhere
+    Slowest,    // delayed runs are the slowest of runs that are alike
 };
 
 struct Simulation {
@@ -44,7 +49,11 @@ struct SimulatedRun {
 [[nodiscard]] server::reports::CauseReport causes_of(const std::vector<SimulatedRun>& runs,
                                                      const server::reports::CauseOptions& options = {});
 
-// The function that the plant put in, as a title begins with it; empty where there is none.
-[[nodiscard]] std::string planted_function(Plant plant);
+// The functions that the plant put in, as titles begin with them; none where there is no cause.
+[[nodiscard]] std::vector<std::string> planted_functions(Plant plant);
+
+// Whether the report is right of it: silent where nothing is planted; else a planted function is first, and all
+// planted ones are before any other.
+[[nodiscard]] bool tells_the_truth(const server::reports::CauseReport& report, Plant plant);
 
 }  // namespace lagtrap::test

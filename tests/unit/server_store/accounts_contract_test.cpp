@@ -71,6 +71,16 @@ TEST_F(AccountsContract, TokensAndAudit) {
     EXPECT_THAT(must(store_->audit(9, entries[1].number)), SizeIs(1));
 }
 
+TEST_F(AccountsContract, TheAuditIsKeptForFourHundredDays) {
+    constexpr std::uint64_t a_day_ns = 86'400ULL * 1'000'000'000ULL;
+    for (const std::uint64_t day : {1ULL, 2ULL, 300ULL})
+        ASSERT_TRUE(store_->add_audit({0, day * a_day_ns, "ann", "sign in", "", ""}).ok());
+    ASSERT_TRUE(store_->maintain(401 * a_day_ns).ok());
+    EXPECT_THAT(must(store_->audit(9, {})), SizeIs(3));
+    ASSERT_TRUE(store_->maintain(402 * a_day_ns).ok());
+    EXPECT_THAT(must(store_->audit(9, {})), SizeIs(2));
+}
+
 TEST_F(JobsContract, AJobIsTakenOnceAndFinished) {
     EXPECT_EQ(must(store_->put_job({"parse", "d1", 10})), AddOutcome::New);
     EXPECT_EQ(must(store_->put_job({"parse", "d1", 20})), AddOutcome::Already);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "tests/unit/server_store/store_backend.hpp"
@@ -160,6 +162,72 @@ TEST_F(BundlesContract, LinksDelaysAndRunsInEitherOrder) {
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q", "p"));
     ASSERT_EQ(must(store_->mark_dirty({{*delays[0].run, true, "mad", "", "", 1}})), 1U);
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q"));
+}
+
+TEST_F(BundlesContract, DelaysOfAllBundlesAreListedAndSummedUpWithoutRuns) {
+    std::vector<BundleDelay> delays;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        delays.push_back(delay(i + 1, monday + i * hour, "profile"));
+        delays.back().duration_ns = (i == 2 ? 900 : 100 + i) * ms;
+        delays.back().threshold_ns = 50 * ms;
+        delays.back().build = i < 2 ? "old" : "new";
+    }
+    delays.push_back(delay(0, monday, "p"));
+    delays.back().delayed = false;
+    add(1, delays);
+    auto other = delay(1, monday + 9 * hour, "p");
+    other.event = "close";
+    add(2, {other}, "beta");
+    const auto numbers = [](const DelayPage& page) {
+        std::vector<std::uint32_t> found;
+        for (const StoredDelay& stored : page.delays) found.push_back(stored.delay.number);
+        return found;
+    };
+    auto page = must(store_->list_delays(event_filter(), "", RunOrder::Newest, 3, {}));
+    EXPECT_THAT(numbers(page), ElementsAre(5, 4, 3));
+    EXPECT_EQ(page.delays[0].bundle, bundle(1).digest);
+    EXPECT_EQ(page.delays[0].host, "alpha");
+    EXPECT_TRUE(page.delays[0].delay.profile.empty());
+    ASSERT_TRUE(page.next);
+    page = must(store_->list_delays(event_filter(), "", RunOrder::Newest, 3, page.next));
+    EXPECT_THAT(numbers(page), ElementsAre(2, 1));
+    EXPECT_FALSE(page.next);
+    EXPECT_THAT(numbers(must(store_->list_delays(event_filter(), "", RunOrder::Slowest, 2, {}))), ElementsAre(3, 5));
+    // From the oldest on, the same in the other direction, in parts too.
+    std::vector<std::uint32_t> fallen, risen;
+    for (const auto& [order, into] : {std::pair(RunOrder::Newest, &fallen), std::pair(RunOrder::Oldest, &risen)}) {
+        std::optional<PageKey> after;
+        do {
+            const DelayPage part = must(store_->list_delays(event_filter(), "", order, 2, after));
+            for (const StoredDelay& delay : part.delays) into->push_back(delay.delay.number);
+            after = part.next;
+        } while (after);
+    }
+    std::reverse(risen.begin(), risen.end());
+    EXPECT_EQ(risen, fallen);
+    EXPECT_THAT(must(store_->list_delays({}, "", RunOrder::Newest, 10, {})).delays, SizeIs(6));
+    EXPECT_THAT(must(store_->list_delays({}, bundle(2).digest, RunOrder::Newest, 10, {})).delays, SizeIs(1));
+    const auto one = must(store_->find_delay(bundle(1).digest, 3));
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->delay.duration_ns, 900 * ms);
+    EXPECT_EQ(one->delay.profile, "profile");
+    EXPECT_FALSE(must(store_->find_delay(bundle(1).digest, 6)));
+
+    const auto summary = must(store_->summarise_delays(event_filter()));
+    EXPECT_EQ(summary.delays, 5U);
+    EXPECT_EQ(summary.delays_read, 5U);
+    EXPECT_EQ(summary.threshold_ns, 50 * ms);
+    EXPECT_EQ(summary.summary.longest_ns, 900 * ms);
+    EXPECT_EQ(summary.summary.durations.count(), 5U);
+    EXPECT_THAT(summary.summary.hours, SizeIs(5));
+    ASSERT_THAT(summary.builds, SizeIs(2));
+    EXPECT_EQ(summary.builds[0].name, "new");
+    EXPECT_EQ(summary.builds[0].delays, 3U);
+    EXPECT_EQ(summary.builds[0].longest_ns, 900 * ms);
+    ASSERT_THAT(summary.hosts, SizeIs(1));
+    Filter host = event_filter();
+    host.host = "beta";
+    EXPECT_EQ(must(store_->summarise_delays(host)).delays, 0U);
 }
 
 TEST_F(BundlesContract, ProfilesComeInPagesNewestFirst) {

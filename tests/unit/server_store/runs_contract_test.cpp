@@ -45,6 +45,10 @@ TEST_F(RunsContract, ARunComesBackAsItWas) {
     run.weight = 3;
     run.aborted = true;
     run.user = std::string(3000, 'u');
+    trace::RunTimes& times = run.times.emplace();
+    times.parts = {1 * ms, 20 * ms, 5 * ms, {}};
+    times.parts.blocked_ns[LAGTRAP_WAIT_STOPPED] = 60 * ms;
+    times.handed_over_ns = 19 * ms;
     add(1, maker.batch);
     const auto page = must(store_->runs(event_filter(), RunOrder::Newest, 10, {}));
     ASSERT_THAT(page.runs, SizeIs(1));
@@ -70,6 +74,7 @@ TEST_F(RunsContract, ARunComesBackAsItWas) {
     EXPECT_EQ(stored.weight, 3U);
     EXPECT_FALSE(stored.bundle.has_value());
     EXPECT_FALSE(stored.dirty.has_value());
+    EXPECT_EQ(stored.times, maker.batch.runs[0].times);
     ASSERT_THAT(stored.stages, SizeIs(2));
     EXPECT_EQ(stored.stages[0].name, "initialised");
     EXPECT_EQ(stored.stages[0].duration_ns, 25 * ms);
@@ -235,6 +240,40 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     EXPECT_EQ(must(store_->choices("open file")).to_realtime_ns, monday + 2 * hour + 10 * second + 1);
 }
 
+TEST_F(RunsContract, OutliersAreShownUnlessAskedOtherwise) {
+    BatchMaker maker;
+    for (std::uint64_t i = 1; i <= 5; ++i) maker.add(monday + i, i * ms);
+    add(1, maker.batch);
+    const std::uint64_t slow = must(store_->runs(event_filter(), RunOrder::Slowest, 1, {})).runs.at(0).id;
+    ASSERT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "five times as long", "server", 7}})), 1U);
+    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "five times as long", "server", 8}})), 0U);
+    auto summary = must(store_->summary(event_filter()));
+    EXPECT_EQ(summary.counts.hidden, 0U);
+    EXPECT_EQ(summary.counts.outliers, 1U);
+    EXPECT_EQ(summary.longest_ns, 5 * ms);
+    EXPECT_EQ(summary.durations.count(), 5U);
+    const auto runs = must(store_->runs(event_filter(), RunOrder::Slowest, 10, {})).runs;
+    ASSERT_THAT(runs, SizeIs(5));
+    EXPECT_FALSE(runs[0].dirty.has_value());
+    ASSERT_TRUE(runs[0].outlier.has_value());
+    EXPECT_EQ(runs[0].outlier->reason, "five times as long");
+    EXPECT_FALSE(runs[1].outlier.has_value());
+    Filter without = event_filter();
+    without.without_outliers = true;
+    summary = must(store_->summary(without));
+    EXPECT_EQ(summary.longest_ns, 4 * ms);
+    EXPECT_EQ(summary.counts.outliers, 1U);
+    EXPECT_THAT(must(store_->runs(without, RunOrder::Slowest, 10, {})).runs, SizeIs(4));
+    without.host = "alpha";  // roll-ups do not know hosts
+    EXPECT_EQ(must(store_->count_runs(without)).records, 4U);
+    // What is wrong with a run hides an outlier too, and a person's word binds the rule.
+    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_by_hand, "disturbed", "ann", 9}})), 1U);
+    EXPECT_EQ(must(store_->count_runs(event_filter())).hidden, 1U);
+    EXPECT_EQ(must(store_->count_runs(event_filter())).outliers, 0U);
+    EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_duration, "", "server", 10}})), 0U);
+    EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
 TEST_F(RunsContract, DirtyRunsAreHiddenCountedAndPutBack) {
     BatchMaker maker;
     for (std::uint64_t i = 1; i <= 5; ++i) maker.add(monday + i, i * ms);
@@ -292,6 +331,26 @@ TEST_F(RunsContract, StacksOfAStage) {
     EXPECT_EQ(loaded.stacks[0].longest_ns, 12 * ms);
     EXPECT_EQ(must(store_->stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits, 4U);
     EXPECT_THAT(must(store_->stage_stacks(event_filter(), "unheard of", 1000)).stacks, IsEmpty());
+}
+
+TEST_F(RunsContract, TimesOfTheNewestRunsThatHaveThem) {
+    BatchMaker maker;
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        trace::RecordedRun& run = maker.add(monday + i, i * 8 * ms);
+        if (i == 2) continue;
+        run.times.emplace().parts.on_cpu_ns = i * ms;
+        run.weight = static_cast<std::uint32_t>(i);
+    }
+    add(1, maker.batch);
+    const auto timed = must(store_->run_times(event_filter(), 3));
+    EXPECT_EQ(timed.runs_read, 3U);
+    std::vector<std::uint64_t> on_cpu_ns;
+    for (const TimedRun& run : timed.runs) {
+        on_cpu_ns.push_back(run.times.parts.on_cpu_ns);
+        EXPECT_EQ(run.duration_ns, run.times.parts.on_cpu_ns * 8);
+        EXPECT_EQ(run.weight * ms, run.times.parts.on_cpu_ns);
+    }
+    EXPECT_THAT(on_cpu_ns, testing::UnorderedElementsAre(3 * ms, 4 * ms));
 }
 
 TEST_F(RunsContract, RefusesRunsOfAnotherTime) {

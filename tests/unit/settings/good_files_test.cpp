@@ -42,6 +42,8 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
     EXPECT_EQ(sample.recording.cool_down, defaults.recording.cool_down);
     EXPECT_EQ(sample.recording.captures_per_hour, defaults.recording.captures_per_hour);
     EXPECT_EQ(sample.recording.capture_size_limit_bytes, defaults.recording.capture_size_limit_bytes);
+    EXPECT_EQ(sample.recording.merge_limit, defaults.recording.merge_limit);
+    EXPECT_EQ(sample.recording.stack_copies_bytes, defaults.recording.stack_copies_bytes);
     EXPECT_EQ(sample.recording.scheduling, defaults.recording.scheduling);
     EXPECT_EQ(sample.runs.batch_interval, defaults.runs.batch_interval);
     EXPECT_EQ(sample.runs.batch_size_bytes, defaults.runs.batch_size_bytes);
@@ -75,31 +77,45 @@ TEST(GoodFiles, TheExamplesOfTheSampleAreGood) {
     EXPECT_EQ(outcome.settings.upload->url, "https://lagtrap.example:8443");
 }
 
-TEST(GoodFiles, PresetsAreGoodOnThisMachine) {
-    const auto presets = xml_files(settings_folder / "presets");
-    ASSERT_THAT(presets, testing::Contains("postgresql.xml"));
-    for (const std::string& preset : presets) load(settings_folder / "presets" / preset, BinaryCheck::Look);
-}
-
-TEST(GoodFiles, ThePostgresqlPresetTimesQueriesInStages) {
-    const Settings settings = load(settings_folder / "presets" / "postgresql.xml", BinaryCheck::Look);
-    ASSERT_EQ(settings.events.size(), 1);
-    const Event& query = settings.events[0];
-    EXPECT_EQ(query.begin.provider, "postgresql");
-    EXPECT_EQ(query.begin.name, "query__start");
-    EXPECT_EQ(query.end.name, "query__done");
-    EXPECT_EQ(query.nesting, Nesting::Restart);
-    std::vector<std::string> stages;
-    for (const Stage& stage : query.stages) stages.push_back(stage.name + " " + stage.marker.name);
-    EXPECT_THAT(stages, testing::ElementsAre("parse query__parse__start", "plan query__plan__start",
-                                             "execute query__execute__start"));
-}
-
 TEST(GoodFiles, TheSmallestFileHasTheDefaults) {
     const Settings settings = load(data_folder / "good" / "smallest.xml", BinaryCheck::Look);
     EXPECT_EQ(settings.recording.sample_interval, 1ms);
     EXPECT_EQ(settings.spool.path, "/var/lib/lagtrap/spool");
     EXPECT_TRUE(settings.events.empty());
+}
+
+TEST(GoodFiles, CallsAreRecordedWhereTheyAreWanted) {
+    const auto& calls = event_named("call").calls;
+    ASSERT_TRUE(calls);
+    EXPECT_EQ(calls->depth, 4);
+    EXPECT_EQ(calls->match, "^(parse|plan)_|libpq");
+    EXPECT_EQ(calls->share_ppm, 25'000);
+    EXPECT_FALSE(event_named("accepted").calls);
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s' binary='/bin/a'><calls/><function "
+        "name='f'/></event></lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    const RecordedCalls defaults;
+    const auto& usual = outcome.settings.events.front().calls;
+    ASSERT_TRUE(usual);
+    EXPECT_EQ(usual->depth, defaults.depth);
+    EXPECT_EQ(usual->match, defaults.match);
+    EXPECT_EQ(usual->share_ppm, defaults.share_ppm);
+}
+
+TEST(GoodFiles, FunctionsAreTracedWhereTheyAreWanted) {
+    const auto& functions = event_named("call").functions;
+    ASSERT_TRUE(functions);
+    EXPECT_EQ(*functions, (TracedFunctions{true, 10s, "libpq", "^dict", 1ms, 1'000'000, 50'000}));
+    EXPECT_FALSE(event_named("accepted").functions);
+    const auto outcome = parse_settings(
+        "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s'><begin "
+        "tracepoint='a:b'/><end tracepoint='a:c'/><functions/></event></lagtrap>",
+        BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok());
+    ASSERT_TRUE(outcome.settings.events.front().functions);
+    EXPECT_EQ(*outcome.settings.events.front().functions, TracedFunctions{});
 }
 
 TEST(GoodFiles, TheBudgetIsReadInItsUnitsAndOrder) {
@@ -125,7 +141,7 @@ TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
 // An element that is there without attributes has the defaults of the table; they are those of the structs.
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><recording/><unwinding/><runs/><budget/><confirm/><spool/><upload "
+        "<lagtrap version='1'><recording/><unwinding/><runs/><budget/><history/><confirm/><spool/><upload "
         "url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
@@ -135,6 +151,8 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.recording.cool_down, recording.cool_down);
     EXPECT_EQ(settings.recording.captures_per_hour, recording.captures_per_hour);
     EXPECT_EQ(settings.recording.capture_size_limit_bytes, recording.capture_size_limit_bytes);
+    EXPECT_EQ(settings.recording.merge_limit, recording.merge_limit);
+    EXPECT_EQ(settings.recording.stack_copies_bytes, recording.stack_copies_bytes);
     EXPECT_EQ(settings.recording.scheduling, recording.scheduling);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, Confirm{}.wait);
@@ -149,6 +167,9 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.budget.interval, Budget{}.interval);
     EXPECT_EQ(settings.budget.shed, Budget{}.shed);
     EXPECT_EQ(settings.budget.pause, Budget{}.pause);
+    EXPECT_EQ(settings.history.length, History{}.length);
+    EXPECT_EQ(settings.history.sample_interval, History{}.sample_interval);
+    EXPECT_EQ(settings.history.early_share_ppm, History{}.early_share_ppm);
     EXPECT_EQ(settings.spool.path, Spool{}.path);
     EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
     EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
@@ -164,6 +185,8 @@ TEST(Everything, RecordingSpoolUploadControl) {
     EXPECT_EQ(settings.recording.cool_down, 0s);
     EXPECT_EQ(settings.recording.captures_per_hour, 3);
     EXPECT_EQ(settings.recording.capture_size_limit_bytes, 1536ULL << 20);
+    EXPECT_EQ(settings.recording.merge_limit, std::chrono::minutes(90));
+    EXPECT_EQ(settings.recording.stack_copies_bytes, 0U);
     EXPECT_FALSE(settings.recording.scheduling);
     ASSERT_TRUE(settings.confirm);
     EXPECT_EQ(settings.confirm->wait, 90s);
@@ -196,6 +219,8 @@ TEST(Everything, UsdtEventWithKeys) {
     EXPECT_EQ(query.scope.pid, 4194304);
     EXPECT_EQ(query.scope.uid, 0);
     EXPECT_EQ(query.scope.binary, "/usr/bin/python3");
+    EXPECT_EQ(query.scope.groups, (GroupScope{"web", "/batch/*", "shop", "team/shop:*", "shop-*", "prod", "tier=f*"}));
+    EXPECT_FALSE(query.copies);
     EXPECT_EQ(query.begin.kind, MarkerKind::Usdt);
     EXPECT_EQ(query.begin.binary, "/usr/bin/app");
     EXPECT_EQ(query.begin.provider, "app");

@@ -63,7 +63,7 @@ TEST(HostileFiles, PipesFoldersAndNothing) {
     EXPECT_EQ(load_and_format("/etc"), "etc: this is no regular file; expected a settings file\n");
     EXPECT_EQ(load_and_format("/dev/zero"), "zero: this is no regular file; expected a settings file\n");
     EXPECT_EQ(load_and_format(folder / "absent.xml"),
-              "absent.xml: the file can not be opened (No such file or directory); expected a settings file\n");
+              "absent.xml: the file cannot be opened (No such file or directory); expected a settings file\n");
 }
 
 // Every outcome is either settings or at least one error with a place inside of the text and all its parts.

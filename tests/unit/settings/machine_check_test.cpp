@@ -124,7 +124,7 @@ class Tracepoints : public testing::Test {
         const Built built = build_settings(root.value(), diagnostics);
         EXPECT_TRUE(diagnostics.empty());
         check_machine(built.sources, diagnostics, open);
-        const std::string notes = format_notes("settings.xml", diagnostics.take_notes());
+        const std::string notes = format_notes("settings.xml", {{}, {}, diagnostics.take_notes(), {}});
         return format_diagnostics("settings.xml", text, diagnostics.take()) + notes;
     }
 
@@ -191,7 +191,7 @@ TEST_F(Tracepoints, OfAKernelWithoutTracefsAreErrors) {
                 HasSubstr("settings.xml:3:8: tracepoint a:b: fsopen tracefs: No such device"));
 }
 
-// The daemon is root: what forbids it to look is an error, and to others something that they can not know.
+// The daemon is root: what forbids it to look is an error, and to others something that they cannot know.
 TEST_F(Tracepoints, ThatMayNotBeLookedAtAreNotedUnlessThisIsRoot) {
     const std::string said = check_markers("tracepoint='a:b'", "tracepoint='a:c'", "",
                                            [] { return Result<TraceFs>(system_error("fsopen tracefs", EPERM)); });
@@ -221,13 +221,12 @@ TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
     const std::string library = LAGTRAP_BINARY_DIR "/settings/libsettings_test_marked.so";
     EXPECT_THAT(
         check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
-        AllOf(
-            HasSubstr("settings.xml:3:11: function \"idle\" of "),
-            HasSubstr(" can not be watched: does nothing but return, so no time passes in it; expected one that takes "
-                      "time and whose end can be found\n"),
-            HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
-                      " says which can be "
-                      "watched)\n")));
+        AllOf(HasSubstr("settings.xml:3:11: function \"idle\" of "),
+              HasSubstr(" cannot be watched: does nothing but return, so no time passes in it; expected one that takes "
+                        "time and whose end can be found\n"),
+              HasSubstr("hint: watch its caller (lagtrap list-markers --functions " + library +
+                        " says which can be "
+                        "watched)\n")));
     EXPECT_THAT(check(event("<begin function='store::put'/><end function='serve_for_ever' side='return'/>", marked),
                       BinaryCheck::Look),
                 AllOf(HasSubstr("settings.xml:3:36: function \"serve_for_ever\" of "), HasSubstr("never returns")));

@@ -13,6 +13,7 @@
 #include "core/files.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 #include "trace/log_format.hpp"
+#include "trace/record_check.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -200,6 +201,29 @@ TEST(Log, RecordsThatSayMoreThanTheyHoldEndTheLog) {
         EXPECT_EQ(times_in(path, &summary), std::vector<std::uint64_t>{7}) << what;
         EXPECT_TRUE(summary.partial) << what;
     }
+}
+
+TEST(Log, CopiesOfStacksAreRootsAloneAndHoldWhatTheySay) {
+    const TemporaryDirectory directory;
+    lagtrap_stack_copy copy{};
+    copy.header = {sizeof(copy), LAGTRAP_RECORD_STACK_COPY, 0, 1};
+    EXPECT_EQ(check_record(&copy.header, sizeof(copy)), RecordCheck::Whole);
+    copy.copied_bytes = 8;
+    EXPECT_EQ(check_record(&copy.header, sizeof(copy)), RecordCheck::Damaged);
+    copy.copied_bytes = 0;
+    copy.return_count = LAGTRAP_COPIED_RETURNS + 1;
+    EXPECT_EQ(check_record(&copy.header, sizeof(copy)), RecordCheck::Damaged);
+    std::vector<std::uint64_t> large((sizeof(copy) + LAGTRAP_COPIED_STACK_BYTES) / 8 + 1);
+    copy.return_count = 0;
+    copy.copied_bytes = LAGTRAP_COPIED_STACK_BYTES + 8;
+    copy.header.size_bytes = static_cast<__u32>(large.size() * 8);
+    std::memcpy(large.data(), &copy, sizeof(copy));
+    EXPECT_EQ(check_record(as_record(large.data()), large.size() * 8), RecordCheck::Damaged);
+
+    ASSERT_TRUE(LogWriter::create(directory.path(), LogKind::User, session_id, {1, 2, 3}));
+    struct stat facts {};
+    ASSERT_EQ(::stat((directory.path() / "user.log").c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0600U);
 }
 
 TEST(Log, UnknownTypesAreSkipped) {

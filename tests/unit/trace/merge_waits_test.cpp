@@ -75,5 +75,50 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("wait_files")), json::serialize(wanted));
 }
 
+// Those who were there before the recording began, and perhaps are not any more.
+TEST_F(Merge, KeepsTheHistory) {
+    Session session = synthetic_session();
+    session.history_length_ns = 5'000'000'000;
+    session.history_interval_ns = 20'000'000;
+    SyntheticCapture capture(capture_.path(), session);
+    capture.thread(200, 200, "thread");
+    lagtrap_history_sample sample{};
+    sample.pid = 700;
+    sample.tid = 701;
+    std::strcpy(sample.comm, "worker");
+    std::strcpy(sample.process, "gone");
+    std::strcpy(sample.comm, "sh");
+    capture.history_sample(-60, 1, sample);
+    std::strcpy(sample.comm, "worker");
+    capture.history_sample(-40, 1, sample);
+    lagtrap_history_wait wait{};
+    wait.begin_ns = at_ms(-30);
+    wait.pid = wait.tid = 200;
+    wait.waker_pid = wait.waker_tid = 800;
+    wait.in_run = 1;
+    std::strcpy(wait.waker, "waker");
+    wait.user_stack_id = 5;
+    wait.waker_user_stack_id = 6;
+    capture.user_stack(-30, 5, 200, {0x1000});
+    capture.user_stack(-10, 6, 800, {0x2000});
+    capture.history_wait(-10, 0, wait);
+    capture.flush();
+    ASSERT_TRUE(merge());
+    const json::value told = decoded(trace());
+    EXPECT_EQ(told.at("counts").at("history"), 4);
+    EXPECT_EQ(json::serialize(told.at("threads").at("701")), R"([700,"worker"])");
+    EXPECT_EQ(json::serialize(told.at("threads").at("700")), R"([700,"gone"])");
+    EXPECT_EQ(json::serialize(told.at("threads").at("800")), R"([800,"waker"])");
+    EXPECT_EQ(told.at("history_stacks").as_object().size(), 2);
+    const auto& waits = told.at("history_waits").as_array();
+    ASSERT_EQ(waits.size(), 2);
+    EXPECT_EQ(waits[0].at(0), at_ms(-10) + boottime_offset_ns);
+    EXPECT_EQ(waits[0].at(1), 200);
+    EXPECT_EQ(waits[0].at(2).at("begin"), at_ms(-30) + boottime_offset_ns);
+    EXPECT_EQ(waits[0].at(2).at("waker"), 800);
+    EXPECT_EQ(waits[1].at(1), 800);
+    EXPECT_EQ(waits[1].at(2).at("of_waker"), 1);
+}
+
 }  // namespace
 }  // namespace lagtrap::trace

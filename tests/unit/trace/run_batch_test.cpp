@@ -32,6 +32,7 @@ RecordedRun sample_run() {
     run.executable = "/usr/lib/postgresql/15/bin/postgres";
     run.build_id = "0123456789abcdef";
     run.user = "postgres";
+    run.unit = "postgresql@15-main.service";
     run.start = StartKind::Warm;
     run.delay = true;
     run.aborted = true;
@@ -40,6 +41,13 @@ RecordedRun sample_run() {
     run.end_stack = 2;
     run.stages = {{"parse", 0, 101, 0}, {"plan", 20'000, 101, 2}, {"run", 5'000'000, 102, 1}};
     run.dirty_reasons = DirtySuspended | DirtyAborted;
+    RunTimes& times = run.times.emplace();
+    times.parts.on_cpu_ns = 1'000'000;
+    times.parts.runnable_ns = 900'000;
+    times.parts.throttled_ns = 300'000;
+    times.parts.blocked_ns[LAGTRAP_WAIT_OTHER] = 7;
+    times.parts.blocked_ns[LAGTRAP_WAIT_STOPPED] = 100'000;
+    times.handed_over_ns = 2'999'993;
     return run;
 }
 
@@ -55,6 +63,7 @@ RunBatch sample_batch() {
     batch.runs = {sample_run(), sample_run()};
     batch.runs[1].weight = 1;
     batch.runs[1].stages.clear();
+    batch.runs[1].times.reset();
     batch.runs_sampled_away = 6;
     batch.runs_lost = 3;
     return batch;
@@ -93,6 +102,38 @@ TEST(RunBatch, ComesBackAsItWas) {
     EXPECT_TRUE(*read == batch);
     EXPECT_EQ(read->runs.at(0).stages.at(2).at_ns, 5'000'000U);
     EXPECT_EQ(read->stacks.at(0).at(0).file, "/src/x.c");
+}
+
+// Classes of waits and fields that a later version may have.
+TEST(RunBatch, WaitsOfUnknownClassesAreOfNoClass) {
+    const auto batch = read_run_batch(message_with([](auto& writer) {
+        protozero::pbf_writer run(writer, fields::batch::run);
+        run.add_uint64(fields::run::event, 1);
+        run.add_uint64(fields::run::weight, 1);
+        run.add_uint64(fields::run::duration_ns, 100);
+        protozero::pbf_writer times(run, fields::run::times);
+        times.add_uint64(fields::times::blocked_ns + LAGTRAP_WAIT_DISK, 5);
+        times.add_uint64(fields::times::blocked_ns + LAGTRAP_WAIT_CLASSES, 20);
+        times.add_uint64(fields::times::blocked_last, 30);
+        times.add_uint64(fields::times::blocked_last + 1, 40);
+        times.add_uint64(9, 40);
+    }));
+    ASSERT_TRUE(batch) << batch.error().message;
+    const TimeParts& parts = batch->runs.back().times.value().parts;
+    EXPECT_EQ(parts.blocked_ns[LAGTRAP_WAIT_DISK], 5U);
+    EXPECT_EQ(parts.blocked_ns[LAGTRAP_WAIT_OTHER], 50U);
+    EXPECT_EQ(parts.total_ns(), 55U);
+}
+
+// The clock of a marker may be read before a preemption that is counted on the other side of the marker.
+TEST(TimeParts, NoneIsBelowZero) {
+    lagtrap_time_parts record{};
+    record.on_cpu_ns = 1000;
+    record.runnable_ns = 0 - 30ULL;
+    record.blocked_ns[LAGTRAP_WAIT_LOCK] = 500;
+    EXPECT_EQ(time_parts(record).runnable_ns, 0U);
+    EXPECT_EQ(time_parts(record).on_cpu_ns, 970U);
+    EXPECT_EQ(time_parts(record).total_ns(), 1470U);
 }
 
 TEST(RunBatch, MakesTextsPrintable) {
@@ -152,6 +193,9 @@ TEST(RunBatch, WriterRefusesWhatTheReaderWould) {
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[0].at_ns = 30'000; }), HasSubstr("not in order"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].dirty_reasons = 16; }), HasSubstr("bits 16"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].duration_ns = ~0ULL; }), HasSubstr("400 days"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->handed_over_ns += 1; }), HasSubstr("more than its 5000000 ns"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.on_cpu_ns = ~0ULL; }), HasSubstr("add up to more"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.throttled_ns = 900'001; }), HasSubstr("add up to more"));
     EXPECT_THAT(refused([](auto& b) { b.stacks[0].resize(1025); }), HasSubstr("1025 frames"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages.resize(65); }), HasSubstr("65 stages"));
 }
@@ -191,6 +235,23 @@ TEST(RunBatch, ReaderChecksEveryIndexAndRange) {
     EXPECT_THAT(with_run([](auto& run) { run.add_string(fields::run::pid, "text"); }), HasSubstr("another way"));
     EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::stage, 1); }), HasSubstr("another way"));
     EXPECT_EQ(with_run([](auto& run) { run.add_uint64(4000, 1); }), "not refused") << "fields to come are passed over";
+    const auto with_times = [&](auto fill) {
+        return with_run([&](auto& run) {
+            run.add_uint64(fields::run::duration_ns, 100);
+            protozero::pbf_writer times(run, fields::run::times);
+            fill(times);
+        });
+    };
+    EXPECT_EQ(with_times([](auto&) {}), "not refused");
+    EXPECT_THAT(with_times([](auto& times) { times.add_uint64(fields::times::on_cpu_ns, 101); }), HasSubstr("add up"));
+    EXPECT_THAT(with_times([](auto& times) {
+                    times.add_uint64(fields::times::blocked_ns, ~0ULL);
+                    times.add_uint64(fields::times::blocked_last, 2);
+                }),
+                HasSubstr("add up"))
+        << "sums do not wrap";
+    EXPECT_THAT(with_times([](auto& times) { times.add_string(fields::times::runnable_ns, "x"); }),
+                HasSubstr("another way"));
     EXPECT_THAT(refusal(read_run_batch(message_with([](auto& w) { w.add_string(fields::batch::text, "a\x1b"); }))),
                 HasSubstr("not printable"));
     EXPECT_THAT(refusal(read_run_batch(message_with([](auto& w) { w.add_string(fields::batch::id, "x"); }))),

@@ -34,7 +34,8 @@ Session full_session() {
                       {"fsync", 1, 2, {}, "", {}, 3}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
     session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
-    session.quality = {1, 2, 3, 4, 5, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
+    session.quality = {1, 2, 3, 4, 5, 11, 12, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
+    session.containers = {{"3f2a", {"web", "nginx:1.25", "cart-7d9", "shop"}}};
     session.finished = true;
     return session;
 }
@@ -66,8 +67,13 @@ TEST(Session, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->trigger.reported_ns, 37U);
     EXPECT_EQ(read->quality.samples_taken, 1U);
     EXPECT_EQ(read->boot_id, written.boot_id);
+    EXPECT_EQ(read->quality.stack_copies, 11U);
+    EXPECT_EQ(read->quality.stack_copies_left_out, 12U);
     EXPECT_EQ(read->quality.daemon_cpu_ns, 9U);
     EXPECT_TRUE(read->quality.truncated_by_size);
+    ASSERT_EQ(read->containers.count("3f2a"), 1U);
+    EXPECT_EQ(read->containers["3f2a"].image, "nginx:1.25");
+    EXPECT_EQ(read->containers["3f2a"].pod_namespace, "shop");
     EXPECT_TRUE(read->finished);
 }
 

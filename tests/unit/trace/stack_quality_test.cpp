@@ -91,5 +91,43 @@ TEST_F(StackQualityTest, StopsBeyondTheListAreSummed) {
     EXPECT_EQ(system().stacks.other_stops.on_cpu, 10U);
 }
 
+// JIT code needs no file: its frames are found by frame pointers.
+TEST_F(StackQualityTest, StacksThatCameLateAreWholeAndSaidToBeLate) {
+    constexpr std::uint64_t stack_start = 0x7000'0000;
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        capture.thread(100, 100, "server");
+        capture.mapping(100, 0, 0x400000, 0x10000, 0, "//anon", "");
+        capture.user_stack(1, 11, 100, {0x400010}, LAGTRAP_STACK_END_NO_PROCESS);
+        lagtrap_stack_copy copy{};
+        copy.inner_id = 11;
+        copy.pc = 0x400010;
+        copy.sp = copy.copied_from = copy.bp = stack_start;
+        copy.pid = 100;
+        copy.end = LAGTRAP_STACK_END_NO_PROCESS;
+        copy.stack_id = 21;
+        capture.stack_copy(2, copy, {stack_start + 16, 0x400100, 0, 0x400200, 0, 0});
+        copy.stack_id = 22;  // leads nowhere: the reason is that of the kernel side
+        capture.stack_copy(3, copy, {1, 2});
+        for (double ms = 4; ms < 7; ++ms) capture.sample(ms, 0, 100, 100, 0, 21);
+        capture.sample(8, 0, 100, 100, 0, 22);
+        capture.sample(9, 0, 100, 100, 0, 11);
+        capture.run(SyntheticCapture::make_run(0, 100, 100, 1, 190));
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    const StackQuality stacks = system().stacks;
+    EXPECT_EQ(stacks.on_cpu.stacks, 5U);
+    EXPECT_EQ(stacks.on_cpu.complete, 3U);
+    EXPECT_EQ(stacks.on_cpu.late, 3U);
+    EXPECT_EQ(stacks.delayed.stacks, 5U);
+    EXPECT_EQ(stacks.delayed.complete, 3U);
+    EXPECT_EQ(stacks.delayed.late, 3U);
+    EXPECT_EQ(stacks.frames, 11U);
+    ASSERT_EQ(stacks.stops.size(), 1U);
+    EXPECT_EQ(stacks.stops[0].reason, "no-process");
+    EXPECT_EQ(stacks.stops[0].on_cpu, 2U);
+}
+
 }  // namespace
 }  // namespace lagtrap::trace

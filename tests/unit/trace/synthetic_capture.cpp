@@ -128,6 +128,12 @@ void SyntheticCapture::user_stack(double ms, std::uint64_t id, std::uint32_t pid
     append(user(), record, LAGTRAP_RECORD_STACK, at_ms(ms), 0, frame_bytes(frames));
 }
 
+void SyntheticCapture::stack_copy(double ms, lagtrap_stack_copy copy, const std::vector<std::uint64_t>& memory) {
+    copy.copied_bytes = static_cast<std::uint32_t>(memory.size() * sizeof(memory[0]));
+    append(user(), copy, LAGTRAP_RECORD_STACK_COPY, at_ms(ms), 0,
+           std::string(reinterpret_cast<const char*>(memory.data()), copy.copied_bytes));
+}
+
 void SyntheticCapture::kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames) {
     lagtrap_stack record{};
     record.stack_id = id;
@@ -189,6 +195,14 @@ void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file
     bytes += names;
     if (auto done = kernel().append(reinterpret_cast<const lagtrap_record*>(bytes.data())); !done)
         throw std::runtime_error(done.error().message);
+}
+
+void SyntheticCapture::history_sample(double ms, std::uint16_t cpu, lagtrap_history_sample record) {
+    append(kernel(), record, LAGTRAP_RECORD_HISTORY_SAMPLE, at_ms(ms), cpu);
+}
+
+void SyntheticCapture::history_wait(double ms, std::uint16_t cpu, lagtrap_history_wait record) {
+    append(kernel(), record, LAGTRAP_RECORD_HISTORY_WAIT, at_ms(ms), cpu);
 }
 
 lagtrap_run SyntheticCapture::make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,

@@ -39,6 +39,8 @@ class SyntheticCapture {
 
     void user_stack(double ms, std::uint64_t id, std::uint32_t pid, const std::vector<std::uint64_t>& frames,
                     std::uint8_t end = LAGTRAP_STACK_END_UNKNOWN);
+    // `memory`: the copied bytes, from `copy.sp` on.
+    void stack_copy(double ms, lagtrap_stack_copy copy, const std::vector<std::uint64_t>& memory);
     void kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames);
     void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t kernel_stack,
                 std::uint64_t user_stack);
@@ -52,6 +54,8 @@ class SyntheticCapture {
     void waking(double ms, std::uint16_t cpu, lagtrap_waking record);
     // `names`: of the path, as a record has them; empty: the file was told of before.
     void wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names);
+    void history_sample(double ms, std::uint16_t cpu, lagtrap_history_sample record);
+    void history_wait(double ms, std::uint16_t cpu, lagtrap_history_wait record);
 
     // A run within one thread; change the rest in the record that `run` is given.
     static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,

@@ -37,6 +37,8 @@ SystemFile full_file() {
     file.quality.switches_lost = 3;
     file.quality.wakings_lost = 4;
     file.quality.stacks_lost = 5;
+    file.quality.stack_copies = 11;
+    file.quality.stack_copies_left_out = 12;
     file.quality.runs_lost = 6;
     file.quality.task_changes_lost = 7;
     file.quality.code_files_lost = 10;
@@ -48,8 +50,9 @@ SystemFile full_file() {
                    8,
                    7,
                    6,
-                   {5, 4, 3},
-                   {2, 1, 0},
+                   {5, 4, 3, 2},
+                   {2, 1, 0, 1},
+                   {7, 6, 5, 4},
                    {{"/lib/x.so", "gap", 3, 2}, {"", "lost", 1, 0}},
                    {"", "", 12, 13},
                    {20, 21, 22, 23, 24, 25}};
@@ -73,9 +76,24 @@ SystemFile full_file() {
     delay.program_build_id = "00ff";
     delay.program_version = "15.8-0";
     delay.stages = {{"parse", 1, 2}, {"execute", 3, 4}};
+    delay.so_far.tid = 2;
+    delay.so_far.from_offset_ns = 10;
+    delay.so_far.until_offset_ns = 65;
+    delay.so_far.on_cpu_ns = 20;
+    delay.so_far.runnable_ns = 15;
+    delay.so_far.throttled_ns = 14;
+    delay.so_far.blocked_ns[LAGTRAP_WAIT_LOCK] = 13;
+    delay.so_far.earlier.blocked_ns[LAGTRAP_WAIT_STOPPED] = 9;
+    delay.so_far.waits = {{11, 12, LAGTRAP_WAIT_LOCK, LAGTRAP_WAKER_THREAD, 21, 22, "holder <1>"},
+                          {30, 1, LAGTRAP_WAIT_LOCK, LAGTRAP_WAKER_SOFTIRQ, 0, 0, {}},
+                          {40, 1, LAGTRAP_WAIT_LOCK, LAGTRAP_WAKER_UNKNOWN, 0, 0, {}}};
     file.delays = {delay, Delay{}};
     file.delays_left_out = 3;
     file.modules = {{"/lib/x.so", "ab12"}, {"/tmp/gone", ""}};
+    FunctionCounts& counts = file.functions.emplace();
+    counts = {41, "server", 80, 1'000, 900, 300, 2, 20'000, 55, 3, 4, {}, 6, 7, 8};
+    counts.functions = {{"parse<int>", "/bin/app", "/src/parse.c", 12, 9, 1, 700, 500, {"main", "serve"}},
+                        {"hash", "/bin/app", "", 0, 2, 0, 5, 4, {}}};
     return file;
 }
 
@@ -87,6 +105,9 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(write_system_file(*read), text);
     EXPECT_EQ(read->cpu_model, "A <CPU> & \"more\"");
     EXPECT_EQ(read->quality.daemon_cpu_ns, 9U);
+    EXPECT_EQ(read->quality.stack_copies_left_out, 12U);
+    EXPECT_EQ(read->stacks.on_cpu.late, 2U);
+    EXPECT_EQ(read->stacks.delayed.complete, 6U);
     EXPECT_EQ(read->stacks.frames_named, 7U);
     EXPECT_EQ(read->quality.code_files_lost, 10U);
     EXPECT_EQ(read->stacks.stops.at(0).reason, "gap");
@@ -100,8 +121,34 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_TRUE(read->delays[0].open);
     EXPECT_EQ(read->delays[0].stages[1].name, "execute");
     EXPECT_EQ(read->delays[0].program_version, "15.8-0");
+    const RunSoFar& so_far = read->delays[0].so_far;
+    EXPECT_EQ(so_far.total_ns(), 48U);
+    EXPECT_EQ(so_far.earlier.total_ns(), 9U);
+    ASSERT_EQ(so_far.waits.size(), 3U);
+    EXPECT_EQ(so_far.waits[0].waker_thread, "holder <1>");
+    EXPECT_EQ(so_far.waits[0].waker_tid, 22U);
+    EXPECT_EQ(so_far.waits[1].waker, static_cast<std::uint32_t>(LAGTRAP_WAKER_SOFTIRQ));
+    EXPECT_EQ(so_far.waits[2].waker, static_cast<std::uint32_t>(LAGTRAP_WAKER_UNKNOWN));
+    EXPECT_FALSE(read->delays[1].so_far.known());
     EXPECT_EQ(read->modules[0].build_id, "ab12");
+    ASSERT_TRUE(read->functions);
+    EXPECT_EQ(read->functions->others_own_ns, 8U);
+    ASSERT_EQ(read->functions->functions.size(), 2U);
+    EXPECT_EQ(read->functions->functions[0].name, "parse<int>");
+    EXPECT_EQ(read->functions->functions[0].path, (std::vector<std::string>{"main", "serve"}));
     EXPECT_THAT(text, HasSubstr("started=\"2026-11-"));
+}
+
+TEST(SystemFile, FunctionsAreCheckedToo) {
+    std::string text = write_system_file(full_file());
+    const std::string calls = "calls=\"9\"";
+    text.replace(text.find(calls), calls.size(), "calls=\"0\"");
+    const auto read = read_system_file(text);
+    ASSERT_FALSE(read.ok());
+    EXPECT_THAT(read.error().message, HasSubstr("function has calls=\"0\"; allowed is a number from 1"));
+    SystemFile without = full_file();
+    without.functions.reset();
+    EXPECT_FALSE(read_system_file(write_system_file(without)).value().functions);
 }
 
 // As written before walks of stacks said why they ended.

@@ -47,5 +47,19 @@ TEST(Answer, RefusalsAreQuotedSafely) {
     EXPECT_LE(error_of_answer(R"({"error":")" + std::string(5000, 'x') + "\"}").size(), 200U);
 }
 
+TEST(Answer, SaysHowManySpansACollectorRefused) {
+    using namespace std::string_literals;
+    EXPECT_EQ(refused_spans("").count, 0U);
+    const auto refused = refused_spans(
+        "\x0a\x09\x08\x02\x12\x05"
+        "old\x1b["
+        "\x18\x01"s);
+    EXPECT_EQ(refused.count, 2U);
+    EXPECT_EQ(refused.message, "old\\x1b[");
+    EXPECT_EQ(refused_spans("\x12\x02\x08\x07"s).count, 0U) << "another field";
+    EXPECT_EQ(refused_spans("\x0a\x7f\x08\x02"s).count, 0U) << "cut off";
+    EXPECT_EQ(refused_spans("<html>").count, 0U);
+}
+
 }  // namespace
 }  // namespace lagtrap::uploader

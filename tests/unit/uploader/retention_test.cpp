@@ -61,6 +61,12 @@ TEST(Retention, CountsWhatIsBeingSentButKeepsIt) {
     EXPECT_THAT(choose_removals(entries, {.size_bytes = 100, .age = hours(99)}), ElementsAre(1));
 }
 
+TEST(Retention, SpansGoBeforeTheirBundles) {
+    const std::vector<RetentionEntry> entries{{EntryState::Ready, 60, hours(9), EntryKind::Bundle},
+                                              {EntryState::Ready, 60, hours(1), EntryKind::Spans}};
+    EXPECT_THAT(choose_removals(entries, {.size_bytes = 100, .age = hours(99)}), ElementsAre(1));
+}
+
 TEST(Retention, AClockThatJumpedBackMakesNothingOld) {
     EXPECT_THAT(choose_removals({{EntryState::Ready, 10, -hours(1000)}}, {.size_bytes = 100, .age = hours(1)}),
                 IsEmpty());

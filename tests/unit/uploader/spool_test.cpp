@@ -1,10 +1,15 @@
 #include "uploader/spool.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,6 +90,15 @@ TEST(EntryName, OfABatchIsTakenApartToo) {
     EXPECT_FALSE(parse_entry_name(name + ".zst"));
 }
 
+TEST(EntryName, OfSpansIsTakenApartToo) {
+    const std::string session = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    const std::string name = make_spans_name(session, sha256_of("x"));
+    EXPECT_EQ(name, session + "-" + sha256_of("x").substr(0, 16) + ".otlp.pb");
+    ASSERT_TRUE(parse_entry_name(name));
+    EXPECT_EQ(parse_entry_name(name)->kind, EntryKind::Spans);
+    EXPECT_EQ(parse_entry_name(name)->id, session);
+}
+
 TEST(EntryName, RefusesEverythingElse) {
     const std::string good = "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
     ASSERT_TRUE(parse_entry_name(good));
@@ -104,6 +118,58 @@ TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
     EXPECT_EQ(mode_of(spool_->captures()), 0750U);
     for (const auto state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected})
         EXPECT_EQ(mode_of(spool_->folder(state)), 02770U);
+}
+
+// Runs `work` as a user with these groups alone; whether it returned true.
+bool as_user(uid_t uid, const std::vector<gid_t>& groups, const std::function<bool()>& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool changed = ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(uid, uid, uid) == 0 &&
+                             ::setresuid(uid, uid, uid) == 0;
+        ::_exit(changed && work() ? 0 : 1);
+    }
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// As packages set it up: the folder lets the readers in, the folders in it are the writers'.
+TEST_F(SpoolTest, WhoMayReadItRemovesNothing) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may give folders to groups";
+    constexpr gid_t readers = 54321;
+    constexpr uid_t somebody = 54322;
+    const char* const writers = "daemon";  // a group of every system
+    const gid_t writers_id = ::getgrnam(writers)->gr_gid;
+    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    const auto made = Spool::create(spool_->path(), writers);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    ASSERT_EQ(::chown(spool_->path().c_str(), 0, readers), 0);
+    ASSERT_TRUE(
+        spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(1)}, std::chrono::system_clock::now()).ok());
+    const std::string name = add(EntryState::Ready, "a");
+    const fs::path bundle = spool_->path_of(EntryState::Ready, name);
+    ASSERT_EQ(::chown(bundle.c_str(), 0, readers), 0);
+    ASSERT_EQ(::chmod(bundle.c_str(), 0640), 0);
+    ASSERT_TRUE(spool_->mark_rejected(add(EntryState::Sending, "b"), "no").ok());
+    const auto reads = [&] {
+        const auto rejected = spool_->list(EntryState::Rejected);
+        return read_file(bundle, 10).ok() && rejected && rejected->size() == 1 && (*rejected)[0].reason == "no";
+    };
+    EXPECT_TRUE(as_user(somebody, {readers}, reads));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] { return !spool_->claim(name); }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] { return ::unlink(bundle.c_str()) != 0; }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] {
+        return !open_file(bundle.string() + "2", O_WRONLY | O_CREAT, 0600) && !open_file(bundle, O_WRONLY);
+    }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] {
+        return !open_file(spool_->folder(EntryState::Ready) / ".retention", O_RDONLY);
+    })) << "who may read can switch retention off";
+    EXPECT_TRUE(as_user(somebody, {writers_id}, [&] { return !reads(); })) << "comes in without being a reader";
+    EXPECT_TRUE(as_user(somebody, {readers, writers_id}, [&] {
+        return spool_->lock_for_sending().ok() && spool_->claim(name).ok() && spool_->mark_sent(name).ok() &&
+               spool_->apply_retention({.size_bytes = 0, .age = hours(1)}, std::chrono::system_clock::now()).ok();
+    }));
+    EXPECT_FALSE(fs::exists(spool_->path_of(EntryState::Sent, name)));
 }
 
 TEST_F(SpoolTest, CreateMendsModesAndKeepsBundles) {
@@ -196,6 +262,36 @@ TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
     fs::permissions(lock, fs::perms::owner_read | fs::perms::owner_write);
     ASSERT_TRUE(spool_->apply_retention({}, std::chrono::system_clock::now()).ok());
     EXPECT_TRUE(group_may_read());
+}
+
+TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetention) {
+    const auto now = std::chrono::system_clock::now();
+    const auto done = spool_->apply_retention({}, now);
+    ASSERT_TRUE(done.ok());
+    EXPECT_FALSE(done->left_to_another);
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto held = open_file(lock, O_RDONLY);
+    ASSERT_TRUE(held.ok());
+    ASSERT_EQ(::flock(held->get(), LOCK_EX), 0);
+    const auto left = spool_->apply_retention({}, now);
+    ASSERT_TRUE(left.ok());
+    EXPECT_TRUE(left->left_to_another);
+    EXPECT_EQ(spool_->who_holds_retention(), "process " + std::to_string(::getpid()) + " of user " +
+                                                 std::to_string(::geteuid()) + " holds " + lock.string());
+}
+
+TEST(RetentionLockTest, IsToldOfAfterAMinute) {
+    using namespace std::chrono_literals;
+    const std::chrono::steady_clock::time_point begin{1h};
+    RetentionLock lock;
+    EXPECT_FALSE(lock.note(false, begin));
+    EXPECT_FALSE(lock.note(true, begin));
+    EXPECT_FALSE(lock.note(true, begin + 59s));
+    EXPECT_TRUE(lock.note(true, begin + 60s));
+    EXPECT_TRUE(lock.note(true, begin + 3min));
+    EXPECT_FALSE(lock.note(false, begin + 4min));
+    EXPECT_FALSE(lock.note(true, begin + 5min));
+    EXPECT_FALSE(lock.note(true, begin + 5min + 59s));
 }
 
 TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {

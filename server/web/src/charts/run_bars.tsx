@@ -20,22 +20,24 @@ interface Properties {
   colours: StageColour[];
   sets: { a: Set<string>; b: Set<string> };
   stage: string | null;
+  part: "stage" | "part"; // what the bars are made of
   onChoose: (runs: Run[]) => void;
   onSet: (set: "a" | "b", runs: Run[]) => void;
-  onStage: (name: string) => void;
+  onStage: (name: string, run: Run) => void;
   onOpen: (run: Run) => void;
   onClear: () => void;
 }
 
 // The words for a run that the read-out and screen readers use.
-export function describeRun(run: Run, colours: StageColour[], stage: number): string {
+export function describeRun(run: Run, colours: StageColour[], stage: number, part: string): string {
   const parts = [`${formatTime(run.begin_ns)} on ${run.host}`, `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`];
+  if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
   if (run.dirty) parts.push(`dirty: ${run.dirty.reason || run.dirty.rule}`);
   const stages = run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`);
   if (stage >= 0 && colours[stage]?.name !== null) {
     const name = colours[stage].name;
     const own = run.stages.filter((one) => one.name === name).reduce((sum, one) => sum + one.duration_ns, 0);
-    parts.push(`stage ${name} ${formatDuration(own)}`);
+    parts.push(`${part} ${name} ${formatDuration(own)}`);
   } else if (stages.length > 0) {
     parts.push(stages.join(", "));
   }
@@ -75,7 +77,7 @@ function makeConfiguration(bars: Bars, colours: StageColour[], heights: number[]
 }
 
 export function RunBars(properties: Properties) {
-  const { bars, colours, sets, stage, onChoose, onSet, onStage, onOpen, onClear } = properties;
+  const { bars, colours, sets, stage, part, onChoose, onSet, onStage, onOpen, onClear } = properties;
   const theme = useTheme();
   const heights = useMemo(() => bars.slots.map((run) => (run ? stageHeights(run, colours) : [])), [bars, colours]);
   const chart = useRef<BarChart | null>(null);
@@ -140,7 +142,7 @@ export function RunBars(properties: Properties) {
     const run = bars.slots[cursor.slot];
     if (!run) return;
     const name = cursor.stage >= 0 ? colours[cursor.stage].name : null;
-    if (name !== null) onStage(name);
+    if (name !== null) onStage(name, run);
     else onOpen(run);
   };
   const onKey = (event: KeyboardEvent) => {
@@ -170,14 +172,14 @@ export function RunBars(properties: Properties) {
     action();
   };
   const run = cursor.slot >= 0 ? bars.slots[cursor.slot] : null;
-  const words = run ? describeRun(run, colours, cursor.stage) : "";
+  const words = run ? describeRun(run, colours, cursor.stage, part) : "";
   return (
     <div
       class="run-bars" tabIndex={0} role="application" aria-label="Runs as stacked bars" aria-describedby="run-keys" onKeyDown={onKey}
       data-testid="run-bars" data-runs={bars.slots.filter((slot) => slot !== null).length}
     >
       <p class="readout" data-testid="run-readout">
-        {words || "Point at a run. Click a stage for its stacks, the mark below a bar for the run; drag over runs to choose a set."}
+        {words || `Point at a run. Click ${part === "stage" ? "a stage for its stacks, the mark below a bar for the run" : "it to open it"}; drag over runs to choose a set.`}
       </p>
       <div class="run-canvas">
         <ChartCanvas
@@ -218,7 +220,7 @@ export function RunBars(properties: Properties) {
             const name = now.stage >= 0 ? colours[now.stage]?.name : null;
             if (!hit) return;
             if (now.open || colours.length === 0) onOpen(hit);
-            else if (name !== null) onStage(name);
+            else if (name !== null) onStage(name, hit);
           }}
           onMouseLeave={() => {
             if (drag.current) drag.current = null;

@@ -18,18 +18,19 @@ interface Properties {
   reveal: { node: number } | null;
   label: string;
   tallest?: number;
+  against?: string; // what the colours compare with
 }
 
-export function describeNode(tree: FlameTree, node: number, compared: boolean): string {
+export function describeNode(tree: FlameTree, node: number, against: string | null): string {
   const name = tree.names[tree.name[node]];
   const whole = tree.total > 0 ? tree.value[node] / tree.total : 0;
   let text = `${labelOf(tree, node)}${name.module && name.function ? `  (${name.module})` : ""}: ${formatDuration(tree.value[node])}, ${formatShare(whole)}`;
   if (tree.self[node] > 0 && tree.self[node] < tree.value[node]) text += `, alone ${formatDuration(tree.self[node])}`;
-  if (compared) text += `; normal runs ${formatDuration(tree.baseline[node])}, ${formatDifference(tree.value[node] - tree.baseline[node])}`;
+  if (against !== null) text += `; ${against} ${formatDuration(tree.baseline[node])}, ${formatDifference(tree.value[node] - tree.baseline[node])}`;
   return text;
 }
 
-export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, reveal, label, tallest = 520 }: Properties) {
+export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, reveal, label, tallest = 520, against = "normal runs" }: Properties) {
   const theme = useTheme();
   const layout = useMemo(() => layOut(tree, width), [tree, width]);
   const colours = useMemo(
@@ -133,7 +134,7 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
   const told = hovered >= 0 ? hovered : selected;
   return (
     <div class="flame">
-      <p class="readout" data-testid="flame-readout">{describeNode(tree, told, tree.baseline_total !== null)}</p>
+      <p class="readout" data-testid="flame-readout">{describeNode(tree, told, tree.baseline_total === null ? null : against)}</p>
       <div
         class="flame-scroller" ref={scroller} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }}
         aria-describedby="flame-keys" onScroll={paintSoon}
@@ -159,7 +160,7 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
         />
         <div class="flame-height" style={{ height: `${Math.max(0, tall - size.height)}px` }} />
       </div>
-      <p class="visually-hidden" aria-live="polite">{describeNode(tree, selected, tree.baseline_total !== null)}</p>
+      <p class="visually-hidden" aria-live="polite">{describeNode(tree, selected, tree.baseline_total === null ? null : against)}</p>
     </div>
   );
 }

@@ -16,7 +16,9 @@ function Row({ bundle }: { bundle: Bundle }) {
       <th scope="row"><a class="code" href={`/bundle/${bundle.digest}`}>{shortId(bundle.digest)}</a></th>
       <td><Time ns={bundle.received_ns} age /></td>
       {bad ? (
-        <td colSpan={5} class="problem">can not be read: {bundle.bad_reason}</td>
+        <td colSpan={5} class="problem">cannot be read: {bundle.bad_reason}</td>
+      ) : !bundle.parsed ? (
+        <td colSpan={5} class="muted">{bundle.host === "" ? "" : `from ${bundle.host}, `}has just come and is being looked into</td>
       ) : (
         <>
           <td><a href={eventAddress(bundle.event)}>{bundle.event}</a></td>

@@ -1,13 +1,14 @@
 // What takes the extra time of delayed runs, over many bundles: the greatest first, each with its picture and history.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ApiError, get } from "../api";
+import { BuildName } from "../builds";
 import { state_colours } from "../colours";
 import { type Filters, apiQuery } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
 import { readTree, searchTree } from "../flame/tree";
-import { baseName, formatCount, formatDuration, formatShare, plural, shortId } from "../format";
+import { baseName, formatAge, formatCount, formatDuration, formatShare, plural, shortId } from "../format";
 import { useGet } from "../load";
-import { Empty, Failure, Ready, Section, Swatch } from "../parts";
+import { CauseStatusTag, Empty, Failure, Ready, Section, Swatch } from "../parts";
 import type { Cause, Causes, Flame } from "../types";
 
 export function causeAddress(cause: Cause): string | null {
@@ -26,16 +27,22 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
           <>
             <p class="muted">
               {plural(data.delayed_runs, "delayed run")} against {plural(data.normal_runs, "normal run")}, in {plural(data.bundles, "bundle")}. Tested run
-              by run; sorted by extra time times runs affected.
+              by run; sorted by extra time times runs affected.{data.runs_left_out > 0 && ` ${plural(data.runs_left_out, "run")} beyond what is compared at once.`}
             </p>
             {data.causes.length === 0 ? (
               <Empty title="No cause is named.">
                 <p>{data.silent_because ?? "Nothing takes significantly more time in delayed runs than in normal ones."}</p>
               </Empty>
             ) : (
-              <ol class="causes">
-                {data.causes.map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} />)}
-              </ol>
+              <>
+                <ol class="causes">
+                  {data.causes.map((cause, index) => <CauseItem key={cause.signature} cause={cause} first={index === 0} />)}
+                </ol>
+                <p class="unexplained">
+                  <strong>{formatShare(1 - data.unexplained_share)}</strong> of the extra time is explained, <strong>{formatShare(data.unexplained_share)}</strong> is not:
+                  it is in no place that stands out from what normal runs do, or was too rare to tell it from chance.
+                </p>
+              </>
             )}
           </>
         )}
@@ -54,10 +61,11 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
           <span class="cause-title code">{cause.title}</span>
           <span class="cause-facts">
             <span><Swatch colour={state_colours[cause.state] ?? state_colours.unknown} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
-            <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run</span>
+            <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run{cause.normal_ns > 0 && ` on ${formatDuration(cause.normal_ns)} in normal ones`}</span>
             <span>{plural(cause.affected_runs, "run")}</span>
             <span>{plural(cause.hosts, "host")}{cause.users > 0 && `, ${plural(cause.users, "user")}`}</span>
             <span class="cause-share"><meter min={0} max={1} value={cause.share} aria-hidden="true" /> {formatShare(cause.share)} of the extra time</span>
+            {cause.record && <span><CauseStatusTag cause={cause.record} /> first seen {formatAge(cause.record.first_ns, Date.now())}{cause.record.owner !== "" && `, ${cause.record.owner}`}</span>}
             {cause.single_host && <span class="tag">few hosts</span>}
           </span>
         </summary>
@@ -72,6 +80,7 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
               </ol>
               <p class="muted">q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature <span class="code">{shortId(cause.signature)}</span></p>
               {address && <p><a href={address}>Open an example</a></p>}
+              {cause.record && <p><a href={`/cause/${cause.record.id}`}>Its delays, hosts and history</a></p>}
             </div>
             <BuildHistory cause={cause} />
             {cause.example && <ExamplePicture cause={cause} />}
@@ -110,7 +119,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
             <tbody>
               {[...builds].reverse().slice(0, 4).map((build) => (
                 <tr key={build.build}>
-                  <th scope="row" class="code" title={build.build}>{shortId(build.build)}</th>
+                  <th scope="row"><BuildName id={build.build} /></th>
                   <td class="number">{formatCount(build.affected)} of {formatCount(build.runs)}</td>
                   <td class="number">{build.affected > 0 ? `+${formatDuration(build.excess_ns)}` : "none"}</td>
                 </tr>

@@ -6,7 +6,7 @@ import { Ready, Swatch } from "../parts";
 import type { Comparison } from "../types";
 
 // Zero in the middle, the interval as a line, the difference as a dot.
-function IntervalPicture({ low, middle, high, reach, evidence }: { low: number; middle: number; high: number; reach: number; evidence: boolean }) {
+export function IntervalPicture({ low, middle, high, reach, evidence }: { low: number; middle: number; high: number; reach: number; evidence: boolean }) {
   const x = (value: number) => 100 + (reach > 0 ? (value / reach) * 96 : 0);
   return (
     <svg class={evidence ? "interval sure" : "interval"} viewBox="0 0 200 14" preserveAspectRatio="none" aria-hidden="true">
@@ -19,8 +19,8 @@ function IntervalPicture({ low, middle, high, reach, evidence }: { low: number; 
   );
 }
 
-function interval(low: number, high: number): string {
-  return `${formatDifference(low)} to ${formatDifference(high)}`;
+export function interval(low: number | null, high: number | null): string {
+  return low === null || high === null ? "too few runs" : `${formatDifference(low)} to ${formatDifference(high)}`;
 }
 
 function Verdict({ data }: { data: Comparison }) {
@@ -32,7 +32,9 @@ function Verdict({ data }: { data: Comparison }) {
         <span><Swatch colour={set_colours.b} /> B: {formatCount(data.b.runs)} runs, median {formatDuration(data.b.median_ns)}</span>
       </p>
       <p class="verdict" data-testid="verdict">
-        {data.evidence ? (
+        {data.low_ns === null ? (
+          <><strong>So few runs cannot tell.</strong> The median difference is {formatDifference(data.difference_ns)}, but even sets that do not overlap could be so by chance. Choose at least four runs for each set.</>
+        ) : data.evidence ? (
           <><strong>B takes {formatDuration(Math.abs(data.difference_ns))} {data.difference_ns > 0 ? "longer" : "less"} than A</strong> ({percent} interval {interval(data.low_ns, data.high_ns)}).</>
         ) : (
           <><strong>There is no evidence of a difference</strong> (median difference {formatDifference(data.difference_ns)}, {percent} interval {interval(data.low_ns, data.high_ns)}). More runs would narrow the interval.</>
@@ -42,12 +44,13 @@ function Verdict({ data }: { data: Comparison }) {
   );
 }
 
-export function Compare({ a, b }: { a: string[]; b: string[] }) {
+export function Compare({ a, b, slowest }: { a: string[]; b: string[]; slowest: boolean }) {
   const ready = a.length > 0 && b.length > 0;
   const comparison = usePost<Comparison>(ready ? "/api/v1/compare" : null, { a, b });
   return (
     <div class="sub" role="region" aria-label="Comparison of two sets">
       <h3>Set A against set B</h3>
+      {slowest && <p class="note" data-testid="picked">The runs above are sorted by duration. Sets that are picked there differ because they were picked so, and the comparison cannot show anything else. To compare hosts, builds or times, sort by newest or use the filters.</p>}
       {!ready ? (
         <p>
           {a.length > 0 ? `A has ${a.length} ${a.length === 1 ? "run" : "runs"}` : `B has ${b.length} ${b.length === 1 ? "run" : "runs"}`}. Now choose the other set: drag over its runs, or
@@ -56,7 +59,7 @@ export function Compare({ a, b }: { a: string[]; b: string[] }) {
       ) : (
         <Ready of={comparison}>
           {(data) => {
-            const reach = Math.max(1, ...data.stages.flatMap((stage) => [Math.abs(stage.low_ns), Math.abs(stage.high_ns)]));
+            const reach = Math.max(1, ...data.stages.flatMap((stage) => [Math.abs(stage.low_ns ?? 0), Math.abs(stage.high_ns ?? 0)]));
             return (
               <>
                 <Verdict data={data} />
@@ -69,8 +72,8 @@ export function Compare({ a, b }: { a: string[]; b: string[] }) {
                           <th scope="row">{stage.name}</th>
                           <td class="number">{formatDifference(stage.difference_ns)}</td>
                           <td>{interval(stage.low_ns, stage.high_ns)}</td>
-                          <td class="picture"><IntervalPicture low={stage.low_ns} middle={stage.difference_ns} high={stage.high_ns} reach={reach} evidence={stage.evidence} /></td>
-                          <td>{stage.evidence ? "yes" : "none"}</td>
+                          <td class="picture">{stage.low_ns !== null && stage.high_ns !== null && <IntervalPicture low={stage.low_ns} middle={stage.difference_ns} high={stage.high_ns} reach={reach} evidence={stage.evidence} />}</td>
+                          <td>{stage.evidence ? "yes" : stage.low_ns === null ? "too few runs" : "none"}</td>
                         </tr>
                       ))}
                     </tbody>

@@ -4,30 +4,44 @@ import { ApiError } from "../api";
 import { colourOfReason, state_colours } from "../colours";
 import { eventAddress } from "../filters";
 import { formatBytes, formatCount, formatDuration, formatShare, shortId } from "../format";
-import { useGet } from "../load";
-import { Empty, Figure, Ready, Section, Swatch, Time, Title } from "../parts";
+import { useGet, useMore } from "../load";
+import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title } from "../parts";
 import { openInPerfetto } from "../perfetto";
 import type { Place } from "../router";
-import type { BundleDelays, Delay, Quality } from "../types";
-import { Profile } from "./profile";
+import type { BundleDelays, Delay, DelayList, Formats, Quality } from "../types";
+import { Profile, stateOf } from "./profile";
 import { StageLine } from "./run";
+import { RunCallsView } from "./run_calls";
+import { TracedFunctionsView } from "./traced_functions";
 import { TimelineView } from "./timeline";
 
 export function DelayPage({ digest, number, place }: { digest: string; number: number | null; place: Place }) {
-  const loaded = useGet<BundleDelays>(`/api/v1/bundles/${digest}/delays`);
+  const loaded = useGet<BundleDelays>(`/api/v1/bundles/${digest}/delays?${number === null ? "order=slowest&limit=1" : `number=${number}`}`);
   if (loaded.error?.status === 422) return <BadBundle digest={digest} reason={loaded.error.message} />;
   return (
     <main id="main">
       <Ready of={loaded} height={400}>
         {(data) => {
-          const longest = [...data.delays].sort((one, other) => other.duration_ns - one.duration_ns)[0];
-          const delay = number === null ? longest : data.delays.find((candidate) => candidate.number === number);
-          if (!delay) return <NoDelay digest={digest} any={longest !== undefined} />;
+          const delay = data.delays[0];
+          if (!delay) return <NoDelay digest={digest} any={(data.bundle?.delays ?? 0) > 0} />;
           return <OneDelay digest={digest} data={data} delay={delay} place={place} />;
         }}
       </Ready>
     </main>
   );
+}
+
+// The delays of the event that began right before and after this one, on any host.
+function Neighbours({ delay }: { delay: Delay }) {
+  const list = (more: string) => `/api/v1/delays?event=${encodeURIComponent(delay.event)}&limit=1&${more}`;
+  const before = useGet<DelayList>(list(`order=newest&to=${delay.begin_ns}`));
+  const after = useGet<DelayList>(list(`order=oldest&from=${BigInt(delay.begin_ns) + 1n}`));
+  const link = (found: DelayList | null, text: string) => {
+    const other = found?.delays[0];
+    if (!other) return <span class="muted">{text}</span>;
+    return <a href={`/bundle/${other.bundle}/${other.number}`} title={`${formatDuration(other.duration_ns)} on ${other.host}`}>{text}</a>;
+  };
+  return <nav class="neighbours" aria-label="Delays of this event by time">{link(before.data, "← Previous delay")} {link(after.data, "Next delay →")}</nav>;
 }
 
 function Downloads({ digest }: { digest: string }) {
@@ -43,7 +57,7 @@ function BadBundle({ digest, reason }: { digest: string; reason: string }) {
   return (
     <main id="main">
       <Title text={`Bundle ${shortId(digest)}`} />
-      <Empty title="This bundle can not be read.">
+      <Empty title="This bundle cannot be read.">
         <p class="problem">{reason}</p>
         <p>It is kept as it came. Download it and look at it with <code>lagtrap report FILE</code>, or record again with a newer lagtrapd.</p>
         <p><a class="button" href={`/api/v1/bundles/${digest}`} download>Download bundle</a></p>
@@ -76,6 +90,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
   return (
     <>
       <p class="crumbs"><a href={eventAddress(delay.event)}>{delay.event}</a> › bundle <span class="code">{shortId(digest)}</span></p>
+      <Neighbours delay={delay} />
       <div class="title-row">
         <Title text={`Delay ${delay.number} of ${delay.event}`} />
         <div class="actions">
@@ -87,17 +102,41 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       <dl class="figures">
         <Figure label="Duration" value={formatDuration(delay.duration_ns)} tone="bad" note={`threshold ${formatDuration(delay.threshold_ns)}`} />
         <Figure label="Process" value={delay.process} note={`pid ${delay.pid}`} />
+        {delay.unit !== "" && <Figure label="Unit" value={delay.unit} />}
         <Figure label="Thread" value={delay.thread} note={`tid ${delay.tid}`} />
         {data.bundle && <Figure label="Host" value={data.bundle.host} note={formatBytes(data.bundle.bytes)} />}
       </dl>
       <p>Began <Time ns={delay.begin_ns} precise />. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
       {delay.stages.length > 0 && <Section title="Stages"><StageLine stages={delay.stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      {delay.calls && <RunCallsView calls={delay.calls} />}
+      {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
       <Profile digest={digest} delay={delay} place={place} />
       <TimelineView digest={digest} delay={delay} />
-      {data.delays.length > 1 && <Others digest={digest} delays={data.delays} current={delay.number} />}
+      <OtherTools digest={digest} delay={delay} place={place} />
+      {(data.bundle?.delays ?? 0) > 1 && <Others digest={digest} count={data.bundle?.delays ?? 0} current={delay.number} />}
       <Section title="Quality of the recording"><QualityList quality={data.quality} /></Section>
     </>
+  );
+}
+
+// Of the time that the flame graph shows.
+function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+  const loaded = useGet<Formats>("/api/v1/formats");
+  const state = stateOf(place);
+  const words = { all: "all time", "on-cpu": "time on a CPU", "off-cpu": "time off a CPU" }[state];
+  return (
+    <Section title="In other tools" aside={<span class="muted">{words}, as in the flame graph</span>}>
+      <Ready of={loaded} height={120}>
+        {({ formats }) => (
+          <ul class="forms">
+            {formats.map((form) => (
+              <li key={form.name}><a href={`/api/v1/bundles/${digest}/delays/${delay.number}/export?format=${form.name}&state=${state}`} download>{form.title}</a> <span class="muted">{form.use}</span></li>
+            ))}
+          </ul>
+        )}
+      </Ready>
+    </Section>
   );
 }
 
@@ -110,6 +149,7 @@ function TimeSplit({ delay }: { delay: Delay }) {
     { text: "runnable, waiting for a CPU", ns: delay.runnable_ns, colour: state_colours.runnable },
     ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, ns: entry.ns, colour: colourOfReason(reasons, entry.reason) })),
     { text: "blocked: other", ns: Math.max(0, delay.blocked_ns - named), colour: "#8c6bb1" },
+    { text: "handed over between threads: which of them had it is not known", ns: delay.handed_over_ns, colour: "#b8a26a" },
     { text: "unknown", ns: delay.unknown_ns, colour: state_colours.unknown },
   ].filter((part) => part.ns > 0);
   return (
@@ -126,9 +166,13 @@ function TimeSplit({ delay }: { delay: Delay }) {
   );
 }
 
-function Others({ digest, delays, current }: { digest: string; delays: Delay[]; current: number }) {
+// The longest first; a bundle may have thousands.
+function Others({ digest, count, current }: { digest: string; count: number; current: number }) {
+  const path = `/api/v1/bundles/${digest}/delays?order=slowest&limit=200`;
+  const list = useMore<BundleDelays>(path);
+  const delays = list.parts.flatMap((part) => part.delays);
   return (
-    <Section title={`All delays of this bundle (${formatCount(delays.length)})`}>
+    <Section title={`All delays of this bundle (${formatCount(count)})`}>
       <div class="scroll">
         <table class="list compact">
           <thead><tr><th scope="col">Delay</th><th scope="col">Event</th><th scope="col">Began</th><th scope="col" class="number">Duration</th><th scope="col">Thread</th></tr></thead>
@@ -143,6 +187,8 @@ function Others({ digest, delays, current }: { digest: string; delays: Delay[]; 
           </tbody>
         </table>
       </div>
+      {list.problem && <Failure error={list.problem} again={list.more} />}
+      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(delays.length)} of {formatCount(count)} are shown, the longest.</span></p>}
     </Section>
   );
 }

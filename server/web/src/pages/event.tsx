@@ -6,9 +6,13 @@ import { formatCount, formatDuration, formatShare } from "../format";
 import { useGet } from "../load";
 import { Empty, Figure, Ready, Section, Title } from "../parts";
 import type { Place } from "../router";
-import type { Session, Summary } from "../types";
+import type { DelaySummary, Session, Summary } from "../types";
 import { CauseList } from "./causes";
+import { compareAddress } from "./compare_sets";
+import { DelaysOnly } from "./event_delays";
 import { Runs } from "./event_runs";
+import { TrendSection } from "./event_trend";
+import { TimeShiftSection } from "./time_shift";
 
 function Figures({ summary }: { summary: Summary }) {
   const { percentiles } = summary;
@@ -33,17 +37,29 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
   const { event: _event, search: _search, ...filters } = parseFilters(place.query);
   const path = `/api/v1/events/${encodeURIComponent(event)}`;
   const summary = useGet<Summary>(`${path}/summary${apiQuery(filters)}`);
+  const none = summary.data !== null && summary.data.runs === 0 && summary.data.hidden === 0;
+  const { dirty: _dirty, outliers: _outliers, start: _start, ...of_delays } = filters;
+  const delays = useGet<DelaySummary>(none ? `${path}/delays${apiQuery(of_delays)}` : null);
+  const only_delays = none && delays.data !== null && delays.data.delays > 0;
   const narrowed = narrowing(filters).length > 0;
   return (
     <main id="main">
       <div class="title-row">
         <Title text={event} />
-        <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, start: undefined })}`}>Bundles of this event</a>
+        <a href={compareAddress(event, filters)}>Compare two sets</a>
+        <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
       </div>
       <FilterBar filters={filters} event={event} />
       <Ready of={summary} height={330}>
         {(data) =>
-          data.runs === 0 && data.hidden === 0 ? (
+          none && delays.loading ? (
+            <p class="loading" role="status">Loading…</p>
+          ) : only_delays ? (
+            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} narrowed={narrowed}>
+              <TrendSection event={event} filters={filters} />
+              <CauseList event={event} filters={filters} />
+            </DelaysOnly>
+          ) : none ? (
             <Empty title={narrowed ? "No run of this event matches these filters." : "No run of this event is known."}>
               <p>
                 {narrowed
@@ -54,6 +70,8 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
           ) : (
             <>
               <Figures summary={data} />
+              <TrendSection event={event} filters={filters} />
+              <CauseList event={event} filters={filters} />
               <div class="columns">
                 <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
                 <Section title="Delays by hour"><Hours summary={data} /></Section>
@@ -62,8 +80,8 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
           )
         }
       </Ready>
-      <Runs event={event} filters={filters} place={place} session={session} />
-      <CauseList event={event} filters={filters} />
+      {!none && <Runs event={event} filters={filters} place={place} session={session} />}
+      {!none && <TimeShiftSection event={event} filters={filters} />}
     </main>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
 import { RunBars } from "../charts/run_bars";
 import { arrange, stageColours } from "../charts/run_order";
+import { byTime, timeColours } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDuration } from "../format";
 import { useGet } from "../load";
@@ -13,6 +14,7 @@ import { Compare } from "./compare";
 import { StageStackList } from "./stage_stacks";
 
 type Order = "newest" | "slowest";
+type Made = "stage" | "part"; // what bars are made of: stages, or where the time went
 const counts = ["100", "240", "1000"];
 
 interface Sets {
@@ -26,6 +28,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
   const asked = place.query.get("count") ?? "240";
   const count = counts.includes(asked) ? asked : "240";
   const stage = place.query.get("stage");
+  const made: Made = place.query.get("bars") === "time" ? "part" : "stage";
   const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery(filters, { order, limit: count })}`;
   const list = useGet<RunList>(path);
   const [sets, setSets] = useState<Sets>(no_sets);
@@ -50,6 +53,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
       title="Runs" id="runs"
       aside={
         <>
+          <Choice<Made> label="Bars by" value={made} options={[["stage", "stage"], ["part", "time"]]} onChoose={(value) => setQuery({ bars: value === "part" ? "time" : undefined })} />
           <Choice<Order> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} />
           <label class="inline">
             <span>show</span>
@@ -57,6 +61,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
               {counts.map((value) => <option key={value} value={value}>{formatCount(Number(value))}</option>)}
             </select>
           </label>
+          <span>all as <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download>CSV</a> or <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download>NDJSON</a></span>
         </>
       }
     >
@@ -64,17 +69,18 @@ export function Runs({ event, filters, place, session }: { event: string; filter
         {(data) => (
           <>
             <DirtyLine list={data} shown={filters.dirty === true} />
+            <OutlierLine list={data} shown={filters.outliers !== false} />
             {data.runs.length === 0 ? (
               <Empty title="No run to show here.">
-                {data.hidden > 0 ? <p>All that match are hidden as dirty; show them with the button above.</p> : <p>Change the filters above.</p>}
+                {data.hidden > 0 ? <p>All others that match are hidden as dirty; show them with the button above.</p> : <p>Change the filters above.</p>}
               </Empty>
             ) : (
               <Bars
-                list={data} order={order} sets={sets} target={target} stage={stage} onPut={put} onTarget={setTarget}
+                list={data} order={order} sets={sets} target={target} stage={stage} made={made} onPut={put} onTarget={setTarget}
                 onClear={() => { setSets(no_sets); setTarget("a"); }}
               />
             )}
-            {(sets.a.length > 0 || sets.b.length > 0) && <Compare a={sets.a} b={sets.b} />}
+            {(sets.a.length > 0 || sets.b.length > 0) && <Compare a={sets.a} b={sets.b} slowest={order === "slowest"} />}
             {stage !== null && <StageStackList event={event} filters={filters} stage={stage} />}
             {filters.dirty && <DirtyRuns runs={data.runs} session={session} onChanged={list.reload} />}
             <RunTable runs={data.runs} />
@@ -85,28 +91,30 @@ export function Runs({ event, filters, place, session }: { event: string; filter
   );
 }
 
-function Bars({ list, order, sets, target, stage, onPut, onTarget, onClear }: {
+function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear }: {
   list: RunList;
   order: Order;
   sets: Sets;
   target: "a" | "b";
   stage: string | null;
+  made: Made;
   onPut: (set: "a" | "b", runs: Run[]) => void;
   onTarget: (set: "a" | "b") => void;
   onClear: () => void;
 }) {
-  const bars = useMemo(() => arrange(list.runs, order), [list, order]);
-  const colours = useMemo(() => stageColours(list.runs), [list]);
+  const runs = useMemo(() => (made === "part" ? list.runs.map(byTime) : list.runs), [list, made]);
+  const bars = useMemo(() => arrange(runs, order), [runs, order]);
+  const colours = useMemo(() => (made === "part" ? timeColours(runs) : stageColours(runs)), [runs, made]);
   const marked = useMemo(() => ({ a: new Set(sets.a), b: new Set(sets.b) }), [sets]);
   const chosen = sets.a.length + sets.b.length;
   const visible = list.total - list.hidden;
   return (
     <>
-      <ul class="legend" aria-label="Stages">
+      <ul class="legend" aria-label={made === "part" ? "Where the time went" : "Stages"}>
         {colours.map((entry) => (
           <li key={entry.name ?? ""}>
-            {entry.name === null ? (
-              <span><Swatch colour={entry.colour} /> other stages</span>
+            {entry.name === null || made === "part" ? (
+              <span><Swatch colour={entry.colour} /> {entry.name ?? "other stages"}</span>
             ) : (
               <button type="button" class="legend-entry" aria-pressed={stage === entry.name} onClick={() => setQuery({ stage: stage === entry.name ? undefined : (entry.name as string) })}>
                 <Swatch colour={entry.colour} /> {entry.name}
@@ -116,8 +124,8 @@ function Bars({ list, order, sets, target, stage, onPut, onTarget, onClear }: {
         ))}
       </ul>
       <RunBars
-        bars={bars} colours={colours} sets={marked} stage={stage} onChoose={(runs) => onPut(target, runs)} onSet={onPut}
-        onStage={(name) => setQuery({ stage: name })} onOpen={(run) => navigate(`/run/${run.id}`)} onClear={onClear}
+        bars={bars} colours={colours} sets={marked} stage={made === "part" ? null : stage} part={made} onChoose={(chosen_runs) => onPut(target, chosen_runs)} onSet={onPut}
+        onStage={(name, run) => (made === "part" ? navigate(`/run/${run.id}`) : setQuery({ stage: name }))} onOpen={(run) => navigate(`/run/${run.id}`)} onClear={onClear}
       />
       <div class="below-bars">
         <span>
@@ -153,6 +161,18 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
         <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : told < list.hidden ? `; of the newest ones ${why}` : `: ${why}`}.</span>
       )}{" "}
       <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>{shown ? "Hide dirty runs" : "Show them"}</button>
+    </p>
+  );
+}
+
+// Slow runs are what one looks for: they are marked, and shown unless somebody does not want them.
+function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
+  if (list.outliers === 0) return null;
+  const differ = list.outliers === 1 ? "1 run differs" : `${formatCount(list.outliers)} runs differ`;
+  return (
+    <p class="dirty-line" data-testid="outlier-line">
+      <span>{differ} plainly in duration from the others{shown ? "; marked as outliers in the list" : " and are left out"}.</span>{" "}
+      <button type="button" onClick={() => setQuery({ outliers: shown ? "0" : undefined })}>{shown ? "Leave them out" : "Show them"}</button>
     </p>
   );
 }
@@ -205,15 +225,18 @@ function RunTable({ runs }: { runs: Run[] }) {
         <div class="scroll">
           <table class="list compact">
             <thead>
-              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col">Bundle</th></tr>
+              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th><th scope="col">Bundle</th></tr>
             </thead>
             <tbody>
               {runs.map((run) => (
                 <tr key={run.id}>
                   <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a></th>
-                  <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}</td>
+                  <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}{run.outlier && <span class="tag" title={run.outlier.reason}>outlier</span>}</td>
                   <td>{run.start}</td><td>{run.host}</td><td>{run.user}</td>
                   <td>{run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
+                  <td class="number">{run.times ? formatDuration(run.times.on_cpu_ns) : ""}</td>
+                  <td class="number">{run.times ? formatDuration(run.times.runnable_ns) : ""}</td>
+                  <td class="number" title={run.times?.blocked.map((one) => `${one.reason} ${formatDuration(one.ns)}`).join(", ")}>{run.times ? formatDuration(run.times.blocked_ns) : ""}</td>
                   <td>{run.bundle && <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>open</a>}</td>
                 </tr>
               ))}

@@ -76,7 +76,7 @@ export function Events({ place }: { place: Place }) {
   );
 }
 
-function Lost({ losses }: { losses: Losses }) {
+export function Lost({ losses }: { losses: Losses }) {
   if (losses.runs === 0) return null;
   const named = losses.hosts.reduce((sum, host) => sum + host.runs, 0);
   return (
@@ -95,7 +95,7 @@ function Lost({ losses }: { losses: Losses }) {
   );
 }
 
-function NoEvents({ narrowed }: { narrowed: boolean }) {
+export function NoEvents({ narrowed }: { narrowed: boolean }) {
   if (narrowed) {
     return (
       <Empty title="No event matches these filters.">

@@ -14,9 +14,14 @@ import type { Delay, Flame } from "../types";
 
 type State = "all" | "on-cpu" | "off-cpu";
 
-export function Profile({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+// Which part of the time the address asks for.
+export function stateOf(place: Place): State {
   const asked = place.query.get("state");
-  const state: State = asked === "on-cpu" || asked === "off-cpu" ? asked : "all";
+  return asked === "on-cpu" || asked === "off-cpu" ? asked : "all";
+}
+
+export function Profile({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+  const state = stateOf(place);
   const against = place.query.get("against") === "normal";
   const path = `/api/v1/bundles/${digest}/delays/${delay.number}/profile?state=${state}${against ? "&against=normal" : ""}`;
   const loaded = useGet<Flame>(path);
@@ -126,17 +131,20 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
   );
 }
 
+export function DifferenceLegend({ than }: { than: string }) {
+  const colours = legendOf(useTheme().dark);
+  return (
+    <span class="key" data-testid="difference-legend">
+      {[...colours.less].reverse().map((colour) => <Swatch key={colour} colour={colour} />)} less <Swatch colour={colours.same} /> within {formatShare(difference_steps[0])}{" "}
+      {colours.more.map((colour) => <Swatch key={colour} colour={colour} />)} more than {than}
+    </span>
+  );
+}
+
 function Legend({ difference, runs }: { difference: boolean; runs?: number }) {
   const theme = useTheme();
   const colours = legendOf(theme.dark);
-  if (difference) {
-    return (
-      <span class="key" data-testid="difference-legend">
-        {[...colours.less].reverse().map((colour) => <Swatch key={colour} colour={colour} />)} less <Swatch colour={colours.same} /> within {formatShare(difference_steps[0])}{" "}
-        {colours.more.map((colour) => <Swatch key={colour} colour={colour} />)} more than in {runs === undefined ? "normal runs" : plural(runs, "normal run")}
-      </span>
-    );
-  }
+  if (difference) return <DifferenceLegend than={`in ${runs === undefined ? "normal runs" : plural(runs, "normal run")}`} />;
   return (
     <span class="key">
       <Swatch colour={colours.user} /> user code, a tint a module <Swatch colour={colours.kernel} /> kernel <Swatch colour={colours.run_time} /> made at run time{" "}

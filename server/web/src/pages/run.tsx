@@ -1,7 +1,9 @@
 // One run: its stages on a line, its markers with their stacks, its bundle, and whether it is dirty.
 import { useMemo, useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
+import { useBuildNames } from "../builds";
 import { stageColours } from "../charts/run_order";
+import { byTime, timeColours } from "../charts/run_times";
 import { eventAddress } from "../filters";
 import { formatDuration, formatShare, shortId } from "../format";
 import { useGet } from "../load";
@@ -40,6 +42,33 @@ export function StageLine({ stages, whole_ns, runs }: { stages: Run["stages"]; w
   );
 }
 
+// The parts of the run's time, as wide as they took; in no order of time.
+function TimeLine({ run }: { run: Run }) {
+  if (!run.times) return <p class="muted">The time of this run was not counted.</p>;
+  const { stages } = byTime(run);
+  const colours = timeColours([{ ...run, stages }]);
+  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? "#9aa0a6";
+  return (
+    <>
+      <div class="stage-line" aria-hidden="true">
+        {stages.map((part) => <span key={part.name} title={`${part.name}: ${formatDuration(part.duration_ns)}`} style={{ flexGrow: part.duration_ns, backgroundColor: colourOf(part.name) }} />)}
+      </div>
+      <table class="list compact stage-table" data-testid="run-times">
+        <thead><tr><th scope="col">Part</th><th scope="col" class="number">Took</th><th scope="col" class="number">Share</th></tr></thead>
+        <tbody>
+          {stages.map((part) => (
+            <tr key={part.name}>
+              <th scope="row"><Swatch colour={colourOf(part.name)} /> {part.name}</th>
+              <td class="number">{formatDuration(part.duration_ns)}</td>
+              <td class="number">{formatShare(Math.min(1, part.duration_ns / Math.max(1, run.duration_ns)))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
 function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onChanged: () => void }) {
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<ApiError | null>(null);
@@ -57,6 +86,7 @@ function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onC
   return (
     <Section title="In or out">
       {problem && <Failure error={problem} />}
+      {run.outlier && <p class="muted" data-testid="outlier">Outlier: {run.outlier.reason} It counts in all figures.</p>}
       {run.dirty ? (
         <p data-testid="dirty-state">
           <strong>This run is dirty</strong> and hidden from figures and lists: {run.dirty.reason || run.dirty.rule} (rule: {run.dirty.rule}
@@ -80,6 +110,7 @@ function DirtyBox({ run, session, onChanged }: { run: Run; session: Session; onC
 
 export function RunPage({ id, session }: { id: string; session: Session }) {
   const loaded = useGet<RunDetail>(`/api/v1/runs/${id}`);
+  const builds = useBuildNames();
   return (
     <main id="main">
       <Ready of={loaded} height={400}>
@@ -92,7 +123,8 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
               <Figure label="Start" value={run.start} />
               <Figure label="Host" value={run.host} note={run.user === "" ? undefined : `user ${run.user}`} />
               <Figure label="Process" value={run.process} note={`${run.thread} · pid ${run.pid}, tid ${run.tid}`} />
-              <Figure label="Build" value={shortId(run.build)} note={run.executable} />
+              {run.unit !== "" && <Figure label="Unit" value={run.unit} />}
+              <Figure label="Build" value={builds.get(run.build) ?? shortId(run.build)} note={run.executable} />
             </dl>
             <p>
               Began <Time ns={run.begin_ns} precise />.{" "}
@@ -104,6 +136,7 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
               )}
             </p>
             <Section title="Stages"><StageLine stages={run.stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
+            <Section title="Where its time went"><TimeLine run={run} /></Section>
             <Section title="Markers and their stacks">
               {run.markers.length === 0 ? <p class="muted">No marker was kept.</p> : (
                 <div class="markers">

@@ -22,6 +22,8 @@ export function StageStackList({ event, filters, stage }: { event: string; filte
           data.stacks.length === 0 ? (
             <p class="muted">No stack was recorded at this stage. Give the event <code>stacks="markers"</code> in the settings to have one at each marker.</p>
           ) : (
+            <>
+            {data.runs_read >= data.runs_read_most && <p class="muted">Of the newest {formatCount(data.runs_read)} runs that match; older ones are not looked at.</p>}
             <table class="list compact stacks">
               <thead><tr><th scope="col" class="number">Hits</th><th scope="col" class="number">Median</th><th scope="col" class="number">Longest</th><th scope="col">Stack, innermost first</th></tr></thead>
               <tbody>
@@ -44,6 +46,7 @@ export function StageStackList({ event, filters, stage }: { event: string; filte
                 ))}
               </tbody>
             </table>
+            </>
           )
         }
       </Ready>

@@ -5,12 +5,21 @@ import { formatCount, formatDuration, plural } from "../format";
 import { useGet } from "../load";
 import { Empty, Ready, Section, StackList, Swatch } from "../parts";
 import { useTheme } from "../theme";
-import type { Delay, Timeline, TimelineInterval } from "../types";
+import type { Delay, Frame, Timeline, TimelineInterval } from "../types";
 
 const stage_height = 18;
 const state_height = 34;
 const sample_height = 12;
 const axis_height = 18;
+
+// Names and frames stand in the answer once.
+function framesOf(timeline: Timeline, stack: number): Frame[] {
+  const name = (index: number) => timeline.names[index] ?? "";
+  return (timeline.stacks[stack] ?? []).map((index) => {
+    const frame = timeline.frames[index];
+    return { ...frame, function: name(frame.function), module: name(frame.module), build_id: name(frame.build_id), file: name(frame.file) };
+  });
+}
 
 export function TimelineView({ digest, delay }: { digest: string; delay: Delay }) {
   const loaded = useGet<Timeline>(`/api/v1/bundles/${digest}/delays/${delay.number}/timeline`);
@@ -208,7 +217,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
         <div class="sub" role="region" aria-label="Chosen interval" data-testid="interval">
           <h3>{chosen.state}{chosen.reason === "" ? "" : `: ${chosen.reason}`}, {formatDuration(chosen.to_ns - chosen.from_ns)}</h3>
           {chosen.waker && <p>Woken by <strong>{chosen.waker.process}</strong>, thread {chosen.waker.thread}.</p>}
-          <StackList frames={chosen.stack === null ? [] : (timeline.stacks[chosen.stack] ?? [])} />
+          <StackList frames={chosen.stack === null ? [] : framesOf(timeline, chosen.stack)} />
         </div>
       )}
     </>

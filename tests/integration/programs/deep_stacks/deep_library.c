@@ -1,4 +1,4 @@
-/* DEEP_LIBRARY is its name, DEEP_ROOM the size of its frames, so that the tables of two of them can not stand in for
+/* DEEP_LIBRARY is its name, DEEP_ROOM the size of its frames, so that the tables of two of them cannot stand in for
  * one another. Its functions call one another through the PLT where it is a shared library. */
 #include "deep_library.h"
 

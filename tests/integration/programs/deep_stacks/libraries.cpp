@@ -234,7 +234,7 @@ std::vector<Planted*> library_scenarios() {
     static Planted all[] = {
         {"qsort", "deep_qsort( lib| plt)*( deep_compare( deep_below){0,5}( deep_spin)?)?", "deep_climb", deep_climb, 20,
          deep_qsort},
-        {"std_sort", "deep_sort( lib)*( deep_less( deep_below){0,5}( deep_spin)?)?", "deep_climb", deep_climb, 20,
+        {"std_sort", "deep_sort( lib| plt)*( deep_less( deep_below){0,5}( deep_spin)?)?", "deep_climb", deep_climb, 20,
          deep_sort},
         {"malloc_free", "deep_malloc( lib| plt)*", "deep_climb_saved deep_many", deep_climb_saved, 15, deep_malloc},
         {"memcpy", "deep_copy( lib| plt)*", "deep_climb", deep_climb, 25, deep_copy},

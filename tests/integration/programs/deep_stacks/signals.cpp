@@ -208,7 +208,8 @@ std::vector<Planted*> signal_scenarios() {
         // When an exception has found its handler, the return address of the function that threw it is replaced before
         // its frame goes: for that moment, the handler stands there twice.
         {"exceptions",
-         "deep_catch( deep_spin|( deep_throw){0,10}(( lib| plt)*|( deep_cleanup)?( deep_spin)?| deep_catch( lib)+))",
+         "deep_catch( deep_spin|( deep_throw){0,10}(( lib| plt)*|( deep_cleanup)?( deep_spin)?| deep_catch( lib| "
+         "plt)+))",
          "deep_climb", deep_climb, 30, deep_catch},
     };
     for (const int number : {SIGALRM, SIGVTALRM}) handle(number, deep_on_signal);

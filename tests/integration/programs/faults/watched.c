@@ -7,6 +7,7 @@
  *   threads   starts and joins 200 threads that each leave a run open
  *   serve     makes as many runs as each line says, until the input ends
  *   busy      makes runs until another line comes
+ *   nest      begins a run, at the next line one inside it, and ends them at two lines more
  * "watched again" makes three runs at once, "watched end" ends a run that it did not begin.
  * What it prints and how it ends depend on nothing else. */
 #include <lagtrap.h>
@@ -103,6 +104,17 @@ static void be_busy(void) {
     say(sum == expected ? "right" : "wrong");
 }
 
+__attribute__((noinline)) static int nest(int depth) {
+    char line[32];
+    LAGTRAP_BEGIN("step");
+    say("in a run");
+    if (!fgets(line, sizeof(line), stdin) || (depth > 0 && nest(depth - 1) != 0)) return 1;
+    if (depth > 0 && !fgets(line, sizeof(line), stdin)) return 1;
+    LAGTRAP_END("step");
+    say("ended");
+    return 0;
+}
+
 int main(int count, char** words) {
     char line[32];
     const char* what = count > 1 ? words[1] : "";
@@ -128,6 +140,7 @@ int main(int count, char** words) {
         be_busy();
         return 0;
     }
+    if (strcmp(what, "nest") == 0) return nest(1);
     if (strcmp(what, "serve") == 0) serve();
     printf("%lu\n", sum);
     return 0;

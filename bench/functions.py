@@ -1,0 +1,270 @@
+"""The benchmark of lagtrap functions: bytes a second and slow-down beside uftrace, ltrace -c and bpftrace of the same functions, whether the
+counts are the program's own, and what a call costs beside the kernel's own pair of an entry and a return probe."""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, wait_for
+
+SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
+            '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
+FUNCTIONS = ("handle_request", "read_words", "next_word", "look_up", "hash_word", "answer")
+# Requests of 27 calls; one of 1,000 has much to look up. Without arguments it goes on and says how many it did a second, each quarter of
+# one; else it does as many, when a line comes, and says how often it called each function.
+PLANTED = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define KEPT __attribute__((noinline, noclone))
+static volatile long sink;
+static long counts[6];
+__attribute__((always_inline, no_instrument_function)) static inline void work(int rounds) { for (int i = 0; i < rounds; i++) sink = sink + i; }
+KEPT void next_word(void) { counts[2]++; work(150); }
+KEPT void read_words(void) { counts[1]++; for (int i = 0; i < 16; i++) next_word(); sink = 0; }
+KEPT void hash_word(void) { counts[4]++; work(100); }
+KEPT void look_up(int slow) { counts[3]++; for (int i = 0; i < 7; i++) hash_word(); if (slow) work(300000); sink = 0; }
+KEPT void answer(void) { counts[5]++; work(500); }
+KEPT void handle_request(long number) { counts[0]++; read_words(); look_up(number % 1000 == 999); answer(); sink = 0; }
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+int main(int argc, char** argv) {
+    long number = 0;
+    if (argc > 1) {
+        if (argc == 2 && getchar() == EOF) return 1;
+        while (number < atol(argv[1])) handle_request(number++);
+        for (int i = 0; i < 6; i++) fprintf(stderr, "%ld ", counts[i]);
+        fprintf(stderr, "\\n");
+        return 0;
+    }
+    for (;;) {
+        long long begin = now(), done = 0;
+        while (now() - begin < 250000000LL) { handle_request(number++); done++; }
+        printf("%lld\\n", done * 1000000000LL / (now() - begin));
+        fflush(stdout);
+    }
+}
+"""
+# One function called in turn; says the nanoseconds of a call for each line that comes.
+HOT = """
+#include <stdio.h>
+#include <time.h>
+static volatile long sink;
+__attribute__((noinline)) void hot(void) { __asm__ volatile("push %rbp; pop %rbp"); sink = sink + 1; }
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+int main(void) {
+    char line[8];
+    while (fgets(line, sizeof line, stdin)) {
+        long long begin = now();
+        for (int i = 0; i < 20000; i++) hot();
+        printf("%lld\\n", (now() - begin) / 20000);
+        fflush(stdout);
+    }
+}
+"""
+REDIS_FUNCTIONS = ("processCommand", "call", "lookupKey", "dictFind", "addReply", "setCommand", "getCommand", "readQueryFromClient",
+                   "processInputBuffer", "writeToClient")
+SECONDS = 2
+
+
+def built(folder, source, name, *flags):
+    path = pathlib.Path(folder) / name
+    subprocess.run(["gcc", "-x", "c", "-O1", *flags, "-o", path, "-"], input=source, text=True, check=True)
+    return path
+
+
+@contextlib.contextmanager
+def ended(process, how=signal.SIGKILL):
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(how)
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()  # bpftrace may not end at once: the next row counts, not its table
+            process.communicate()
+
+
+def rate_of(process, settle=1.0):
+    """Requests a second, when what watches has settled."""
+    until = time.monotonic() + settle
+    while time.monotonic() < until:
+        process.stdout.readline()
+    return statistics.median(int(process.stdout.readline()) for _ in range(4 * SECONDS))
+
+
+@contextlib.contextmanager
+def traced(daemon, pid, *options):
+    """lagtrap functions; gives its first line, and after the end all others in `lines`."""
+    client = subprocess.Popen([LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
+                              stdout=subprocess.PIPE, text=True)
+    lines = []
+    with ended(client, signal.SIGINT):
+        started = json.loads(client.stdout.readline())["started_functions"]
+        yield started, lines
+        client.send_signal(signal.SIGINT)
+        lines += [json.loads(line) for line in client.stdout]
+
+
+def all_but(functions):
+    """Of the program's own functions all but these, to be excluded; files have - or . in their names, or are paths."""
+    return "^(?!(" + "|".join(functions) + ")$)[^-./]*$"
+
+
+def told_a_second(lines):
+    end = next(line["ended_functions"] for line in lines if "ended_functions" in line)
+    return end["bytes"] / (end["length_ns"] / 1e9)
+
+
+@contextlib.contextmanager
+def bpftrace(path, functions):
+    """Counts and times each call of the same functions."""
+    begin = ",".join(f"uprobe:{path}:{name}" for name in functions)
+    end = ",".join(f"uretprobe:{path}:{name}" for name in functions)
+    script = f"BEGIN {{ printf(\"attached\\n\"); }} {begin} {{ @begun[tid, func] = nsecs; }} {end} {{ @own[func] = stats(nsecs - @begun[tid, func]); }}"
+    with ended(subprocess.Popen(["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True), signal.SIGINT) as tracer:
+        for line in tracer.stdout:
+            if line.startswith("attached"):
+                break
+        yield tracer
+
+
+def bench_planted(daemon, row, folder):
+    """The same program: alone, with each tracer in turn."""
+    path, with_entries = built(folder, PLANTED, "planted"), built(folder, PLANTED, "planted_pg", "-pg")
+    alone, ours, unthinned, peer = [], [], [], []
+    with ended(subprocess.Popen([path], stdout=subprocess.PIPE, text=True)) as process:
+        for _ in range(3):
+            alone.append(rate_of(process))
+            with traced(daemon, process.pid) as (_, lines):
+                ours.append(rate_of(process))
+            with traced(daemon, process.pid, "--budget", "10000") as (_, lines_unthinned):
+                unthinned.append(rate_of(process))
+            with bpftrace(path, FUNCTIONS):
+                peer.append(rate_of(process))
+    alone_rate, peer_rate, unthinned_rate = map(statistics.median, (alone, peer, unthinned))
+    row("planted program, all functions: requests a second after a second, against alone; bytes a second",
+        f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", wanted="0.90; under 200 kB")
+    row("the same with nothing thinned out", f"{unthinned_rate / alone_rate:.3f}; {told_a_second(lines_unthinned) / 1000:.0f} kB",
+        f"bpftrace, begin by thread and stats() of each call: {peer_rate / alone_rate:.3f}", f"{unthinned_rate / peer_rate:.2f}")
+    with ended(subprocess.Popen([with_entries], stdout=subprocess.PIPE, text=True)) as process:
+        alone_pg = rate_of(process)
+    data = pathlib.Path(folder) / "uftrace.data"
+    with ended(subprocess.Popen(["uftrace", "record", "--no-event", "-d", data, with_entries], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                start_new_session=True), signal.SIGINT) as tracer:
+        wait_for(lambda: data.exists() and any(data.glob("*.dat")), "uftrace to begin")
+        before, begun = size_of(data), time.monotonic()
+        traced_rate = rate_of(tracer)
+        rate = (size_of(data) - before) / (time.monotonic() - begun)
+        os.killpg(tracer.pid, signal.SIGINT)
+    row("uftrace record of the same program built with -pg: against that one alone; bytes a second", f"{traced_rate / alone_pg:.2f}; {rate / 1e6:.1f} MB")
+    shutil.rmtree(data, ignore_errors=True)
+
+
+def size_of(folder):
+    return sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
+
+
+def own_counts(text):
+    return dict(zip(FUNCTIONS, map(int, text.split())))
+
+
+def bench_counts(daemon, row, folder, requests=300):
+    """Each call of a fixed amount of work, as the program itself counts it."""
+    path = built(folder, PLANTED, "counted")
+    process = subprocess.Popen([path, str(requests)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with traced(daemon, process.pid, "--budget", "10000") as (started, lines):
+        begun = time.monotonic()
+        process.stdin.write("\n")
+        process.stdin.flush()
+        truth = own_counts(process.communicate(timeout=120)[1])
+        ours_s = time.monotonic() - begun
+    names = [function[0] for function in started["functions"]]
+    found = {names[total[0]]: total[1] for line in lines for total in line.get("ended_functions", {}).get("totals", [])}
+    ours = {name: found.get(name, 0) for name in FUNCTIONS}
+    begun = time.monotonic()
+    done = subprocess.run(["ltrace", "-c", "-L", *[part for name in FUNCTIONS for part in ("-x", f"{name}@{path.name}")], path, str(requests), "now"],
+                          capture_output=True, text=True, timeout=300)
+    ltrace_s = time.monotonic() - begun
+    theirs = {match[2]: int(match[1]) for match in re.finditer(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+) (\w+)", done.stdout + done.stderr, re.MULTILINE)}
+    theirs = {name: theirs.get(name, 0) for name in FUNCTIONS}
+    row(f"calls counted of {sum(truth.values())}, by six functions; seconds", f"{sum(ours.values())}{' (equal)' if ours == truth else f' {ours}'}; {ours_s:.2f} s",
+        f"ltrace -c: {sum(theirs.values())}{' (equal)' if theirs == truth else f' {theirs}'}; {ltrace_s:.2f} s", f"{ltrace_s / max(ours_s, 1e-3):.0f} times the time")
+    check(ours == truth, f"{ours} instead of {truth}")
+
+
+def answer_of(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return int(process.stdout.readline())
+
+
+def bench_pair(daemon, row, folder):
+    """One function, in turns: alone, the kernel's pair with programs that do nothing, ours."""
+    path = built(folder, HOT, "hot")
+    alone, pair, ours = [], [], []
+    with ended(subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as process:
+        def median():
+            return statistics.median(answer_of(process) for _ in range(7))
+
+        for _ in range(3):
+            alone.append(median())
+            with subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", path, "call", "hot"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
+                check(empty.stdout.readline() == "attached\n", "empty_pair does not attach")
+                pair.append(median())
+                empty.stdin.close()
+            with traced(daemon, process.pid, "--budget", "10000"):
+                ours.append(median())
+    ours_ns, pair_ns = statistics.median(ours) - statistics.median(alone), statistics.median(pair) - statistics.median(alone)
+    row("a call that is counted and timed, beside entry and return probe with programs that do nothing", f"{ours_ns:.0f} ns", f"{pair_ns:.0f} ns",
+        f"{ours_ns / pair_ns:.2f}", "1.3")
+
+
+def redis_rate(socket):
+    done = subprocess.run(["redis-benchmark", "-s", socket, "-t", "set", "-n", "40000", "-c", "4", "--csv"], capture_output=True, text=True, check=True)
+    return float(done.stdout.splitlines()[-1].split(",")[1].strip('"'))
+
+
+def bench_redis(daemon, row, folder):
+    """Debian's redis-server under redis-benchmark."""
+    program, socket = "/usr/bin/redis-server", f"{folder}/redis.sock"
+    server = subprocess.Popen([program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder], stdout=subprocess.DEVNULL)
+    with ended(server):
+        wait_for(lambda: subprocess.run(["redis-cli", "-s", socket, "ping"], capture_output=True, text=True, check=False).stdout == "PONG\n", "redis to answer")
+        alone, ours, ten, peer = [], [], [], []
+        for _ in range(3):
+            alone.append(redis_rate(socket))
+            with traced(daemon, server.pid) as (started, lines):
+                redis_rate(socket)  # until what is too hot is taken out
+                ours.append(redis_rate(socket))
+            with traced(daemon, server.pid, "--budget", "10000", "--exclude", all_but(REDIS_FUNCTIONS)) as (few, _):
+                check(len(few["functions"]) == len(REDIS_FUNCTIONS), f"{len(few['functions'])} functions")
+                ten.append(redis_rate(socket))
+            with bpftrace(program, REDIS_FUNCTIONS):
+                peer.append(redis_rate(socket))
+        alone_rate, peer_rate, ten_rate = map(statistics.median, (alone, peer, ten))
+        row(f"redis-server, {len(started['functions'])} functions: requests a second, against alone; bytes a second",
+            f"{statistics.median(ours) / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", wanted="0.90; under 200 kB")
+        row(f"the same, {len(REDIS_FUNCTIONS)} functions, nothing thinned out", f"{ten_rate / alone_rate:.2f}", f"bpftrace of the same: {peer_rate / alone_rate:.2f}",
+            f"{ten_rate / peer_rate:.2f}")
+
+
+def bench(row):
+    os.environ.pop("LAGTRAP_SOCKET", None)
+    missing = [tool for tool in ("uftrace", "ltrace", "bpftrace") if not shutil.which(tool)]
+    check(not missing, f"Debian's packages {', '.join(missing)} are not installed")
+    with Daemon(SETTINGS) as daemon, tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        bench_pair(daemon, row, folder)
+        bench_counts(daemon, row, folder)
+        bench_planted(daemon, row, folder)
+        bench_redis(daemon, row, folder)

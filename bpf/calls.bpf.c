@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Trees of the calls of one process (D4): what a target function calls, each call for itself, by thread.
+ *
+ * A frame is known by its stack pointer. A call that is left by no instruction of its own (an exception, longjmp) is found
+ * out at the next event of a caller, or of a function that lies at or above its place on the same stack.
+ *
+ * Uprobe programs may be preempted; a thread's tree and state are written by programs that run in its own name, and by the
+ * scheduler's tracepoints, which is why sums of times are read with a check (thread_sums).
+ */
+#include "bpf/calls.h"
+
+#include "bpf/function_exit.bpf.h"
+#include "bpf/kernel.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define ENOUGH_TRIES 4
+
+const volatile __u32 target_pid = 0;
+const volatile __u64 least_ns = 0; /* trees that took less are not told */
+
+struct thread {
+    __u32 tree_and_1; /* 0: no outermost call is open */
+    __u32 last_tree;  /* number of the one it had before */
+    __u32 changes;    /* of the times below */
+    __u32 state;      /* enum lagtrap_thread_state */
+    __u64 since_ns;
+    __u64 ran_ns; /* when it left a CPU last, by the kernel's own count */
+    __u64 on_cpu_ns;
+    __u64 runnable_ns;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_CALL_TREES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_call_tree);
+} trees SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_CALL_TREES* LAGTRAP_CALL_NODES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_call_node);
+} nodes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_CALL_FUNCTIONS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_call_count);
+} counts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lagtrap_call_totals);
+} totals SEC(".maps");
+
+/* Numbers of trees that are done. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} done_trees SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LAGTRAP_INDIRECT_SITES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_indirect_site);
+} indirect_sites SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_SEEN_TARGETS);
+    __type(key, __u64);
+    __type(value, struct lagtrap_seen);
+} seen_targets SEC(".maps");
+
+static __always_inline struct lagtrap_call_node* node_of(__u32 tree, __u32 number) {
+    __u32 index = tree * LAGTRAP_CALL_NODES + number;
+    return number < LAGTRAP_CALL_NODES ? bpf_map_lookup_elem(&nodes, &index) : NULL;
+}
+
+static __always_inline struct lagtrap_call_totals* all_totals(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&totals, &zero);
+}
+
+struct sums {
+    __u64 on_cpu_ns;
+    __u64 runnable_ns;
+};
+
+/* Of the thread that runs. A switch in between changes them. */
+static __always_inline void thread_sums(struct thread* thread, __u64* now_ns, struct sums* sums) {
+    volatile struct thread* changing = thread;
+    for (int i = 0; i < ENOUGH_TRIES; i++) {
+        __u32 changes = changing->changes;
+        __u64 since_ns = changing->since_ns;
+        sums->on_cpu_ns = changing->on_cpu_ns;
+        sums->runnable_ns = changing->runnable_ns;
+        *now_ns = bpf_ktime_get_ns();
+        sums->on_cpu_ns += *now_ns - since_ns;
+        if (changing->changes == changes) return;
+    }
+}
+
+static __always_inline void change_state(struct thread* thread, __u32 state, __u64 now_ns) {
+    __u64 length_ns = now_ns - thread->since_ns;
+    if (thread->state == LAGTRAP_THREAD_ON_CPU) thread->on_cpu_ns += length_ns;
+    if (thread->state == LAGTRAP_THREAD_RUNNABLE) thread->runnable_ns += length_ns;
+    thread->state = state;
+    thread->since_ns = now_ns;
+    *(volatile __u32*)&thread->changes = thread->changes + 1;
+}
+
+/* As in thread_times.bpf.h: of a thread that was never seen to come to its CPU. */
+static __always_inline void come_to_cpu_late(struct thread* thread, __u64 ran_ns) {
+    __u64 now_ns = bpf_ktime_get_ns();
+    __u64 length_ns = now_ns - thread->since_ns, on_cpu_ns = ran_ns - thread->ran_ns;
+    change_state(thread, LAGTRAP_THREAD_ON_CPU, now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns));
+}
+
+static __always_inline struct thread* timed_thread(struct task_struct* task) {
+    if (task->tgid != target_pid) return NULL;
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    return thread && thread->tree_and_1 ? thread : NULL;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
+    struct thread* before = timed_thread(prev);
+    if (before) {
+        __u64 ran_ns = prev->se.sum_exec_runtime;
+        if (before->state != LAGTRAP_THREAD_ON_CPU) come_to_cpu_late(before, ran_ns);
+        before->ran_ns = ran_ns;
+        change_state(before, preempt || prev_state == 0 ? LAGTRAP_THREAD_RUNNABLE : LAGTRAP_THREAD_BLOCKED,
+                     bpf_ktime_get_ns());
+    }
+    struct thread* after = timed_thread(next);
+    if (after) change_state(after, LAGTRAP_THREAD_ON_CPU, bpf_ktime_get_ns());
+    return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(count_waking, struct task_struct* wakee) {
+    struct thread* thread = timed_thread(wakee);
+    if (thread && thread->state == LAGTRAP_THREAD_BLOCKED)
+        change_state(thread, LAGTRAP_THREAD_RUNNABLE, bpf_ktime_get_ns());
+    return 0;
+}
+
+static __always_inline bool claim(__u32 number) {
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    return tree && tree->state == LAGTRAP_TREE_FREE &&
+           __sync_val_compare_and_swap(&tree->state, LAGTRAP_TREE_FREE, LAGTRAP_TREE_OPEN) == LAGTRAP_TREE_FREE;
+}
+
+/* The tree for a call that begins now; LAGTRAP_CALL_TREES: all are taken. */
+static __noinline __u32 claim_tree(__u32 first) {
+    for (__u32 i = 0; i < LAGTRAP_CALL_TREES; i++) {
+        __u32 number = (first + i) % LAGTRAP_CALL_TREES;
+        if (claim(number)) return number;
+    }
+    return LAGTRAP_CALL_TREES;
+}
+
+static __always_inline void begin_tree(struct thread* thread, __u32 tid) {
+    __u32 number = claim_tree(thread->last_tree);
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    if (!tree) {
+        struct lagtrap_call_totals* all = all_totals();
+        if (all) __sync_fetch_and_add(&all->no_room, 1);
+        return;
+    }
+    tree->tid = tid;
+    tree->nodes = 0;
+    tree->innermost = LAGTRAP_CALL_NO_PARENT;
+    tree->end_ns = 0;
+    bpf_get_current_comm(tree->comm, sizeof(tree->comm));
+    thread->last_tree = number;
+    thread->state = LAGTRAP_THREAD_ON_CPU;
+    thread->on_cpu_ns = thread->runnable_ns = 0;
+    thread->since_ns = bpf_ktime_get_ns();
+    *(volatile __u32*)&thread->tree_and_1 = number + 1; /* from now on the scheduler's programs count */
+}
+
+/* Gives the tree to user space, or back. */
+static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree* tree, __u64 now_ns) {
+    if (!thread || !tree) return;
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_node* root = number < LAGTRAP_CALL_TREES ? node_of(number, 0) : NULL;
+    struct lagtrap_call_totals* all = all_totals();
+    *(volatile __u32*)&thread->tree_and_1 = 0;
+    if (!root || !all) return;
+    __sync_fetch_and_add(&all->trees, 1);
+    tree->end_ns = now_ns;
+    if (now_ns - root->begin_ns < least_ns) {
+        __sync_fetch_and_add(&all->short_trees, 1);
+        __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
+        return;
+    }
+    __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_DONE);
+    if (bpf_ringbuf_output(&done_trees, &number, sizeof(number), 0) == 0) return;
+    __sync_fetch_and_add(&all->lost, 1);
+    __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
+}
+
+static long note_start(struct task_struct* task, struct vm_area_struct* area, __u64* start) {
+    *start = area->vm_start;
+    return 0;
+}
+
+/* Whether two places are on one stack, as far as mappings tell: of stacks that lie in one mapping they do not. */
+static __noinline bool on_one_stack(__u64 one, __u64 other) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    __u64 starts[2] = {0, 1};
+    bpf_find_vma(task, one, note_start, &starts[0], 0);
+    bpf_find_vma(task, other, note_start, &starts[1], 0);
+    return starts[0] == starts[1] || starts[0] == 0 || starts[1] == 1;
+}
+
+/* A walk from the innermost open call outwards. */
+struct walk {
+    __u64 stack_pointer;
+    __u32 tree;
+    __u32 number;   /* of the node that is looked at next */
+    __u32 function; /* that begins, or ends */
+    __u32 found;    /* out: 1: `number` is the one */
+    __u32 shared;   /* whichever function it is */
+};
+
+/* Finds the open call which ends here. */
+static long find_ended(__u32 index, struct walk* walk) {
+    struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
+    if (!node) return 1;
+    walk->found = node->stack_pointer == walk->stack_pointer && (walk->shared || node->function == walk->function);
+    if (walk->found) return 1;
+    walk->number = node->parent;
+    return 0;
+}
+
+/* Passes over open calls that cannot be open any more when a call begins at this place of the stack. `found`: the call is
+ * known already. */
+static long pass_left(__u32 index, struct walk* walk) {
+    struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
+    if (!node || node->stack_pointer > walk->stack_pointer) return 1;
+    if (node->stack_pointer == walk->stack_pointer) {
+        walk->found = node->function == walk->function;
+        if (walk->found) return 1;
+        node->end = LAGTRAP_CALL_TAIL;
+    } else if (!on_one_stack(node->stack_pointer, walk->stack_pointer)) {
+        return 1;
+    }
+    walk->number = node->parent;
+    return 0;
+}
+
+static __always_inline void add_node(struct thread* thread, __u32 number, struct lagtrap_call_tree* tree,
+                                     __u32 function, __u64 stack_pointer, __u64 cost_ns) {
+    __u32 own = tree->nodes;
+    struct lagtrap_call_node* node = node_of(number, own);
+    if (!node) {
+        struct lagtrap_call_node* caller = node_of(number, tree->innermost);
+        if (!caller) return;
+        caller->left_out++;
+        caller->left_out_cost_ns += cost_ns;
+        return;
+    }
+    struct sums sums = {};
+    node->function = function;
+    node->parent = tree->innermost;
+    node->stack_pointer = stack_pointer;
+    node->end_ns = 0;
+    node->left_out = 0;
+    node->left_out_cost_ns = 0;
+    node->end = LAGTRAP_CALL_OPEN;
+    tree->nodes = own + 1;
+    tree->innermost = own;
+    __u64 now_ns = 0;
+    thread_sums(thread, &now_ns, &sums);
+    node->begin_on_cpu_ns = sums.on_cpu_ns;
+    node->begin_runnable_ns = sums.runnable_ns;
+    node->begin_ns = now_ns;
+}
+
+SEC("uprobe")
+int on_call(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    __u32 function = cookie;
+    struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
+    if (count) count->hits++;
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+    if (!thread) return 0;
+    if (!thread->tree_and_1) {
+        if (!is_target) return 0;
+        begin_tree(thread, task->pid);
+    }
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    if (!tree) return 0;
+    __u64 stack_pointer = PT_REGS_SP(ctx);
+    struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
+    if (innermost && innermost->stack_pointer <= stack_pointer) {
+        struct walk walk = {
+            .stack_pointer = stack_pointer, .tree = number, .number = tree->innermost, .function = function};
+        bpf_loop(LAGTRAP_CALL_NODES, pass_left, &walk, 0);
+        if (walk.found) return 0;
+        tree->innermost = walk.number;
+        if (walk.number == LAGTRAP_CALL_NO_PARENT) {
+            end_tree(thread, tree, bpf_ktime_get_ns());
+            if (!is_target) return 0;
+            begin_tree(thread, task->pid);
+            number = thread->tree_and_1 - 1;
+            tree = bpf_map_lookup_elem(&trees, &number);
+            if (!tree) return 0;
+        }
+    }
+    add_node(thread, number, tree, function, stack_pointer, count ? count->cost_ns : 0);
+    return 0;
+}
+
+static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool shared) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    if (!thread || !thread->tree_and_1) return 0;
+    __u64 now_ns = 0;
+    struct sums sums = {};
+    thread_sums(thread, &now_ns, &sums);
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    if (!tree) return 0;
+    struct lagtrap_call_node* node = node_of(number, tree->innermost);
+    if (!node) return 0;
+    if (node->stack_pointer != stack_pointer || (!shared && node->function != function)) {
+        struct walk walk = {.stack_pointer = stack_pointer,
+                            .tree = number,
+                            .number = tree->innermost,
+                            .function = function,
+                            .shared = shared};
+        bpf_loop(LAGTRAP_CALL_NODES, find_ended, &walk, 0);
+        if (!walk.found) return 0;
+        node = node_of(number, walk.number);
+        if (!node) return 0;
+    }
+    node->end = LAGTRAP_CALL_RETURNED;
+    node->end_ns = now_ns;
+    node->end_on_cpu_ns = sums.on_cpu_ns;
+    node->end_runnable_ns = sums.runnable_ns;
+    tree->innermost = node->parent;
+    if (node->parent == LAGTRAP_CALL_NO_PARENT) end_tree(thread, tree, now_ns);
+    return 0;
+}
+
+SEC("uprobe") /* instructions that leave a function, some under a condition */
+int on_call_exit(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
+}
+
+SEC("uretprobe") /* when the return address has been taken off the stack */
+int on_call_return(struct pt_regs* ctx) {
+    return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
+}
+
+static __always_inline void note_target(__u64 target, __u32 function) {
+    struct lagtrap_seen* seen = bpf_map_lookup_elem(&seen_targets, &target);
+    if (seen) {
+        seen->hits++;
+        return;
+    }
+    struct lagtrap_seen first = {.hits = 1, .function = function};
+    bpf_map_update_elem(&seen_targets, &target, &first, BPF_NOEXIST);
+}
+
+SEC("uprobe") /* calls through pointers, for a while: what they call is watched from then on */
+int on_indirect_call(struct pt_regs* ctx) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct lagtrap_call_totals* all = all_totals();
+    if (!all) return 0;
+    __sync_fetch_and_add(&all->indirect_hits, 1);
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    if (!thread || !thread->tree_and_1) return 0;
+    __u32 site_id = bpf_get_attach_cookie(ctx);
+    struct lagtrap_indirect_site* site = bpf_map_lookup_elem(&indirect_sites, &site_id);
+    if (!site) return 0;
+    note_target(usdt_argument(ctx, &site->target), site->function);
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    struct lagtrap_call_node* innermost = tree ? node_of(number, tree->innermost) : NULL;
+    if (innermost) innermost->left_out_cost_ns += all->indirect_cost_ns;
+    return 0;
+}
+
+static __always_inline int on_thread_end(struct task_struct* task) {
+    struct thread* thread = timed_thread(task);
+    if (!thread) return 0;
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    struct lagtrap_call_node* root = tree ? node_of(number, 0) : NULL;
+    if (root) root->end = LAGTRAP_CALL_THREAD_END;
+    end_tree(thread, tree, bpf_ktime_get_ns());
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_of_thread, struct task_struct* task) { return on_thread_end(task); }
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec_of_thread, struct task_struct* task) { return on_thread_end(task); }

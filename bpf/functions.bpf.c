@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * A light trace of many functions of one process: calls are counted where they end, and sent if they were long.
+ *
+ * A frame is known by its stack pointer, as in calls.bpf.c. Uprobe programs may be preempted; a thread's state is written by
+ * programs that run in its own name, and by the scheduler's tracepoint, which adds to one sum alone.
+ */
+#include "bpf/functions.h"
+
+#include "bpf/function_exit.bpf.h"
+#include "bpf/kernel.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u32 target_pid = 0;
+
+struct traced_frame {
+    __u64 stack_pointer; /* at the first instruction */
+    __u64 begin_ns;
+    __u64 off_cpu_ns;  /* that the thread had by then */
+    __u64 children_ns; /* of calls directly below it, with what is around them */
+    __u64 probes_ns;   /* of all calls below it */
+    __u32 function;
+    __u32 padding;
+};
+
+struct traced_thread {
+    __u64 off_cpu_ns;
+    __u64 left_cpu_ns; /* 0: it has a CPU */
+    __u32 depth;
+    __u32 padding;
+    struct traced_frame frames[LAGTRAP_TRACED_DEPTH];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct traced_thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_TRACED_FUNCTIONS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_traced_function);
+} functions SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lagtrap_traced_totals);
+} totals SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, LAGTRAP_TRACED_RING_BYTES);
+} traced_calls SEC(".maps");
+
+static __always_inline struct lagtrap_traced_totals* all_totals(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&totals, &zero);
+}
+
+static __always_inline struct lagtrap_traced_function* function_of(__u32 number) {
+    return bpf_map_lookup_elem(&functions, &number);
+}
+
+/* The number is bounded once more where it is used: compilers move the check to other values. */
+static __always_inline struct traced_frame* frame_at(struct traced_thread* thread, __u32 place) {
+    if (place >= LAGTRAP_TRACED_DEPTH) return NULL;
+    __u64 bounded = place;
+    asm volatile("%0 &= %1" : "+r"(bounded) : "i"(LAGTRAP_TRACED_DEPTH - 1));
+    return &thread->frames[bounded];
+}
+
+static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(count_off_cpu, bool preempt, struct task_struct* prev, struct task_struct* next) {
+    if (prev->tgid == target_pid) {
+        struct traced_thread* thread = bpf_task_storage_get(&threads, prev, NULL, 0);
+        if (thread) thread->left_cpu_ns = bpf_ktime_get_ns();
+    }
+    if (next->tgid == target_pid) {
+        struct traced_thread* thread = bpf_task_storage_get(&threads, next, NULL, 0);
+        if (thread && thread->left_cpu_ns) {
+            thread->off_cpu_ns += bpf_ktime_get_ns() - thread->left_cpu_ns;
+            thread->left_cpu_ns = 0;
+        }
+    }
+    return 0;
+}
+
+static long note_start(struct task_struct* task, struct vm_area_struct* area, __u64* start) {
+    *start = area->vm_start;
+    return 0;
+}
+
+/* As in calls.bpf.c. */
+static __noinline bool on_one_stack(__u64 one, __u64 other) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    __u64 starts[2] = {0, 1};
+    bpf_find_vma(task, one, note_start, &starts[0], 0);
+    bpf_find_vma(task, other, note_start, &starts[1], 0);
+    return starts[0] == starts[1] || starts[0] == 0 || starts[1] == 1;
+}
+
+static __always_inline void keep_path(struct traced_thread* thread, struct lagtrap_traced_function* function,
+                                      __u32 depth) {
+    __u32 length = 0;
+    for (__u32 i = 0; i < LAGTRAP_LONGEST_PATH; i++) {
+        struct traced_frame* caller = frame_at(thread, depth - 1 - i);
+        if (!caller) break;
+        function->path[i] = caller->function;
+        length = i + 1;
+    }
+    function->path_length = length;
+}
+
+static __always_inline void send(struct traced_frame* frame, struct lagtrap_traced_totals* all, __u64 now_ns,
+                                 __u64 probes_ns, __u64 off_cpu_ns, __u32 end) {
+    struct lagtrap_traced_call* call = bpf_ringbuf_reserve(&traced_calls, sizeof(*call), 0);
+    if (!call) {
+        __sync_fetch_and_add(&all->not_sent, 1);
+        return;
+    }
+    call->begin_ns = frame->begin_ns;
+    call->end_ns = now_ns;
+    call->probes_ns = probes_ns;
+    call->off_cpu_ns = off_cpu_ns - frame->off_cpu_ns;
+    call->function = frame->function;
+    call->tid = bpf_get_current_pid_tgid();
+    call->end = end;
+    call->padding = 0;
+    bpf_get_current_comm(call->comm, sizeof(call->comm));
+    bpf_ringbuf_submit(call, 0);
+    __sync_fetch_and_add(&all->sent, 1);
+}
+
+/* The innermost open call ends; `depth` is its number from 1. */
+static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64 now_ns, __u32 end) {
+    __u32 place = depth - 1;
+    struct traced_frame* frame = thread ? frame_at(thread, place) : NULL;
+    if (!frame) return;
+    struct lagtrap_traced_function* function = function_of(frame->function);
+    struct lagtrap_traced_totals* all = all_totals();
+    thread->depth = place;
+    if (!function || !all) return;
+    struct traced_frame* caller = frame_at(thread, place - 1);
+    /* When it ended nobody knows: what is known of the calls below it is its caller's. */
+    if (end != LAGTRAP_TRACED_RETURNED && function->taken_out) {
+        if (!caller) return;
+        caller->children_ns += frame->children_ns;
+        caller->probes_ns += frame->probes_ns;
+        return;
+    }
+    __u64 whole_ns = less(now_ns, frame->begin_ns);
+    __u64 probes_ns = frame->probes_ns + function->inside_ns;
+    __u64 net_ns = less(whole_ns, probes_ns);
+    __sync_fetch_and_add(&function->calls, 1);
+    __sync_fetch_and_add(&function->own_ns, less(whole_ns, frame->children_ns + function->inside_ns));
+    if (end != LAGTRAP_TRACED_RETURNED) __sync_fetch_and_add(&function->left, 1);
+    if (net_ns > function->longest_ns) {
+        function->longest_ns = net_ns;
+        keep_path(thread, function, place);
+    }
+    if (caller) {
+        caller->children_ns += whole_ns + function->around_ns;
+        caller->probes_ns += probes_ns + function->around_ns;
+    }
+    if (net_ns >= all->least_ns) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
+}
+
+/* A walk from the innermost open call outwards. */
+struct frame_walk {
+    struct traced_thread* thread;
+    __u64 stack_pointer;
+    __u64 now_ns;
+    __u32 function; /* that begins, or ends */
+    __u32 found;    /* out: the call's number from 1 */
+    __u32 place;    /* that is looked at next, from 1 */
+    __u32 shared;   /* whichever function it is */
+};
+
+/* Ends a call that cannot be open any more when one begins at this place of the stack. `found`: that one is known. */
+static long end_left(__u32 index, struct frame_walk* walk) {
+    struct traced_thread* thread = walk->thread;
+    __u32 depth = thread->depth;
+    struct traced_frame* frame = frame_at(thread, depth - 1);
+    if (!frame || frame->stack_pointer > walk->stack_pointer) return 1;
+    if (frame->stack_pointer == walk->stack_pointer) {
+        if (frame->function == walk->function) {
+            walk->found = depth;
+            return 1;
+        }
+    } else if (!on_one_stack(frame->stack_pointer, walk->stack_pointer)) {
+        return 1;
+    }
+    end_call(thread, depth, walk->now_ns, LAGTRAP_TRACED_LEFT);
+    return 0;
+}
+
+/* Finds the open call that ends here. Only what lies deeper can have been left without being seen. */
+static long find_ended(__u32 index, struct frame_walk* walk) {
+    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
+    if (!frame) return 1;
+    if (frame->stack_pointer == walk->stack_pointer && (walk->shared || frame->function == walk->function)) {
+        walk->found = walk->place;
+        return 1;
+    }
+    if (frame->stack_pointer > walk->stack_pointer && on_one_stack(frame->stack_pointer, walk->stack_pointer)) return 1;
+    walk->place--;
+    return 0;
+}
+
+static long end_inner(__u32 index, struct frame_walk* walk) {
+    if (walk->thread->depth <= walk->found) return 1;
+    end_call(walk->thread, walk->thread->depth, walk->now_ns, LAGTRAP_TRACED_LEFT);
+    return 0;
+}
+
+SEC("uprobe")
+int on_traced_call(struct pt_regs* ctx) {
+    __u32 number = bpf_get_attach_cookie(ctx);
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct lagtrap_traced_function* function = function_of(number);
+    if (!function) return 0;
+    function->hits++;
+    struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!thread) return 0;
+    __u64 stack_pointer = PT_REGS_SP(ctx);
+    struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
+    if (innermost && innermost->stack_pointer <= stack_pointer) {
+        struct frame_walk walk = {
+            .thread = thread, .stack_pointer = stack_pointer, .now_ns = bpf_ktime_get_ns(), .function = number};
+        bpf_loop(LAGTRAP_TRACED_DEPTH, end_left, &walk, 0);
+        if (walk.found) return 0;
+    }
+    __u32 place = thread->depth;
+    struct traced_frame* frame = frame_at(thread, place);
+    if (!frame) {
+        struct lagtrap_traced_totals* all = all_totals();
+        if (all) __sync_fetch_and_add(&all->too_deep, 1);
+        return 0;
+    }
+    frame->stack_pointer = stack_pointer;
+    frame->off_cpu_ns = thread->off_cpu_ns;
+    frame->children_ns = 0;
+    frame->probes_ns = 0;
+    frame->function = number;
+    thread->depth = place + 1;
+    frame->begin_ns = bpf_ktime_get_ns();
+    return 0;
+}
+
+static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool shared) {
+    __u64 now_ns = bpf_ktime_get_ns();
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    if (!thread) return 0;
+    __u32 depth = thread->depth;
+    struct traced_frame* innermost = frame_at(thread, depth - 1);
+    if (!innermost) return 0;
+    if (innermost->stack_pointer != stack_pointer || (!shared && innermost->function != number)) {
+        struct frame_walk walk = {.thread = thread,
+                                  .stack_pointer = stack_pointer,
+                                  .now_ns = now_ns,
+                                  .function = number,
+                                  .place = depth,
+                                  .shared = shared};
+        bpf_loop(LAGTRAP_TRACED_DEPTH, find_ended, &walk, 0);
+        if (!walk.found) return 0;
+        bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &walk, 0);
+        depth = walk.found;
+    }
+    end_call(thread, depth, now_ns, LAGTRAP_TRACED_RETURNED);
+    return 0;
+}
+
+SEC("uprobe") /* instructions that leave a function, some under a condition */
+int on_traced_exit(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
+}
+
+SEC("uretprobe") /* when the return address has been taken off the stack */
+int on_traced_return(struct pt_regs* ctx) {
+    return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
+}

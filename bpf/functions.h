@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * What functions.bpf.c and the daemon share: the calls of many functions of one process, each for itself.
+ *
+ * A thread's open calls are in its task storage. A call that ends is counted for its function; one that took the minimum at
+ * least is sent too. Its callers took as long, so what is sent nests.
+ */
+#ifndef LAGTRAP_BPF_FUNCTIONS_H
+#define LAGTRAP_BPF_FUNCTIONS_H
+
+#include "bpf/listener.h"
+
+#define LAGTRAP_TRACED_FUNCTIONS 10000
+#define LAGTRAP_TRACED_DEPTH 256 /* open calls of a thread that are known; a power of two */
+#define LAGTRAP_LONGEST_PATH 12  /* callers of a function's longest call that are kept */
+#define LAGTRAP_TRACED_RING_BYTES (1 << 20)
+
+enum lagtrap_traced_end {
+    LAGTRAP_TRACED_RETURNED = 0,
+    LAGTRAP_TRACED_LEFT = 1, /* by no instruction of its own: when something began that it cannot have called */
+};
+
+/* Sent of a call that took the minimum. */
+struct lagtrap_traced_call {
+    __u64 begin_ns; /* CLOCK_MONOTONIC */
+    __u64 end_ns;
+    __u64 probes_ns;  /* of these, taken by probes of its own and of calls below it */
+    __u64 off_cpu_ns; /* of these, blocked or waiting for a CPU */
+    __u32 function;
+    __u32 tid;
+    __u32 end; /* enum lagtrap_traced_end */
+    __u32 padding;
+    char comm[16];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_call) == 64, "layout of calls");
+
+/* Of one function; in memory that user space has mapped. */
+struct lagtrap_traced_function {
+    __u64 hits;       /* of its entry */
+    __u64 inside_ns;  /* that the probes of one call take between its two moments; by user space */
+    __u64 around_ns;  /* and before and behind them */
+    __u64 calls;      /* that ended */
+    __u64 left;       /* of them: by no instruction of its own */
+    __u64 own_ns;     /* of all calls, without calls below them and without probes */
+    __u64 longest_ns; /* without probes */
+    __u32 path_length;
+    __u32
+        path[LAGTRAP_LONGEST_PATH]; /* of the longest call: its caller first; written without care for others who do */
+    __u32 taken_out;                /* by user space: ends of calls that are open are not seen any more */
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 112, "layout of functions");
+
+struct lagtrap_traced_totals {
+    __u64 least_ns; /* shorter calls are not sent; by user space, which raises it where too many are */
+    __u64 sent;
+    __u64 not_sent; /* for want of room */
+    __u64 too_deep; /* calls below LAGTRAP_TRACED_DEPTH others, which are not known at all */
+};
+
+#endif

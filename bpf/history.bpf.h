@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * The machine's last seconds, while nothing is recorded: call stacks of busy CPUs now and then, and the waits of threads in
+ * a run, or for a disk, with their stacks. For the collector's programs alone, which have the rings and the scratch memory.
+ *
+ * The sampler is the interrupt of any timer. A CPU that works has one at each tick of the scheduler, and one that is idle
+ * sleeps through: no timer is set for this.
+ */
+#ifndef LAGTRAP_BPF_HISTORY_BPF_H
+#define LAGTRAP_BPF_HISTORY_BPF_H
+
+#include "bpf/collector.h"
+#include "bpf/kernel.bpf.h"
+#include "bpf/timed_threads.bpf.h"
+
+/* How many stacks a second each CPU walks for waits; as many may come at once. */
+#define HISTORY_WALK_NS 1000000ULL
+#define HISTORY_WALK_BURST_NS 1000000000ULL
+/* Shorter waits are not told. */
+#define HISTORY_RUN_WAIT_NS 50000ULL
+#define HISTORY_DISK_WAIT_NS 1000000ULL
+/* Of a run's wait that was so long it is told where the thread was that ended it. */
+#define HISTORY_LONG_WAIT_NS 1000000ULL
+
+/* How often the daemon is woken to take what was told, at most; never by a machine that sleeps. */
+#define HISTORY_TURN_NS 1000000000ULL
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4096);
+} history_turns SEC(".maps");
+
+static volatile __u64 history_turned_ns = 0;
+
+struct history_cpu {
+    __u64 sampled_ns;
+    __u64 walks_paid_ns; /* until when the walks that were made are paid for */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct history_cpu);
+} history_cpus SEC(".maps");
+
+struct wait_begun {
+    __u64 begin_ns;
+    __u64 kernel_stack_id;
+    __u64 user_stack_id;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 4096);
+    __type(key, __u32); /* the thread */
+    __type(value, struct wait_begun);
+} waits_begun SEC(".maps");
+
+static __always_inline bool is_in_run(const struct lagtrap_thread_times* times, __u64 now_ns) {
+    return times && now_ns < times->last_begin_ns + LAGTRAP_OPEN_COUNTS_NS;
+}
+
+/* The thread's, where it has an open run. The clock is the dearest part of what follows, and nearly all threads have none. */
+static __always_inline struct lagtrap_thread_times* times_in_run(__u32 tid) {
+    struct lagtrap_thread_times* times = times_of(tid);
+    return times && times->open > 0 ? times : NULL;
+}
+
+static __always_inline bool may_walk(__u64 now_ns) {
+    __u32 zero = 0;
+    struct history_cpu* cpu = bpf_map_lookup_elem(&history_cpus, &zero);
+    if (!cpu || cpu->walks_paid_ns > now_ns) return false;
+    __u64 earliest_ns = now_ns - HISTORY_WALK_BURST_NS;
+    cpu->walks_paid_ns = (cpu->walks_paid_ns > earliest_ns ? cpu->walks_paid_ns : earliest_ns) + HISTORY_WALK_NS;
+    return true;
+}
+
+/* Whether it is time for a sample of this CPU. */
+static __always_inline bool sample_is_due(__u64 now_ns) {
+    __u32 zero = 0;
+    struct history_cpu* cpu = bpf_map_lookup_elem(&history_cpus, &zero);
+    if (!cpu || now_ns < cpu->sampled_ns + recording.history_interval_ns) return false;
+    cpu->sampled_ns = now_ns;
+    return true;
+}
+
+static __always_inline void call_for_turn(__u64 now_ns) {
+    if (now_ns < history_turned_ns + HISTORY_TURN_NS) return;
+    history_turned_ns = now_ns;
+    bpf_ringbuf_output(&history_turns, &now_ns, sizeof(now_ns), BPF_RB_FORCE_WAKEUP);
+}
+
+/* Counts what finds no room. */
+static __always_inline void tell_history(const void* record, __u64 size, __u64 now_ns) {
+    struct lagtrap_capture_counters* counters = my_counters();
+    if (bpf_ringbuf_output(&records, (void*)record, size, BPF_RB_NO_WAKEUP) && counters)
+        __sync_fetch_and_add(&counters->history_lost, 1);
+    call_for_turn(now_ns);
+}
+
+/* Of stacks that cannot be walked at once nothing is copied: it would be kept for nobody. */
+static __always_inline __u64 note_history_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
+    walk_current_user_stack(&stack->walk, stack->frames, false);
+    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
+}
+
+static __always_inline int note_wait_begin(void* ctx, struct task_struct* task) {
+    __u32 tid = task->pid, kind = SCRATCH_SWITCH;
+    struct lagtrap_thread_times* times = times_in_run(tid);
+    bool waits_for_disk = BPF_CORE_READ_BITFIELD(task, in_iowait);
+    if (tid == 0 || (!times && !waits_for_disk)) return 0;
+    __u64 now_ns = bpf_ktime_get_ns();
+    if (!waits_for_disk && !is_in_run(times, now_ns)) return 0;
+    struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
+    struct lagtrap_capture_counters* counters = my_counters();
+    if (!stack || !counters) return 0;
+    counters->history_waits++;
+    struct wait_begun wait = {.begin_ns = now_ns};
+    if (may_walk(now_ns)) {
+        wait.kernel_stack_id = note_kernel_stack(ctx, stack, now_ns);
+        if (!(task->flags & TASK_IS_KERNEL_THREAD)) wait.user_stack_id = note_history_stack(stack, task->tgid, now_ns);
+    }
+    bpf_map_update_elem(&waits_begun, &tid, &wait, BPF_ANY);
+    return 0;
+}
+
+static __always_inline int note_wait_end(void* ctx, struct task_struct* wakee) {
+    __u32 tid = wakee->pid, kind = SCRATCH_SWITCH;
+    struct lagtrap_thread_times* times = times_in_run(tid);
+    bool waits_for_disk = BPF_CORE_READ_BITFIELD(wakee, in_iowait);
+    if (!times && !waits_for_disk) return 0;
+    __u64 now_ns = bpf_ktime_get_ns();
+    bool in_run = is_in_run(times, now_ns);
+    if (!in_run && !waits_for_disk) return 0;
+    struct wait_begun* wait = bpf_map_lookup_elem(&waits_begun, &tid);
+    if (!wait || wait->begin_ns == 0) return 0;
+    __u64 begin_ns = wait->begin_ns;
+    wait->begin_ns = 0;
+    if (now_ns - begin_ns < (in_run ? HISTORY_RUN_WAIT_NS : HISTORY_DISK_WAIT_NS)) return 0;
+    __u64 pid_tid = bpf_get_current_pid_tgid();
+    struct lagtrap_history_wait record = {.begin_ns = begin_ns,
+                                          .kernel_stack_id = wait->kernel_stack_id,
+                                          .user_stack_id = wait->user_stack_id,
+                                          .pid = wakee->tgid,
+                                          .tid = tid,
+                                          .waker_pid = pid_tid >> 32,
+                                          .waker_tid = (__u32)pid_tid,
+                                          .in_run = in_run};
+    fill_header(&record.header, LAGTRAP_RECORD_HISTORY_WAIT, sizeof(record), now_ns);
+    record.by_interrupt = (__u32)pid_tid == 0 || level_of(preempt_count_now()) != LEVEL_THREAD;
+    BPF_CORE_READ_STR_INTO(&record.comm, wakee, comm);
+    BPF_CORE_READ_STR_INTO(&record.process, wakee, group_leader, comm);
+    if (!record.by_interrupt) {
+        struct task_struct* waker = bpf_get_current_task_btf();
+        BPF_CORE_READ_STR_INTO(&record.waker, waker, comm);
+        struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
+        bool has_memory = !(waker->flags & TASK_IS_KERNEL_THREAD);
+        if (in_run && stack && has_memory && now_ns - begin_ns >= HISTORY_LONG_WAIT_NS && may_walk(now_ns))
+            record.waker_user_stack_id = note_history_stack(stack, record.waker_pid, now_ns);
+    }
+    tell_history(&record, sizeof(record), now_ns);
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int on_tick(void* ctx) {
+    if (!recording.history || recording.on) return 0;
+    __u64 pid_tid = bpf_get_current_pid_tgid(), now_ns = bpf_ktime_get_ns();
+    if ((__u32)pid_tid == 0 || !sample_is_due(now_ns)) return 0;
+    __u32 kind = SCRATCH_SAMPLE;
+    struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
+    struct lagtrap_capture_counters* counters = my_counters();
+    if (!stack || !counters) return 0;
+    counters->history_samples++;
+    struct task_struct* task = bpf_get_current_task_btf();
+    struct lagtrap_history_sample record = {.pid = pid_tid >> 32, .tid = (__u32)pid_tid};
+    fill_header(&record.header, LAGTRAP_RECORD_HISTORY_SAMPLE, sizeof(record), now_ns);
+    BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
+    BPF_CORE_READ_STR_INTO(&record.process, task, group_leader, comm);
+    if (!(task->flags & TASK_IS_KERNEL_THREAD)) record.user_stack_id = note_history_stack(stack, record.pid, now_ns);
+    tell_history(&record, sizeof(record), now_ns);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
+ *
+ * Tags of open runs (see listener.h): made by the programs at each hit, and by the daemon where a run moves to another table.
+ */
+#ifndef LAGTRAP_BPF_RUN_TAG_H
+#define LAGTRAP_BPF_RUN_TAG_H
+
+#include "bpf/listener.h"
+
+static inline __attribute__((always_inline)) __u64 lagtrap_mix(__u64 value) {
+    value ^= value >> 33;
+    value *= 0xff51afd7ed558ccdULL; /* finalizer of MurmurHash3 */
+    value ^= value >> 33;
+    value *= 0xc4ceb9fe1a85ec53ULL;
+    value ^= value >> 33;
+    return value;
+}
+
+/* `process`: whose keys they are; 0: no two processes share such keys, or they are the machine's. */
+static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __u64 process, __u32 event, __u32 depth) {
+    return lagtrap_mix(key ^ lagtrap_mix(process << 32 | event << 8 | depth)) | 1;
+}
+
+/* Where the run may lie: in the first, or in the second if that was full. */
+static inline __attribute__((always_inline)) __u32 lagtrap_first_bucket(__u64 tag) {
+    return (tag >> 8) & (LAGTRAP_BUCKETS - 1);
+}
+static inline __attribute__((always_inline)) __u32 lagtrap_second_bucket(__u64 tag) {
+    return (tag >> 40) & (LAGTRAP_BUCKETS - 1);
+}
+
+#endif

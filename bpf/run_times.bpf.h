@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * What of its threads' time is a run's. Where the thread is the key: all from the begin to the end. Else what a thread did between
+ * two hits of its own; between hits of two threads the run was handed over, at a moment that no marker tells.
+ */
+#ifndef LAGTRAP_BPF_RUN_TIMES_BPF_H
+#define LAGTRAP_BPF_RUN_TIMES_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/listener.h"
+#include "bpf/thread_times.bpf.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 4 * 1024 * 1024);
+} recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
+
+enum times_of_run {
+    TIMES_BY_VALUE = 1, /* the thread is not the key */
+    TIMES_TOLD = 2,     /* the run's parts are wanted */
+};
+
+/* Takes the sums of the running thread from since_ns to `now_ns`. Where that is earlier, the thread was preempted after it had
+ * read the clock: what it waited for a CPU since then is not counted yet. */
+static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 since_ns, __u64 now_ns) {
+    if (now_ns >= since_ns)
+        *on_cpu_ns += now_ns - since_ns;
+    else
+        *runnable_ns -= since_ns - now_ns;
+}
+
+/* The sums of the running thread up to `now_ns`. A copy that a preemption fell into is made again. */
+static __always_inline void sum_up(struct lagtrap_thread_times* times, __u64 now_ns, struct lagtrap_time_parts* parts) {
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        __u64 since_ns = *(volatile __u64*)&times->since_ns;
+        barrier();
+        *parts = times->parts;
+        barrier();
+        move_to(&parts->on_cpu_ns, &parts->runnable_ns, since_ns, now_ns);
+        if (*(volatile __u64*)&times->since_ns == since_ns) return;
+    }
+}
+
+/* Before the sums of the running thread are taken. The kernel's own count is as old as its last tick here. */
+static __always_inline void see_on_cpu(struct lagtrap_thread_times* times, __u64 now_ns) {
+    if (times->state == LAGTRAP_THREAD_ON_CPU || now_ns <= times->since_ns) return;
+    struct task_struct* task = bpf_get_current_task_btf();
+    come_to_cpu_late(times, task->se.sum_exec_runtime, now_ns);
+}
+
+#define TIME_PARTS (sizeof(struct lagtrap_time_parts) / sizeof(__u64))
+
+static __always_inline void add_parts(struct lagtrap_time_parts* to, const struct lagtrap_time_parts* by) {
+    __u64* sums = (__u64*)to;
+    const __u64* more = (const __u64*)by;
+#pragma unroll
+    for (__u32 i = 0; i < TIME_PARTS; i++) sums[i] += more[i];
+}
+
+static __always_inline void take_off_parts(struct lagtrap_time_parts* from, const struct lagtrap_time_parts* by) {
+    __u64* sums = (__u64*)from;
+    const __u64* less = (const __u64*)by;
+#pragma unroll
+    for (__u32 i = 0; i < TIME_PARTS; i++) sums[i] -= less[i];
+}
+
+static __always_inline void forget_waits(struct lagtrap_thread_times* times) {
+    times->shortest_kept_ns = 0;
+#pragma unroll
+    for (int i = 0; i < LAGTRAP_KEPT_WAITS; i++) times->waits[i].length_ns = 0;
+}
+
+/* A thread that was preempted after it had read the clock for its begin, when its switches did not count yet. */
+#define PREEMPTED_NS 5000
+
+static __always_inline void count_begin_preempted(struct lagtrap_thread_times* times, __u64 now_ns) {
+    __u64 length_ns = bpf_ktime_get_ns() - now_ns;
+    if (length_ns < PREEMPTED_NS || times->since_ns > now_ns) return;
+    times->parts.runnable_ns += length_ns;
+    *(volatile __u64*)&times->since_ns = times->since_ns + length_ns;
+}
+
+/* Not static, as all below that hits call: the verifier looks at it once. `how`: enum times_of_run. */
+__noinline int begin_times(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
+    if (!slot) return 0;
+    slot->times_generation = 0;
+    struct lagtrap_thread_times* times = times_of(tid);
+    if (!times) times = claim_times(tid, now_ns);
+    if (!times) return 0;
+    see_on_cpu(times, now_ns);
+    if (how & TIMES_BY_VALUE) {
+        __builtin_memset(&slot->parts, 0, sizeof(slot->parts));
+        times->always = 1;
+    } else {
+        if (times->open > 0 && now_ns > times->last_begin_ns + LAGTRAP_OPEN_COUNTS_NS) {
+            times->always = 1; /* the older run may still end */
+            times->open = 0;
+        }
+        if (times->open++ == 0) forget_waits(times);
+    }
+    bool first = times->open == 1 && !times->always;
+    times->last_begin_ns = now_ns;
+    sum_up(times, now_ns, &slot->sums_at_hit);
+    if (first) count_begin_preempted(times, now_ns);
+    slot->handed_over_ns = 0;
+    slot->times_tid = tid;
+    slot->times_generation = times->generation;
+    *(volatile __u64*)&slot->counted_ns = now_ns;
+    return 0;
+}
+
+/* At a later hit of a run whose key is not the thread. Of two threads at once one counts. */
+__noinline int count_hit(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns) {
+    if (!slot || !slot->times_generation) return 0;
+    __u64 before_ns = *(volatile __u64*)&slot->counted_ns;
+    if (before_ns == 0 || __sync_val_compare_and_swap(&slot->counted_ns, before_ns, 0) != before_ns) return 0;
+    struct lagtrap_thread_times* times = times_of(tid);
+    bool same = slot->times_tid == tid;
+    bool known = same && times && times->generation == slot->times_generation;
+    if (!same && now_ns > before_ns) slot->handed_over_ns += now_ns - before_ns;
+    if (!times) times = claim_times(tid, now_ns);
+    slot->times_generation = times ? times->generation : 0;
+    if (times) {
+        times->last_begin_ns = now_ns;
+        times->always = 1;
+        see_on_cpu(times, now_ns);
+        if (known) take_off_parts(&slot->parts, &slot->sums_at_hit);
+        sum_up(times, now_ns, &slot->sums_at_hit);
+        if (known) add_parts(&slot->parts, &slot->sums_at_hit);
+    }
+    slot->times_tid = tid;
+    *(volatile __u64*)&slot->counted_ns = now_ns;
+    return 0;
+}
+
+static __always_inline struct lagtrap_thread_times* times_of_run(const struct lagtrap_slot* slot, __u32 tid) {
+    struct lagtrap_thread_times* times = slot->times_generation ? times_of(tid) : NULL;
+    return times && times->generation == slot->times_generation ? times : NULL;
+}
+
+static __always_inline void count_parts(struct lagtrap_event_counters* counters, __u64 all_ns, __u64 on_cpu_ns,
+                                        __u64 runnable_ns) {
+    __sync_fetch_and_add(&counters->timed_ns, all_ns);
+    __sync_fetch_and_add(&counters->on_cpu_ns, on_cpu_ns);
+    __sync_fetch_and_add(&counters->runnable_ns, runnable_ns);
+}
+
+static __always_inline void end_by_value(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid,
+                                         __u64 now_ns) {
+    count_hit(slot, tid, now_ns);
+    if (!slot->times_generation) {
+        __sync_fetch_and_add(&counters->untimed, 1);
+        return;
+    }
+    __u64 all_ns = slot->parts.on_cpu_ns + slot->parts.runnable_ns;
+#pragma unroll
+    for (__u32 i = 0; i < LAGTRAP_WAIT_CLASSES; i++) all_ns += slot->parts.blocked_ns[i];
+    count_parts(counters, all_ns, slot->parts.on_cpu_ns, slot->parts.runnable_ns);
+    __sync_fetch_and_add(&counters->handed_over_ns, slot->handed_over_ns);
+}
+
+/* At the end of a run, by the thread that ends it. With TIMES_TOLD the slot's parts are the run's, where times_generation is left. */
+__noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid, __u64 now_ns,
+                         __u32 how) {
+    if (!slot || !counters) return 0;
+    if (how & TIMES_BY_VALUE) {
+        end_by_value(slot, counters, tid, now_ns);
+        return 0;
+    }
+    struct lagtrap_thread_times* times = times_of_run(slot, tid);
+    if (!times) {
+        slot->times_generation = 0;
+        __sync_fetch_and_add(&counters->untimed, 1);
+        return 0;
+    }
+    see_on_cpu(times, now_ns);
+    __u64 on_cpu_ns, runnable_ns;
+    if (how & TIMES_TOLD) {
+        sum_up(times, now_ns, &slot->parts);
+        take_off_parts(&slot->parts, &slot->sums_at_hit);
+        on_cpu_ns = slot->parts.on_cpu_ns;
+        runnable_ns = slot->parts.runnable_ns;
+    } else {
+        on_cpu_ns = times->parts.on_cpu_ns - slot->sums_at_hit.on_cpu_ns;
+        runnable_ns = times->parts.runnable_ns - slot->sums_at_hit.runnable_ns;
+        move_to(&on_cpu_ns, &runnable_ns, times->since_ns, now_ns);
+    }
+    if (times->open > 0) times->open--;
+    count_parts(counters, now_ns - slot->run.begin_hit_ns, on_cpu_ns, runnable_ns);
+    return 0;
+}
+
+/* Of a delay that ends, after end_times() with TIMES_TOLD. */
+__noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters) {
+    if (!slot || !counters) return 0;
+    const struct lagtrap_time_parts* parts = &slot->parts;
+    __u32 most = LAGTRAP_DELAY_NOT_KNOWN;
+    if (slot->times_generation) {
+        __u64 most_ns = parts->on_cpu_ns;
+        most = LAGTRAP_DELAY_ON_CPU;
+        const __u64 others[] = {parts->runnable_ns - parts->throttled_ns, parts->throttled_ns, slot->handed_over_ns};
+#pragma unroll
+        for (__u32 i = 0; i < 3; i++) {
+            if (others[i] <= most_ns) continue;
+            most_ns = others[i];
+            most = LAGTRAP_DELAY_RUNNABLE + i;
+        }
+#pragma unroll
+        for (__u32 i = 0; i < LAGTRAP_WAIT_CLASSES; i++) {
+            if (parts->blocked_ns[i] <= most_ns) continue;
+            most_ns = parts->blocked_ns[i];
+            most = LAGTRAP_DELAY_BLOCKED + i;
+        }
+    }
+    if (most < LAGTRAP_DELAY_PARTS) __sync_fetch_and_add(&counters->delays_mostly[most], 1);
+    return 0;
+}
+
+/* What is known of a run that ends, after end_times() with TIMES_TOLD, for a recording that begins after it. */
+__noinline int tell_so_far(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, __u32 how) {
+    struct lagtrap_thread_times* times = slot ? times_of_run(slot, tid) : NULL;
+    if (!times) return 0;
+    struct lagtrap_run_so_far* told = bpf_ringbuf_reserve(&recorded_runs, sizeof(*told), 0);
+    if (!told) return 0;
+    bool by_value = how & TIMES_BY_VALUE;
+    told->header.size_bytes = sizeof(*told);
+    told->header.type = LAGTRAP_RECORD_RUN_SO_FAR;
+    told->header.cpu = bpf_get_smp_processor_id();
+    told->header.at_ns = now_ns;
+    told->begin_hit_ns = slot->run.begin_hit_ns;
+    told->from_ns = by_value ? now_ns : slot->run.begin_hit_ns;
+    told->until_ns = now_ns;
+    told->event = slot->run.event;
+    told->begin_tid = slot->run.begin_tid;
+    told->tid = tid;
+    told->wait_count = LAGTRAP_KEPT_WAITS;
+    __builtin_memset(&told->parts, 0, sizeof(told->parts));
+    __builtin_memset(&told->earlier, 0, sizeof(told->earlier));
+    add_parts(by_value ? &told->earlier : &told->parts, &slot->parts);
+#pragma unroll
+    for (__u32 i = 0; i < LAGTRAP_KEPT_WAITS; i++) told->waits[i] = times->waits[i];
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,269 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "analysis/recording.hpp"
+#include "cli/add_offers.hpp"
+#include "cli/add_write.hpp"
+#include "cli/commands.hpp"
+#include "cli/confined_reading.hpp"
+#include "cli/text_layout.hpp"
+#include "cli/trial_daemon.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr auto longest_look = std::chrono::minutes(10);
+constexpr std::size_t offers_shown = 8;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int) { interrupted = 1; }
+
+// A second interrupt ends the program.
+void wait_no_longer_when_interrupted() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = note_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+}
+
+// An event that nothing meets: a recording needs one to be for.
+std::string recording_event(std::chrono::nanoseconds time) {
+    return fmt::format(
+        "<event name=\"look\" threshold=\"1h\" trace-length=\"{}ms\"><scope pid=\"{}\"/>"
+        "<begin tracepoint=\"syscalls:sys_enter_sync\"/><end tracepoint=\"syscalls:sys_exit_sync\"/></event>\n",
+        std::max<std::int64_t>(100, time.count() / 1'000'000), ::getpid());
+}
+
+class Add {
+  public:
+    Add(const AddOptions& options, AddTarget target, std::chrono::nanoseconds time, Console& console)
+        : options_(options), target_(std::move(target)), time_(time), console_(console) {}
+
+    Status look() {
+        offers_ = preset_offers(target_);
+        const bool has_preset = !offers_.empty();
+        if (!has_preset || options_.functions) append(probe_offers(target_));
+        if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
+            TRY(measure(!has_preset || options_.functions));
+        offers_ = ranked(std::move(offers_));
+        return success();
+    }
+
+    int offer() {
+        if (offers_.empty()) return console_.fail(nothing_found());
+        std::size_t chosen = options_.choose;
+        const bool asks = chosen == 0 && console_.terminal && ::isatty(STDIN_FILENO) == 1 && !options_.json;
+        if (!options_.json) show_offers();
+        if (asks) {
+            chosen = ask_which();
+            if (chosen == 0) return exit_failed;
+        }
+        chosen = chosen == 0 ? 1 : chosen;
+        if (chosen > offers_.size())
+            return console_.fail(
+                fmt::format("--choose {}: there are {}", chosen, counted(offers_.size(), "offer", "offers")));
+        const std::string xml =
+            settings_elements(offers_[chosen - 1], {options_.threshold, options_.prefix, target_.unit});
+        if (!options_.json) console_.out << "\n" << console_.paint(Colour::Bold, "For the settings") << "\n" << xml;
+        bool writes = options_.write;
+        if (!writes && asks) writes = ask_whether_to_write();
+        std::string said;
+        if (writes) {
+            if (const auto written = write(xml, said); !written) return console_.fail(written.error().message);
+        }
+        if (options_.json) {
+            console_.out << json::serialize(outcome_json(chosen, xml, writes, said)) << "\n";
+        } else if (writes) {
+            console_.out << "\n"
+                         << wrap_words(fmt::format("Written to {}. {}", options_.settings, said), console_.columns, 0);
+        } else {
+            console_.out << "\n"
+                         << wrap_words(fmt::format("--write puts it into {}.", options_.settings), console_.columns, 0);
+        }
+        return exit_done;
+    }
+
+  private:
+    void append(std::vector<Offer> more) {
+        offers_.insert(offers_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+
+    void tell(const std::string& text) {
+        if (!options_.json) console_.err << wrap_words(text, console_.columns, 0) << std::flush;
+    }
+
+    Status measure(bool with_functions) {
+        const std::string seconds = format_duration(time_);
+        const std::string first = with_functions ? recording_event(time_) : trial_elements(offers_, target_);
+        tell(fmt::format("Looking at {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
+        TRY_ASSIGN(const auto daemon, TrialDaemon::start(first, interrupted));
+        if (with_functions) {
+            TRY_ASSIGN(const auto bundle, daemon->record("look"));
+            TRY_ASSIGN(const auto recording, analysis::read_recording(bundle));
+            TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
+            append(function_offers(target_, profile));
+            if (offers_.empty()) return success();
+            TRY(daemon->watch(trial_elements(offers_, target_)));
+        }
+        TRY_ASSIGN(const auto status, daemon->status_after(time_));
+        take_measured(offers_, status, time_);
+        return success();
+    }
+
+    [[nodiscard]] std::string nothing_found() const {
+        if (target_.processes.empty())
+            return target_.name + " does not run, and there is no preset for it; start it, give it work, and try again";
+        if (time_ == std::chrono::nanoseconds::zero())
+            return "there is no preset for " + target_.name + "; without --for 0s it is looked at while it works";
+        return fmt::format(
+            "{} did nothing in {} that could be told apart by its functions; give it work meanwhile, or look longer "
+            "(--for 30s). "
+            "`lagtrap list-markers --functions {}` lists what can be watched at all",
+            target_.name, format_duration(time_), target_.name);
+    }
+
+    void show_offers() {
+        std::string heading = target_.name;
+        if (!target_.unit.empty()) heading += ", unit " + target_.unit;
+        heading += target_.processes.empty()
+                       ? ", which does not run"
+                       : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
+        console_.out << console_.paint(Colour::Bold, heading) << "\n";
+        for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i) show_offer(i + 1, offers_[i]);
+        if (offers_.size() > offers_shown)
+            console_.out << fmt::format("  and {}; --json has them\n",
+                                        counted(offers_.size() - offers_shown, "offer more", "offers more"));
+        std::string libraries;
+        for (const std::string& name : library_presets(target_)) libraries += (libraries.empty() ? "" : ", ") + name;
+        if (!libraries.empty())
+            console_.out << wrap_words("Presets for libraries that it uses: " + libraries + ".", console_.columns, 0);
+    }
+
+    void show_offer(std::size_t number, const Offer& offer) {
+        console_.out << fmt::format("{:3}. ", number)
+                     << console_.paint(Colour::Bold, cut_middle(offer.title, console_.columns - 5)) << "\n"
+                     << wrap_words(offer.about, console_.columns, 5);
+        for (const OfferedEvent& event : offer.events)
+            if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
+                console_.out << wrap_words(
+                    (offer.kind == OfferKind::Preset ? event.name + ": " : std::string()) + seen_text(event),
+                    console_.columns, 5);
+    }
+
+    [[nodiscard]] std::string seen_text(const OfferedEvent& event) const {
+        const Measured& seen = event.measured;
+        if (!seen.armed && !seen.too_often)
+            return "cannot be watched" + (seen.problem.empty() ? std::string() : ": " + seen.problem);
+        if (seen.too_often && seen.runs == 0) return "called too often to be watched within the budget";
+        if (seen.runs == 0) return "no run";
+        std::string text =
+            fmt::format("{}, half within {}, 99 % within {}, the longest {}", counted(seen.runs, "run", "runs"),
+                        duration(seen.p50_ns), duration(seen.p99_ns), duration(seen.max_ns));
+        if (seen.sum_ns > 0)
+            text += fmt::format("; {} of it on a CPU",
+                                percent(static_cast<double>(seen.on_cpu_ns) / static_cast<double>(seen.sum_ns)));
+        if (seen.too_often) text += "; called too often to be watched within the budget";
+        return text;
+    }
+
+    std::size_t ask_which() {
+        std::string answer;
+        console_.out << fmt::format("Which one? [1 to {}, Enter for 1, q for none] ", offers_.size()) << std::flush;
+        if (!std::getline(std::cin, answer) || answer == "q") return 0;
+        if (answer.empty()) return 1;
+        std::size_t number = 0;
+        for (const char c : answer)
+            number = c >= '0' && c <= '9' && number < 1000 ? number * 10 + static_cast<std::size_t>(c - '0') : 100'000;
+        if (number >= 1 && number <= offers_.size()) return number;
+        console_.err << fmt::format("lagtrap: there is no {}; 1 to {} are offered\n", printable(answer),
+                                    offers_.size());
+        return 0;
+    }
+
+    bool ask_whether_to_write() {
+        std::string answer;
+        console_.out << fmt::format("\nWrite it to {}? [y/N] ", options_.settings) << std::flush;
+        return std::getline(std::cin, answer) && (answer == "y" || answer == "yes");
+    }
+
+    Status write(const std::string& xml, std::string& said) {
+        TRY(add_to_settings(options_.settings, xml));
+        TRY_ASSIGN(said, reload_daemon(options_.socket, options_.settings));
+        return success();
+    }
+
+    [[nodiscard]] json::object outcome_json(std::size_t chosen, const std::string& xml, bool written,
+                                            const std::string& said) const {
+        json::array offers, pids;
+        for (const Offer& offer : offers_) {
+            json::array events;
+            for (const OfferedEvent& event : offer.events)
+                events.push_back(json::object{{"name", event.name},
+                                              {"threshold", event.threshold},
+                                              {"runs", event.measured.runs},
+                                              {"p50_ns", event.measured.p50_ns},
+                                              {"p99_ns", event.measured.p99_ns},
+                                              {"max_ns", event.measured.max_ns},
+                                              {"too_often", event.measured.too_often},
+                                              {"problem", event.measured.problem}});
+            offers.push_back(json::object{{"title", offer.title},
+                                          {"about", offer.about},
+                                          {"preset", offer.preset},
+                                          {"events", std::move(events)},
+                                          {"xml", settings_elements(offer, {{}, options_.prefix, target_.unit})}});
+        }
+        for (const MappedProcess& process : target_.processes) pids.push_back(process.pid);
+        return {{"program", target_.name},
+                {"unit", target_.unit},
+                {"processes", std::move(pids)},
+                {"offers", std::move(offers)},
+                {"chosen", chosen},
+                {"xml", xml},
+                {"written", written},
+                {"settings", options_.settings},
+                {"daemon", said},
+                {"library_presets", json::value_from(library_presets(target_))}};
+    }
+
+    const AddOptions& options_;
+    const AddTarget target_;
+    const std::chrono::nanoseconds time_;
+    Console& console_;
+    std::vector<Offer> offers_;
+};
+
+}  // namespace
+
+int add_events(const AddOptions& options, Console& console) {
+    const auto time = parse_duration(options.length);
+    if (!time) return console.fail("--for: " + time.error().message);
+    if (*time > longest_look) return console.fail("--for: expected 0s to 10min");
+    if (!options.threshold.empty())
+        if (const auto threshold = parse_duration(options.threshold); !threshold)
+            return console.fail("--threshold: " + threshold.error().message);
+    if (*time > std::chrono::nanoseconds::zero() && ::geteuid() != 0)
+        return console.fail("a program is measured as root; without, --for 0s proposes presets and probes");
+    const auto reading = ConfinedReading::start();
+    if (!reading) return console.fail(reading.error().message);
+    auto target = find_target(options.target);
+    if (!target) return console.fail(target.error().message);
+    wait_no_longer_when_interrupted();
+    Add add(options, std::move(target).value(), *time, console);
+    if (const auto looked = add.look(); !looked) return console.fail(looked.error().message);
+    return add.offer();
+}
+
+}  // namespace lagtrap::cli

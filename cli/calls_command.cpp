@@ -1,0 +1,217 @@
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "calls/call_stream.hpp"
+#include "calls/call_summary.hpp"
+#include "cli/calls_json.hpp"
+#include "cli/calls_text.hpp"
+#include "cli/commands.hpp"
+#include "cli/control_client.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/process_name.hpp"
+#include "cli/source_lookup.hpp"
+#include "cli/text_layout.hpp"
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+#include "trace/calls_file.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace json = boost::json;
+
+json::object tree_json(const calls::Tree& tree, const std::vector<calls::Function>& functions) {
+    return {{"tree",
+             {{"tid", tree.tid},
+              {"thread", tree.thread},
+              {"began", format_utc(tree.began_realtime_ns)},
+              {"calls", tree_calls_json(tree, calls::net_times(tree, functions), functions)}}}};
+}
+
+json::object taken_out_json(const std::vector<calls::TakenOut>& taken_out,
+                            const std::vector<calls::Function>& functions) {
+    json::array rows;
+    for (const calls::TakenOut& one : taken_out)
+        rows.push_back(
+            json::object{{"function", functions[one.function].name}, {"calls_per_second", one.calls_per_second}});
+    return {{"taken_out", std::move(rows)}};
+}
+
+class CallsShow {
+  public:
+    CallsShow(const CallsOptions& options, Console& console)
+        : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
+
+    // Where trees go to a file. Errors: it cannot be made.
+    Status prepare() {
+        if (options_.output.empty()) return success();
+        TRY_ASSIGN(auto file, trace::CallsFile::create(options_.output, "calls of " + options_.function));
+        file_.emplace(std::move(file));
+        return success();
+    }
+
+    Status show(const std::string& line) {
+        TRY_ASSIGN(calls::Message message, calls::parse_message(line));
+        if (message.started) begin(std::move(*message.started), line);
+        if (message.more) add_functions(*message.more, line);
+        if (message.tree) TRY(show_tree(*message.tree));
+        if (message.taken_out) TRY(show_taken_out(*message.taken_out));
+        if (message.ended) {
+            ended_ = true;
+            if (options_.summary) show_summary();
+            TRY(write_output());
+            console_.out << (options_.json ? line + "\n" : ended_text(*message.ended, options_.function, told_));
+        }
+        console_.out.flush();
+        return success();
+    }
+    // The answer is over, or somebody has interrupted it.
+    int finish() {
+        if (ended_) return exit_done;
+        if (interrupted == 0) return console_.fail("lagtrapd has gone; its probes went with it");
+        if (options_.summary) show_summary();
+        if (const Status written = write_output(); !written) return console_.fail(written.error().message);
+        if (!options_.json) console_.out << "Interrupted; lagtrapd takes the probes out.\n";
+        return exit_done;
+    }
+
+  private:
+    void begin(calls::Started started, const std::string& line) {
+        pid_ = started.pid;
+        process_ = started.process;
+        console_.out << (options_.json ? line + "\n" : started_text(started, options_.function, look_));
+        console_.out.flush();
+        take_functions(std::move(started.functions));
+    }
+
+    void take_functions(std::vector<calls::Function> functions) {
+        find_sources(functions, pid_);
+        if (file_) file_->add_functions(functions);
+        functions_.insert(functions_.end(), std::make_move_iterator(functions.begin()),
+                          std::make_move_iterator(functions.end()));
+    }
+
+    void add_functions(const std::vector<calls::Function>& more, const std::string& line) {
+        take_functions(more);
+        console_.out << (options_.json ? line + "\n" : more_text(more, look_));
+    }
+
+    Status show_tree(const calls::Tree& tree) {
+        TRY(calls::check(tree, functions_.size()));
+        ++told_;
+        if (file_) (void)file_->add(tree, calls::net_times(tree, functions_), pid_, process_);
+        if (options_.summary) {
+            summary_.add(tree, calls::net_times(tree, functions_));
+        } else if (file_) {
+            return success();
+        } else if (options_.json) {
+            console_.out << json::serialize(tree_json(tree, functions_)) << "\n";
+        } else {
+            console_.out << tree_text(tree, functions_, look_);
+        }
+        return success();
+    }
+
+    Status show_taken_out(const std::vector<calls::TakenOut>& taken_out) {
+        for (const calls::TakenOut& one : taken_out)
+            if (one.function >= functions_.size())
+                return make_error(ErrorKind::Invalid, "lagtrapd names a function that is not known");
+        console_.out << (options_.json ? json::serialize(taken_out_json(taken_out, functions_)) + "\n"
+                                       : taken_out_text(taken_out, functions_, look_));
+        return success();
+    }
+
+    Status write_output() {
+        if (!file_) return success();
+        if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
+        if (options_.json) return success();
+        console_.out << fmt::format("{} in {} ({}); it opens in Perfetto.\n", counted(file_->trees(), "call", "calls"),
+                                    options_.output, format_byte_size(file_->size_bytes()));
+        if (file_->left_out() != 0)
+            console_.out << fmt::format("{} found no room in it: it takes {} in all, with what they call.\n",
+                                        counted(file_->left_out(), "call", "calls"),
+                                        with_commas(trace::call_slices_limit));
+        return success();
+    }
+
+    void show_summary() {
+        if (!options_.json) {
+            console_.out << summary_text(summary_, functions_, look_);
+            return;
+        }
+        json::array rows;
+        for (const calls::SummedCall& call : summary_.calls()) {
+            json::object row{{"function", functions_[call.function].name},
+                             {"parent", nullptr},
+                             {"calls", call.count},
+                             {"min_ns", call.least_ns},
+                             {"mean_ns", call.sum.wall_ns / call.count},
+                             {"max_ns", call.most_ns},
+                             {"wall_ns", call.sum.wall_ns},
+                             {"own_ns", call.sum.own_ns},
+                             {"on_cpu_ns", call.sum.on_cpu_ns},
+                             {"runnable_ns", call.sum.runnable_ns},
+                             {"blocked_ns", call.sum.blocked_ns}};
+            if (call.parent != calls::no_parent) row["parent"] = call.parent;
+            rows.push_back(std::move(row));
+        }
+        console_.out << json::serialize(json::object{{"summary", std::move(rows)}}) << "\n";
+    }
+
+    const CallsOptions& options_;
+    Console& console_;
+    CallsLook look_;
+    std::vector<calls::Function> functions_;
+    calls::Summary summary_;
+    std::optional<trace::CallsFile> file_;
+    std::uint32_t pid_ = 0;
+    std::string process_;
+    std::uint64_t told_ = 0;
+    bool ended_ = false;
+};
+
+Result<json::object> request_of(const CallsOptions& options) {
+    TRY_ASSIGN(const std::uint32_t pid, find_process(options.process));
+    json::object request{{"command", "calls"},
+                         {"pid", pid},
+                         {"function", options.function},
+                         {"depth", options.depth},
+                         {"count", options.count},
+                         {"match", options.match},
+                         {"only", json::value_from(options.only)},
+                         {"budget_permille", static_cast<std::int64_t>(options.budget_percent * 10)}};
+    if (!options.least.empty()) {
+        const auto least = parse_duration(options.least);
+        if (!least) return least.error().within("--min");
+        request["least_ns"] = least->count();
+    }
+    const auto length = parse_duration(options.length);
+    if (!length) return length.error().within("--for");
+    request["length_ns"] = length->count();
+    return request;
+}
+
+}  // namespace
+
+int trace_calls(const CallsOptions& options, Console& console) {
+    const auto request = request_of(options);
+    if (!request) return console.fail(request.error().message);
+    CallsShow show(options, console);
+    if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
+    auto lines = DaemonLines::ask(options.socket, *request);
+    if (!lines) return console.fail(lines.error().message);
+    note_interrupts();
+    for (;;) {
+        const auto line = lines->next(calls::line_limit_bytes, interrupted);
+        if (!line) return console.fail(line.error().message);
+        if (!*line) return show.finish();
+        if (const Status shown = show.show(**line); !shown) return console.fail(shown.error().message);
+    }
+}
+
+}  // namespace lagtrap::cli

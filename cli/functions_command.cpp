@@ -1,0 +1,175 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "calls/function_stream.hpp"
+#include "cli/commands.hpp"
+#include "cli/control_client.hpp"
+#include "cli/functions_text.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/process_name.hpp"
+#include "cli/source_lookup.hpp"
+#include "cli/text_layout.hpp"
+#include "core/duration.hpp"
+#include "trace/calls_file.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t most_kept_calls = trace::call_slices_limit;
+
+class FunctionsShow {
+  public:
+    FunctionsShow(const FunctionsOptions& options, Console& console)
+        : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
+
+    // Where calls go to a file. Errors: it cannot be made.
+    Status prepare() {
+        if (options_.output.empty()) return success();
+        TRY_ASSIGN(auto file, trace::CallsFile::create(options_.output, "functions"));
+        file_.emplace(std::move(file));
+        return success();
+    }
+
+    Status show(const std::string& line) {
+        TRY_ASSIGN(calls::FunctionsMessage message, calls::parse_functions_message(line));
+        TRY(check(message));
+        if (message.started) begin(std::move(*message.started));
+        if (message.ended) take_sources(*message.ended);
+        if (options_.json) console_.out << line << "\n";
+        if (message.calls && file_) keep(std::move(*message.calls));
+        if (message.taken_out && !options_.json) console_.out << taken_out_text(*message.taken_out, functions_, look_);
+        if (message.ended) {
+            ended_ = true;
+            TRY(write_output());
+            if (!options_.json) console_.out << functions_ended_text(*message.ended, functions_, options_.top, look_);
+        }
+        console_.out.flush();
+        return success();
+    }
+    [[nodiscard]] bool ended() const { return ended_; }
+
+  private:
+    void begin(calls::FunctionsStarted started) {
+        if (!options_.json) console_.out << functions_started_text(started, look_);
+        pid_ = started.pid;
+        process_ = started.process;
+        functions_ = std::move(started.functions);
+    }
+
+    // Of what was called: a program may have thousands.
+    void take_sources(const calls::FunctionsEnded& ended) {
+        std::vector<calls::Function> called;
+        for (const calls::FunctionTotals& totals : ended.totals) called.push_back(functions_[totals.function]);
+        find_sources(called, pid_);
+        json::array rows;
+        for (std::size_t place = 0; place < called.size(); ++place) {
+            const std::uint32_t number = ended.totals[place].function;
+            functions_[number] = called[place];
+            if (called[place].line != 0) rows.push_back(json::array{number, called[place].source, called[place].line});
+        }
+        if (options_.json && !rows.empty())
+            console_.out << json::serialize(json::object{{"sources", std::move(rows)}}) << "\n";
+    }
+
+    [[nodiscard]] Status check(const calls::FunctionsMessage& message) const {
+        const std::size_t known = message.started ? message.started->functions.size() : functions_.size();
+        bool good = true;
+        if (message.calls)
+            for (const calls::TracedCall& call : *message.calls) good = good && call.function < known;
+        if (message.taken_out)
+            for (const calls::TakenOut& one : *message.taken_out) good = good && one.function < known;
+        if (message.ended)
+            for (const calls::FunctionTotals& one : message.ended->totals)
+                good = good && one.function < known && one.calls != 0;
+        return good ? success() : Status(make_error(ErrorKind::Invalid, "lagtrapd names a function that is not known"));
+    }
+
+    void keep(std::vector<calls::TracedCall> calls) {
+        for (calls::TracedCall& call : calls)
+            if (calls_.size() < most_kept_calls)
+                calls_.push_back(std::move(call));
+            else
+                ++left_out_;
+    }
+
+    Status write_output() {
+        if (!file_) return success();
+        file_->add_functions(functions_);
+        for (const calls::Tree& tree : calls::trees_of(std::exchange(calls_, {})))
+            (void)file_->add(tree, calls::times_of(tree), pid_, process_);
+        if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
+        if (options_.json) return success();
+        console_.out << fmt::format("The calls are in {} ({}); it opens in Perfetto.\n", options_.output,
+                                    format_byte_size(file_->size_bytes()));
+        if (left_out_ != 0)
+            console_.out << fmt::format("{} found no room in it: it takes {}.\n", counted(left_out_, "call", "calls"),
+                                        with_commas(most_kept_calls));
+        return success();
+    }
+
+    const FunctionsOptions& options_;
+    Console& console_;
+    CallsLook look_;
+    std::uint32_t pid_ = 0;
+    std::string process_;
+    std::vector<calls::Function> functions_;
+    std::optional<trace::CallsFile> file_;
+    std::vector<calls::TracedCall> calls_;
+    std::uint64_t left_out_ = 0;
+    bool ended_ = false;
+};
+
+Result<json::object> request_of(const FunctionsOptions& options) {
+    TRY_ASSIGN(const std::uint32_t pid, find_process(options.process));
+    json::object request{{"command", "functions"},
+                         {"pid", pid},
+                         {"include", options.include},
+                         {"exclude", options.exclude},
+                         {"budget_permille", static_cast<std::int64_t>(options.budget_percent * 10)}};
+    const auto least = parse_duration(options.least);
+    if (!least) return least.error().within("--min");
+    request["least_ns"] = least->count();
+    const auto length = parse_duration(options.length);
+    if (!length) return length.error().within("--for");
+    request["length_ns"] = length->count();
+    const auto rate = parse_byte_size(options.bytes_per_second);
+    if (!rate) return rate.error().within("--rate");
+    request["bytes_per_second"] = *rate;
+    return request;
+}
+
+}  // namespace
+
+int trace_functions(const FunctionsOptions& options, Console& console) {
+    const auto request = request_of(options);
+    if (!request) return console.fail(request.error().message);
+    FunctionsShow show(options, console);
+    if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
+    auto lines = DaemonLines::ask(options.socket, *request);
+    if (!lines) return console.fail(lines.error().message);
+    note_interrupts();
+    bool asked_to_end = false;
+    const volatile std::sig_atomic_t never = 0;
+    for (;;) {
+        const auto line = lines->next(calls::line_limit_bytes, asked_to_end ? never : interrupted);
+        if (!line) return console.fail(line.error().message);
+        if (*line) {
+            if (const Status shown = show.show(**line); !shown) return console.fail(shown.error().message);
+            continue;
+        }
+        // What was seen so far is told at the end, so that is waited for.
+        if (interrupted == 0 || asked_to_end) break;
+        asked_to_end = true;
+        if (const Status said = lines->say_enough(); !said) return console.fail(said.error().message);
+    }
+    return show.ended() ? exit_done : console.fail("lagtrapd has gone; its probes went with it");
+}
+
+}  // namespace lagtrap::cli

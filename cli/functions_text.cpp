@@ -1,0 +1,115 @@
+#include "cli/functions_text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "cli/function_rows.hpp"
+#include "cli/text_layout.hpp"
+#include "core/duration.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+using calls::FunctionTotals;
+
+std::uint64_t sum_of(const std::vector<calls::ReasonCount>& counts) {
+    std::uint64_t sum = 0;
+    for (const calls::ReasonCount& one : counts) sum += one.count;
+    return sum;
+}
+
+// "12 allocator, 3 start and end of programs"
+std::string list_of(const std::vector<calls::ReasonCount>& counts) {
+    std::string list;
+    for (const calls::ReasonCount& one : counts)
+        list += (list.empty() ? "" : ", ") + with_commas(one.count) + " " + one.reason;
+    return list;
+}
+
+std::string file_names(const std::vector<std::string>& files) {
+    constexpr std::size_t most = 4;
+    std::string list;
+    for (std::size_t i = 0; i < std::min(files.size(), most); ++i)
+        list += (list.empty() ? "" : ", ") + std::filesystem::path(files[i]).filename().string();
+    if (files.size() > most) list += fmt::format(" and {} others", files.size() - most);
+    return list;
+}
+
+std::vector<FunctionRow> rows_of(const std::vector<FunctionTotals>& totals,
+                                 const std::vector<calls::Function>& functions) {
+    std::vector<FunctionRow> rows;
+    for (const FunctionTotals& one : totals) {
+        const calls::Function& function = functions[one.function];
+        FunctionRow row{
+            function.name, source_place(function.source, function.line), one.calls, one.own_ns, one.longest_ns, {}};
+        for (auto caller = one.path.rbegin(); caller != one.path.rend(); ++caller)
+            if (*caller < functions.size()) row.path.push_back(functions[*caller].name);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top, const CallsLook& look) {
+    std::uint64_t whole_ns = 0;
+    for (const FunctionRow& one : rows) whole_ns += one.own_ns;
+    std::string text = own_time_rows(rows, whole_ns, top, look);
+    if (rows.size() > top) text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
+    return text + longest_rows(rows, look);
+}
+
+}  // namespace
+
+std::string functions_started_text(const calls::FunctionsStarted& started, const CallsLook& look) {
+    std::string text = look.paint(Colour::Bold, "Functions") +
+                       fmt::format(" of {} ({}): {} watched, of {}\n", started.process, started.pid,
+                                   with_commas(started.functions.size()), file_names(started.own_files));
+    if (!started.system_files.empty())
+        text += wrap_words(fmt::format("not watched: {} ({})", counted(sum_of(started.system_files), "file", "files"),
+                                       list_of(started.system_files)),
+                           look.columns, 2);
+    if (!started.system_functions.empty())
+        text += wrap_words("not watched: " + list_of(started.system_functions), look.columns, 2);
+    if (started.moved_in != 0) text += fmt::format("  by --include: {} more\n", with_commas(started.moved_in));
+    if (started.moved_out != 0) text += fmt::format("  by --exclude: {} fewer\n", with_commas(started.moved_out));
+    if (started.beyond_limit != 0)
+        text += fmt::format("  beyond the limit: {}; choose by --exclude\n", with_commas(started.beyond_limit));
+    if (const std::uint64_t refused = sum_of(started.refused); refused != 0) {
+        text += fmt::format("  cannot be watched: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
+        if (look.all)
+            for (const calls::ReasonCount& one : started.refused)
+                text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
+    }
+    text += "\n" + look.paint(Colour::Bold, "  functions  entry               end            a call  why") + "\n";
+    for (const calls::HookCount& one : started.hooks)
+        text += fmt::format("{}  {} {} {}  {}\n", pad_left(with_commas(one.functions), 11), pad_right(one.entry, 19),
+                            pad_right(one.exit, 12), pad_left(duration(one.cost_ns), 8), one.reason);
+    text += wrap_words("by " + started.attached_by, look.columns, 2);
+    text += fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns), duration(started.attach_ns));
+    return text;
+}
+
+std::string functions_ended_text(const calls::FunctionsEnded& ended, const std::vector<calls::Function>& functions,
+                                 std::size_t top, const CallsLook& look) {
+    std::string text;
+    if (ended.totals.empty()) {
+        text = "No call of these functions ended. Did the process wait all the time?\n";
+    } else {
+        text = counted_text(rows_of(ended.totals, functions), top, look);
+    }
+    const double seconds = static_cast<double>(std::max<std::uint64_t>(ended.length_ns, 1)) / 1e9;
+    text += fmt::format("\nEnded after {}: {}; the probes are out (in {}).\n", duration(ended.length_ns), ended.reason,
+                        duration(ended.detach_ns));
+    text += fmt::format("{} of {} or longer told, {} a second", counted(ended.sent, "call", "calls"),
+                        duration(ended.least_ns),
+                        format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
+    if (ended.not_sent != 0) text += fmt::format("; {} more than that were only counted", with_commas(ended.not_sent));
+    text += ".\n";
+    if (ended.too_deep != 0)
+        text += fmt::format("{} lay too deep to be seen: 256 open calls of a thread are known.\n",
+                            counted(ended.too_deep, "call", "calls"));
+    return text;
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,14 @@
+// An interrupt (Ctrl-C) while a command waits.
+#pragma once
+
+#include <csignal>
+
+namespace lagtrap::cli {
+
+// Set by the first interrupt after note_interrupts().
+extern volatile std::sig_atomic_t interrupted;
+
+// From now on the first interrupt is noted; a second one ends the program.
+void note_interrupts();
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,40 @@
+// What is called too often to be watched at the price that is allowed is taken out, the dearest first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "calls/call_stream.hpp"
+
+namespace lagtrap::daemon {
+
+// The price is time of CPUs that the probes take, of one CPU's.
+class CallThinning {
+  public:
+    // `share`: of a CPU, 0.1 is a tenth.
+    explicit CallThinning(double share) : share_(share) {}
+
+    // `hits`: of each function so far; `costs`: of one call, as many. The functions to be taken out now, the dearest first; each
+    // once. A burst that is over in some tens of milliseconds takes none out.
+    [[nodiscard]] std::vector<calls::TakenOut> look(std::chrono::nanoseconds now,
+                                                    const std::vector<std::uint64_t>& hits,
+                                                    const std::vector<calls::Function>& functions);
+
+  private:
+    struct Function {
+        std::uint64_t hits = 0;  // when it was looked at last
+        double recent_ns = 0;    // that its probes took lately
+        double recent_hits = 0;
+        bool out = false;
+    };
+    double share_;
+    double recent_elapsed_ns_ = 0;
+    double owed_ns_ = 0;              // taken beyond the share, so far
+    double since_thinned_ns_ = 1e18;  // since something was taken out
+    double aimed_at_ = 1;             // what shall be left of the share
+    std::chrono::nanoseconds last_{0};
+    std::vector<Function> functions_;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,74 @@
+// What a standing trace of functions knows of its last seconds: the calls that were long, and what was counted, period by
+// period. Its size is bounded.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "calls/function_stream.hpp"
+
+namespace lagtrap::daemon {
+
+// Sums by function, with the longest call of all.
+class FunctionSums {
+  public:
+    void add(const std::vector<calls::FunctionTotals>& totals);
+    [[nodiscard]] std::vector<calls::FunctionTotals> all() const;
+
+  private:
+    std::map<std::uint32_t, calls::FunctionTotals> sums_;
+};
+
+// One thread's. Times are CLOCK_MONOTONIC.
+class FunctionWindow {
+  public:
+    struct Limits {
+        std::size_t calls = 65'536;
+        std::size_t totals = 65'536;  // of all periods together
+    };
+    // It begins now. `length`: what is kept at least, as far as the limits allow.
+    FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns) : FunctionWindow(length, now_ns, Limits{}) {}
+    FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns, const Limits& limits)
+        : length_ns_(static_cast<std::uint64_t>(length.count())),
+          limits_(limits),
+          from_ns_(now_ns),
+          period_ns_(now_ns) {}
+
+    // Of those that find no room the oldest go.
+    void add(std::vector<calls::TracedCall> calls);
+    // What was counted since the last period ended; it ends now. Drops what is older than the length.
+    void end_period(std::uint64_t now_ns, std::vector<calls::FunctionTotals> totals);
+    // The last one's end.
+    [[nodiscard]] std::uint64_t period_ns() const { return period_ns_; }
+
+    // What is known begins here.
+    [[nodiscard]] std::uint64_t from_ns() const { return from_ns_; }
+    // Those that ended since.
+    [[nodiscard]] std::vector<calls::TracedCall> calls() const;
+    [[nodiscard]] std::size_t kept() const { return calls_.size(); }
+    // Calls that ended since, and had to go.
+    [[nodiscard]] std::uint64_t dropped() const;
+    [[nodiscard]] FunctionSums sums() const;
+
+  private:
+    struct Period {
+        std::uint64_t begin_ns = 0, end_ns = 0;
+        std::uint64_t dropped = 0;
+        std::vector<calls::FunctionTotals> totals;
+    };
+    void drop_periods(std::uint64_t now_ns);
+
+    const std::uint64_t length_ns_;
+    const Limits limits_;
+    std::uint64_t from_ns_, period_ns_;
+    std::deque<calls::TracedCall> calls_;  // in the order in which they were told
+    std::deque<Period> periods_;
+    std::size_t totals_ = 0;
+    std::uint64_t dropped_ = 0;  // in the period that goes on
+};
+
+}  // namespace lagtrap::daemon

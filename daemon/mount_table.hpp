@@ -1,0 +1,43 @@
+// The mounts of a namespace, as /proc/PID/mountinfo tells them (proc(5)), and which of them answer without anybody else.
+// A file system of a network, and one that is a program (FUSE), may answer never, and then nobody can end the one who
+// waits. Only reads the text: asks no file system.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lagtrap::daemon {
+
+struct Mount {
+    std::uint64_t id = 0;
+    std::uint64_t device = 0;  // major << 32 | minor, as lagtrap_mapping has it
+    std::string point;
+    std::string type;
+    bool local = false;
+    bool set_uid_counts = true;  // no nosuid: who mounted it is trusted with whom its files belong to
+};
+
+class MountTable {
+  public:
+    // An overlay is local if all its layers are, which its options name by paths of `layers`, the mounts of who made it
+    // (the machine's own; nullptr: those before it in `text`). A layer that cannot be found there counts as local, and so
+    // does what the machine itself runs from: if that does not answer, nothing does.
+    [[nodiscard]] static MountTable parse(std::string_view text, const MountTable* layers = nullptr);
+
+    // nullptr: there is none.
+    [[nodiscard]] const Mount* by_id(std::uint64_t id) const;
+    // The one that a path lies in, by its name alone.
+    [[nodiscard]] const Mount* holding(const std::filesystem::path& path) const;
+    [[nodiscard]] const Mount* by_device(std::uint64_t device) const;
+    // False: among them is one of a kind that asks its server already when somebody looks where a file lies (O_PATH).
+    [[nodiscard]] bool answers_to_a_look() const;
+
+  private:
+    [[nodiscard]] bool is_local(std::string_view type, std::string_view options, const MountTable* layers) const;
+    std::vector<Mount> mounts_;
+};
+
+}  // namespace lagtrap::daemon

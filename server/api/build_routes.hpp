@@ -1,0 +1,16 @@
+// The names that builds were given.
+#pragma once
+
+#include "server/accounts/audit.hpp"
+#include "server/accounts/principal.hpp"
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply list_build_labels(RunStore& store);
+[[nodiscard]] Reply label_build(RunStore& store, Audit& audit, const Route& route, const Principal& principal,
+                                const Request& request);
+
+}  // namespace lagtrap::server

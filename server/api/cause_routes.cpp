@@ -1,0 +1,249 @@
+#include "server/api/cause_routes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "server/api/json_reply.hpp"
+#include "server/ingest/event_counters.hpp"
+#include "server/ingest/known_causes.hpp"
+#include "server/reports/causes.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+// Of each kind. Profiles are large: this is a matter of seconds, not of memory.
+constexpr std::uint32_t profiles_limit = 10'000;
+constexpr std::uint32_t known_limit = 10'000;
+constexpr std::uint32_t causes_default = 100;
+constexpr std::size_t owner_limit_bytes = 64;
+constexpr std::size_t note_limit_bytes = 4000;
+constexpr std::size_t link_limit_bytes = 500;
+constexpr std::array<std::string_view, 4> status_names{"new", "known", "resolved", "regressed"};
+
+double share_of(double value) { return std::clamp(value, 0.0, 1.0); }
+
+// The record of a cause, or of what it was made a part of.
+json::value record_of(const std::string& signature, const std::vector<CauseRecord>& records) {
+    const auto own = std::ranges::find(records, signature, &CauseRecord::signature);
+    if (own == records.end()) return nullptr;
+    const auto root = std::ranges::find(records, own->root, &CauseRecord::id);
+    return cause_record_json(root == records.end() ? *own : *root);
+}
+
+json::object cause_json(const reports::Cause& cause, const std::vector<CauseRecord>& records) {
+    json::array frames;
+    for (const reports::CauseFrame& frame : cause.frames)
+        frames.push_back({{"function", frame.function}, {"module", frame.module}});
+    json::array builds;
+    for (const reports::CauseBuild& build : cause.builds)
+        builds.push_back({{"build", build.build},
+                          {"runs", json_number(build.runs)},
+                          {"affected", json_number(build.affected)},
+                          {"excess_ns", json_number(build.excess_ns)}});
+    json::value example = nullptr;
+    if (cause.example) example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
+    return {{"signature", cause.signature},
+            {"title", cause.title},
+            {"state", std::string(words_of(cause.state))},
+            {"reason", cause.reason},
+            {"frames", std::move(frames)},
+            {"excess_ns", json_number(cause.excess_ns)},
+            {"normal_ns", json_number(cause.normal_ns)},
+            {"affected_runs", json_number(cause.affected_runs)},
+            {"hosts", json_number(cause.hosts)},
+            {"users", json_number(cause.users)},
+            {"share", share_of(cause.share)},
+            {"p_value", share_of(cause.p_value)},
+            {"q_value", share_of(cause.q_value)},
+            {"single_host", cause.single_host},
+            {"builds", std::move(builds)},
+            {"example", std::move(example)},
+            {"record", record_of(cause.signature, records)}};
+}
+
+json::array counts_json(const std::vector<CauseCount>& counts, const char* what) {
+    json::array list;
+    for (const CauseCount& count : counts)
+        list.push_back({{what, count.name},
+                        {"delays", json_number(count.delays)},
+                        {"first_ns", json_digits(count.first_realtime_ns)},
+                        {"last_ns", json_digits(count.last_realtime_ns)}});
+    return list;
+}
+
+json::object life_json(const CauseLife& life) {
+    json::object object = cause_record_json(life.cause);
+    json::error_code error;
+    json::value frames = json::parse(life.cause.frames, error);
+    object["frames"] = !error && frames.is_array() ? std::move(frames) : json::value(json::array{});
+    json::array parts, days, delays;
+    for (const CauseRecord& part : life.parts) parts.push_back(cause_record_json(part));
+    for (const CauseDay& day : life.days)
+        days.push_back({{"from_ns", json_digits(day.from_ns)}, {"delays", json_number(day.delays)}});
+    for (const CauseSighting& sighting : life.sightings)
+        delays.push_back({{"bundle", text_or_null(sighting.bundle)},
+                          {"delay", sighting.delay},
+                          {"host", sighting.host},
+                          {"build", sighting.build},
+                          {"begin_ns", json_digits(sighting.begin_realtime_ns)},
+                          {"excess_ns", json_number(sighting.excess_ns)}});
+    object["delays"] = json_number(life.delays);
+    object["parts"] = std::move(parts);
+    object["by_host"] = counts_json(life.hosts, "host");
+    object["by_build"] = counts_json(life.builds, "build");
+    object["days"] = std::move(days);
+    object["newest_delays"] = std::move(delays);
+    return object;
+}
+
+Reply no_such_cause() { return reply_of({404, "there is no such cause"}); }
+
+// Texts that may be missing.
+std::optional<Refusal> take_optional(const json::object& body, std::string_view name, std::size_t limit_bytes,
+                                     std::optional<std::string>& into) {
+    if (!body.contains(name)) return std::nullopt;
+    auto text = read_text(body, name, limit_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&text)) return *wrong;
+    into = std::move(std::get<std::string>(text));
+    return std::nullopt;
+}
+
+std::optional<Refusal> take_status(const json::object& body, CauseChange& change) {
+    std::optional<std::string> status, build;
+    constexpr std::size_t build_limit_bytes = 256;
+    if (auto wrong = take_optional(body, "status", build_limit_bytes, status)) return wrong;
+    if (auto wrong = take_optional(body, "resolved_build", build_limit_bytes, build)) return wrong;
+    if (build && (!status || *status != "resolved"))
+        return Refusal{400, "\"resolved_build\" goes with \"status\": \"resolved\""};
+    if (!status) return std::nullopt;
+    if (*status != "known" && *status != "resolved")
+        return Refusal{400, "\"status\": expected known or resolved", "new and regressed are found, not set"};
+    change.status = *status == "known" ? CauseStatus::Known : CauseStatus::Resolved;
+    change.resolved_build = build.value_or("");
+    return std::nullopt;
+}
+
+std::variant<CauseChange, Refusal> read_change(const json::object& body) {
+    CauseChange change;
+    if (auto wrong = take_status(body, change)) return *wrong;
+    if (auto wrong = take_optional(body, "owner", owner_limit_bytes, change.owner)) return *wrong;
+    if (auto wrong = take_optional(body, "note", note_limit_bytes, change.note)) return *wrong;
+    if (auto wrong = take_optional(body, "link", link_limit_bytes, change.link)) return *wrong;
+    // It becomes a link of the page: no scheme that runs a script.
+    if (change.link && !change.link->empty() && !change.link->starts_with("https://") &&
+        !change.link->starts_with("http://"))
+        return Refusal{400, "\"link\": expected an address that begins with https:// or http://"};
+    std::optional<std::string> part_of;
+    constexpr std::size_t id_limit_bytes = 20;
+    if (auto wrong = take_optional(body, "part_of", id_limit_bytes, part_of)) return *wrong;
+    if (part_of) {
+        change.root = part_of->empty() ? std::optional<std::uint64_t>(0) : read_digits(*part_of);
+        if (!change.root) return Refusal{400, "\"part_of\": expected the id of a cause, or nothing"};
+    }
+    return change;
+}
+
+}  // namespace
+
+json::object cause_record_json(const CauseRecord& cause) {
+    return {{"id", json_digits(cause.id)},
+            {"part_of", cause.root == cause.id ? json::value(nullptr) : json::value(json_digits(cause.root))},
+            {"event", cause.event},
+            {"signature", cause.signature},
+            {"title", cause.title},
+            {"state", cause.state},
+            {"reason", cause.reason},
+            {"status", status_names[static_cast<std::size_t>(cause.status)]},
+            {"first_ns", json_digits(cause.first_realtime_ns)},
+            {"last_ns", json_digits(cause.last_realtime_ns)},
+            {"noticed_ns", json_digits(cause.noticed_realtime_ns)},
+            {"resolved_ns", cause.resolved_realtime_ns == 0 ? json::value(nullptr)
+                                                            : json::value(json_digits(cause.resolved_realtime_ns))},
+            {"resolved_build", text_or_null(cause.resolved_build)},
+            {"regressed_ns", cause.regressed_realtime_ns == 0 ? json::value(nullptr)
+                                                              : json::value(json_digits(cause.regressed_realtime_ns))},
+            {"owner", cause.owner},
+            {"note", cause.note},
+            {"link", cause.link},
+            {"changed_by", text_or_null(cause.changed_by)},
+            {"delays", json_number(cause.delays)},
+            {"hosts", json_number(cause.hosts)}};
+}
+
+Reply get_causes(Store& store, const Route& route) {
+    const auto filter = read_filter(route, route.arguments[0]);
+    if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
+    reports::CauseFinder finder;
+    if (const auto status = add_profiles(store, std::get<Filter>(filter), profiles_limit, finder); !status)
+        return failure(status.error());
+    const auto records = store.causes(route.arguments[0], known_limit);
+    if (!records) return failure(records.error());
+    const reports::CauseReport report = finder.find();
+    json::array causes;
+    for (const reports::Cause& cause : report.causes) causes.push_back(cause_json(cause, *records));
+    json::value silent = nullptr;
+    if (report.silent_because) silent = json::string(*report.silent_because);
+    return json_reply(json::object{{"delayed_runs", json_number(report.delayed_runs)},
+                                   {"normal_runs", json_number(report.normal_runs)},
+                                   {"bundles", json_number(report.bundles)},
+                                   {"runs_left_out", json_number(report.runs_left_out)},
+                                   {"causes", std::move(causes)},
+                                   {"unexplained_share", share_of(report.unexplained_share)},
+                                   {"silent_because", std::move(silent)}});
+}
+
+std::string cause_metrics(const std::vector<CauseTotal>& totals) {
+    std::string text =
+        "# HELP lagtrap_event_causes Causes of delays that are known, by event and status.\n"
+        "# TYPE lagtrap_event_causes gauge\n";
+    for (const CauseTotal& total : totals)
+        fmt::format_to(std::back_inserter(text), "lagtrap_event_causes{{event=\"{}\",status=\"{}\"}} {}\n",
+                       label_value(total.event), status_names.at(static_cast<std::size_t>(total.status)), total.causes);
+    return text;
+}
+
+Reply list_causes(CauseStore& store, const Route& route) {
+    const auto page = read_page(route, causes_default);
+    if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
+    std::optional<std::string> event;
+    if (const auto named = route.parameter("event"); named && !named->empty()) event = std::string(*named);
+    const auto found = store.causes(event, std::get<PageQuestion>(page).limit);
+    if (!found) return failure(found.error());
+    json::array list;
+    for (const CauseRecord& cause : *found) list.push_back(cause_record_json(cause));
+    return json_reply(json::object{{"causes", std::move(list)}});
+}
+
+Reply get_cause(CauseStore& store, const Route& route) {
+    const auto id = read_digits(route.arguments[0]);
+    if (!id) return no_such_cause();
+    const auto found = store.find_cause(*id);
+    if (!found) return failure(found.error());
+    return *found ? json_reply(life_json(**found)) : no_such_cause();
+}
+
+Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Principal& principal,
+                   const Request& request) {
+    const auto body =
+        read_object(request, {"(status)", "(resolved_build)", "(owner)", "(note)", "(link)", "(part_of)"});
+    if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
+    auto read = read_change(std::get<json::object>(body));
+    if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
+    CauseChange& change = std::get<CauseChange>(read);
+    change.by = who_of(principal);
+    change.at_realtime_ns = ClockSnapshot::take().realtime_ns;
+    const auto id = read_digits(route.arguments[0]);
+    if (!id) return no_such_cause();
+    const auto changed = store.change_cause(*id, change);
+    if (!changed && changed.error().kind == ErrorKind::Invalid) return reply_of({400, changed.error().message});
+    if (!changed) return failure(changed.error());
+    if (!*changed) return no_such_cause();
+    audit.note(change.by, "change cause", route.arguments[0], printable(request.body).substr(0, 200));
+    return get_cause(store, route);
+}
+
+}  // namespace lagtrap::server

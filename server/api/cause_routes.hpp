@@ -1,0 +1,26 @@
+// Causes of delays: found for a filter, and as they are known.
+#pragma once
+
+#include <boost/json.hpp>
+
+#include "server/accounts/audit.hpp"
+#include "server/accounts/principal.hpp"
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply get_causes(Store& store, const Route& route);
+[[nodiscard]] Reply list_causes(CauseStore& store, const Route& route);
+[[nodiscard]] Reply get_cause(CauseStore& store, const Route& route);
+[[nodiscard]] Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Principal& principal,
+                                 const Request& request);
+
+// In Prometheus' text format.
+[[nodiscard]] std::string cause_metrics(const std::vector<CauseTotal>& totals);
+inline constexpr std::uint32_t cause_metrics_limit = 1000;
+
+[[nodiscard]] boost::json::object cause_record_json(const CauseRecord& cause);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,14 @@
+// Two sets of an event's runs, each by a filter, against each other.
+#pragma once
+
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply compare_sets(Store& store, const Route& route);
+// The mean of B's recorded delays beside the mean of A's.
+[[nodiscard]] Reply get_set_flame(Store& store, const Route& route);
+
+}  // namespace lagtrap::server

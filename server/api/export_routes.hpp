@@ -1,0 +1,14 @@
+// Runs and delays as files that come as they are read: CSV, or a JSON object a line.
+#pragma once
+
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+// The store must outlive the reply.
+[[nodiscard]] Reply export_runs(Store& store, const Route& route);
+[[nodiscard]] Reply export_delays(Store& store, const Route& route);
+
+}  // namespace lagtrap::server

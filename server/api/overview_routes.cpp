@@ -1,0 +1,244 @@
+#include "server/api/overview_routes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/clock.hpp"
+#include "server/api/cause_routes.hpp"
+#include "server/api/event_trend.hpp"
+#include "server/api/json_reply.hpp"
+#include "server/api/summary_json.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::uint32_t events_default = 100;
+constexpr std::size_t builds_limit = 200;
+constexpr std::uint32_t causes_read = 1000;
+constexpr std::array orders{"change", "p50", "p99", "runs", "delays", "hosts", "newest", "name"};
+
+struct Asked {
+    ActivityQuestion question;
+    TrendSpan span;
+};
+
+std::variant<Asked, Refusal> read_asked(const Route& route, const std::string& event) {
+    auto filter = read_filter(route, event);
+    if (const auto* wrong = std::get_if<Refusal>(&filter)) return *wrong;
+    auto span = trend_span(std::get<Filter>(filter), ClockSnapshot::take().realtime_ns);
+    if (const auto* wrong = std::get_if<Refusal>(&span)) return *wrong;
+    Asked asked{{}, std::get<TrendSpan>(span)};
+    asked.question.filter = std::move(std::get<Filter>(filter));
+    asked.question.filter.from_ns = asked.span.before_ns;
+    asked.question.filter.to_ns = asked.span.to_ns;
+    asked.question.unit = asked.span.unit;
+    asked.question.hosts_from_ns = asked.span.from_ns;
+    asked.question.search = std::string(route.parameter("search").value_or(""));
+    return asked;
+}
+
+json::value share_or_null(const std::optional<double>& share) {
+    if (!share) return nullptr;
+    return std::clamp(*share, 0.0, 1.0);
+}
+
+json::object duration_change_json(const Measure& measure) {
+    return {{"before_ns", json_signed(measure.before)},
+            {"now_ns", json_signed(measure.now)},
+            {"p_value", share_or_null(measure.p_value)},
+            {"q_value", share_or_null(measure.q_value)}};
+}
+
+json::object delay_change_json(const Measure& measure) {
+    return {{"before", measure.before},
+            {"now", measure.now},
+            {"p_value", share_or_null(measure.p_value)},
+            {"q_value", share_or_null(measure.q_value)}};
+}
+
+json::array changes_json(const std::vector<Since>& changes) {
+    json::array list;
+    for (const Since& since : changes)
+        list.push_back({{"measure", since.measure},
+                        {"from_ns", json_digits(since.change.from_ns)},
+                        {"before_ns", json_signed(since.change.before)},
+                        {"after_ns", json_signed(since.change.after)},
+                        {"p_value", share_or_null(since.change.p_value)},
+                        {"build", text_or_null(since.build)}});
+    return list;
+}
+
+json::object span_json(const TrendSpan& span) {
+    return {{"before_ns", json_digits(span.before_ns)},
+            {"from_ns", json_digits(span.from_ns)},
+            {"to_ns", json_digits(span.to_ns)},
+            {"unit_ns", json_number(span.unit_ns)}};
+}
+
+// Columns instead of rows: a hundred events have thousands of units.
+json::object units_json(const std::vector<TrendUnit>& units) {
+    json::array runs, delays, p50, p90, p99;
+    for (const TrendUnit& unit : units) {
+        runs.push_back(json_number(unit.runs));
+        delays.push_back(json_number(unit.delays));
+        p50.push_back(json_number(unit.p50_ns));
+        p90.push_back(json_number(unit.p90_ns));
+        p99.push_back(json_number(unit.p99_ns));
+    }
+    return {{"runs", std::move(runs)},
+            {"delays", std::move(delays)},
+            {"p50", std::move(p50)},
+            {"p90", std::move(p90)},
+            {"p99", std::move(p99)}};
+}
+
+json::object trend_json(const EventTrend& trend) {
+    return {{"event", trend.event},
+            {"runs_recorded", trend.runs_recorded},
+            {"last_ns", json_digits(trend.last_ns)},
+            {"runs", json_number(trend.runs)},
+            {"delays", json_number(trend.delays)},
+            {"hosts", json_number(trend.hosts)},
+            {"delayed_hosts", json_number(trend.delayed_hosts)},
+            {"builds", json_number(trend.builds)},
+            {"delayed_builds", json_number(trend.delayed_builds)},
+            {"p50", duration_change_json(trend.p50)},
+            {"p99", duration_change_json(trend.p99)},
+            {"delay_share", delay_change_json(trend.delay_share)},
+            {"verdict", verdict_name(trend.verdict)},
+            {"factor", trend.factor},
+            {"changes", changes_json(trend.changes)},
+            {"units", units_json(trend.units)}};
+}
+
+// Of each event, the open cause that was noticed or came back last.
+std::map<std::string, const CauseRecord*> newest_causes(const std::vector<CauseRecord>& causes) {
+    const auto at_ns = [](const CauseRecord& cause) {
+        return std::max(cause.noticed_realtime_ns, cause.regressed_realtime_ns);
+    };
+    std::map<std::string, const CauseRecord*> newest;
+    for (const CauseRecord& cause : causes) {
+        if (cause.root != cause.id || cause.status == CauseStatus::Resolved) continue;
+        const CauseRecord*& known = newest[cause.event];
+        if (known == nullptr || at_ns(*known) < at_ns(cause)) known = &cause;
+    }
+    return newest;
+}
+
+// What got worse first, the most first; what got better last.
+std::pair<int, double> change_rank(const EventTrend& trend) {
+    switch (trend.verdict) {
+        case Verdict::Worse: return {2, trend.factor};
+        case Verdict::Better: return {0, trend.factor};
+        default: return {1, static_cast<double>(trend.delays)};
+    }
+}
+
+bool stands_before(const EventTrend& a, const EventTrend& b, std::string_view order) {
+    if (order == "name") return a.event < b.event;
+    if (order == "p50") return a.p50.now > b.p50.now;
+    if (order == "p99") return a.p99.now > b.p99.now;
+    if (order == "runs") return a.runs > b.runs;
+    if (order == "delays") return a.delays > b.delays;
+    if (order == "hosts") return std::pair(a.delayed_hosts, a.hosts) > std::pair(b.delayed_hosts, b.hosts);
+    if (order == "newest") return a.last_ns > b.last_ns;
+    return change_rank(a) > change_rank(b);
+}
+
+struct BuildSpan {
+    std::uint64_t runs = 0, delays = 0;
+    std::uint64_t first_ns = 0, last_ns = 0;  // beginnings of units
+};
+
+json::array builds_json(const EventActivity& activity) {
+    std::map<std::string, BuildSpan> builds;
+    for (const UnitActivity& unit : activity.units)
+        for (const BuildActivity& build : unit.builds) {
+            BuildSpan& span = builds[build.build];
+            if (span.runs == 0) span.first_ns = unit.from_ns;
+            span.last_ns = unit.from_ns;
+            span.runs += build.runs;
+            span.delays += build.delays;
+        }
+    std::vector<std::pair<std::string, BuildSpan>> rows(builds.begin(), builds.end());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.second.first_ns > b.second.first_ns; });
+    json::array list;
+    for (const auto& [build, span] : rows)
+        if (list.size() < builds_limit)
+            list.push_back({{"build", build},
+                            {"runs", json_number(span.runs)},
+                            {"delays", json_number(span.delays)},
+                            {"first_ns", json_digits(span.first_ns)},
+                            {"last_ns", json_digits(span.last_ns)}});
+    return list;
+}
+
+}  // namespace
+
+Reply get_overview(Store& store, const Route& route) {
+    auto read = read_asked(route, {});
+    if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
+    const ActivityQuestion& question = std::get<Asked>(read).question;
+    const TrendSpan& span = std::get<Asked>(read).span;
+    const auto order = route.parameter("order").value_or("change");
+    if (std::find(orders.begin(), orders.end(), order) == orders.end())
+        return reply_of({400, "\"order\": expected change, p50, p99, runs, delays, hosts, newest or name"});
+    const auto page = read_page(route, events_default);
+    if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
+    std::vector<EventTrend> trends;
+    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+        trends.push_back(trend_of(activity, span));
+        return success();
+    });
+    if (!looked) return failure(looked.error());
+    judge_trends(trends);
+    std::stable_sort(trends.begin(), trends.end(),
+                     [&](const EventTrend& a, const EventTrend& b) { return stands_before(a, b, order); });
+    Filter of_losses = question.filter;
+    of_losses.from_ns = span.from_ns;
+    const auto losses = store.losses(of_losses);
+    if (!losses) return failure(losses.error());
+    const auto causes = store.causes(question.filter.event, causes_read);
+    if (!causes) return failure(causes.error());
+    const auto newest = newest_causes(*causes);
+    json::object answer = span_json(span);
+    answer["total"] = json_number(trends.size());
+    json::array events;
+    for (const EventTrend& trend : trends) {
+        if (events.size() == std::get<PageQuestion>(page).limit) break;
+        json::object event = trend_json(trend);
+        const auto cause = newest.find(trend.event);
+        event["newest_cause"] = cause == newest.end() ? json::value(nullptr) : cause_record_json(*cause->second);
+        events.push_back(std::move(event));
+    }
+    answer["events"] = std::move(events);
+    answer["lost"] = losses_json(*losses);
+    return json_reply(answer);
+}
+
+Reply get_trend(Store& store, const Route& route) {
+    auto read = read_asked(route, route.arguments[0]);
+    if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
+    const ActivityQuestion& question = std::get<Asked>(read).question;
+    const TrendSpan& span = std::get<Asked>(read).span;
+    std::vector<EventTrend> trends;
+    json::array builds;
+    EventActivity nothing;
+    nothing.event = route.arguments[0];
+    const Status looked = store.activity(question, [&](EventActivity&& activity) {
+        trends.push_back(trend_of(activity, span));
+        builds = builds_json(activity);
+        return success();
+    });
+    if (!looked) return failure(looked.error());
+    if (trends.empty()) trends.push_back(trend_of(nothing, span));
+    judge_trends(trends);
+    json::object answer = span_json(span);
+    for (auto& [name, value] : trend_json(trends.front())) answer[name] = value;
+    answer["builds_seen"] = std::move(builds);
+    return json_reply(answer);
+}
+
+}  // namespace lagtrap::server

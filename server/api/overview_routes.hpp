@@ -1,0 +1,15 @@
+// What is slow, what got worse, and since when.
+#pragma once
+
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+// All events ranked, each against the time before.
+[[nodiscard]] Reply get_overview(Store& store, const Route& route);
+// One event: percentiles over time, its builds, changes of level.
+[[nodiscard]] Reply get_trend(Store& store, const Route& route);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,28 @@
+// Rules of whom to tell of what; for admins.
+#pragma once
+
+#include "server/accounts/audit.hpp"
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/rule_store.hpp"
+#include "server/tell/teller.hpp"
+
+namespace lagtrap::server {
+
+// What those who change rules work with.
+struct RuleParts {
+    RuleStore& store;
+    Audit& audit;
+    Teller& teller;
+    const Principal& principal;
+};
+
+[[nodiscard]] Reply list_rules(RuleStore& store);
+[[nodiscard]] Reply get_rule(RuleStore& store, const Route& route);
+[[nodiscard]] Reply add_rule(const RuleParts& parts, const Request& request);
+[[nodiscard]] Reply change_rule(const RuleParts& parts, const Route& route, const Request& request);
+[[nodiscard]] Reply delete_rule(const RuleParts& parts, const Route& route, const Request& request);
+// Puts a message that says that it is a test; what became of it is in get_rule().
+[[nodiscard]] Reply test_rule(const RuleParts& parts, const Route& route);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,49 @@
+// Where the time of slow runs goes that of usual ones does not: the slowest hundredth beside the middle fifth.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/run_batch.hpp"
+
+namespace lagtrap::server::reports {
+
+struct TimedDuration {
+    std::uint64_t duration_ns = 0;
+    std::uint32_t weight = 1;  // how many runs it stands for
+    trace::RunTimes times;
+};
+
+// Runs of like duration; the mean is of all that they stand for.
+struct DurationGroup {
+    std::uint64_t runs = 0;
+    std::uint64_t shortest_ns = 0, longest_ns = 0;
+    std::uint64_t mean_ns = 0;
+};
+
+struct PartShift {
+    std::string state;                         // "on CPU", "runnable", "blocked", "handed over", "unknown"
+    std::string reason;                        // of "blocked" as reports have it; of "runnable" "CPU quota", or nothing
+    std::uint64_t middle_ns = 0, slow_ns = 0;  // means
+};
+
+struct TimeShift {
+    DurationGroup middle;          // from the 40th to the 60th percentile
+    DurationGroup slow;            // from the 99th on
+    std::vector<PartShift> parts;  // of which one group has some; the greatest difference first
+};
+
+// The parts of a run that are more than nothing, as PartShift names them.
+void each_part(
+    const TimedDuration& run,
+    const std::function<void(const std::string& state, const std::string& reason, std::uint64_t time_ns)>& take);
+
+inline constexpr std::uint64_t shift_runs_needed = 20;
+
+// Nothing where the runs are fewer than those, as `weight` counts them.
+[[nodiscard]] std::optional<TimeShift> time_shift(std::vector<TimedDuration> runs);
+
+}  // namespace lagtrap::server::reports

@@ -1,0 +1,49 @@
+// What happened to an event, unit of time by unit of time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/sketch/sketch.hpp"
+#include "server/store/filter.hpp"
+
+namespace lagtrap::server {
+
+enum class ActivityUnit { Hour, Day };  // UTC
+
+struct ActivityQuestion {
+    Filter filter;  // from_ns and to_ns are set, and lie between units
+    ActivityUnit unit = ActivityUnit::Hour;
+    std::uint64_t hosts_from_ns = 0;  // hosts and builds are counted from here on
+    std::string search;               // part of the event's name; letters of ASCII in either case
+};
+
+struct BuildActivity {
+    std::string build;
+    std::uint64_t runs = 0;  // weighted, shown
+    std::uint64_t delays = 0;
+};
+
+// Weighted and shown runs that began in one unit; of an event without recorded runs, the delays of bundles.
+struct UnitActivity {
+    std::uint64_t from_ns = 0;
+    std::uint64_t runs = 0;
+    std::uint64_t delays = 0;
+    Sketch durations;
+    std::vector<BuildActivity> builds;  // in no order
+};
+
+struct EventActivity {
+    std::string event;
+    bool runs_recorded = false;       // false: all is of delays in bundles
+    std::uint64_t last_ns = 0;        // begin of the last run or delay
+    std::vector<UnitActivity> units;  // those with runs, in order
+    std::uint64_t hosts = 0;          // with runs, or with delays where no runs are recorded
+    std::uint64_t delayed_hosts = 0;  // with delays in bundles; of the newest activity_delays_limit of them
+    bool delays_cut = false;          // there were more delays in bundles
+};
+
+inline constexpr std::uint32_t activity_delays_limit = 20'000;
+
+}  // namespace lagtrap::server

@@ -1,0 +1,119 @@
+// Causes of delays as things with a life: noticed, known, resolved, back again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace lagtrap::server {
+
+// Numbers are in the database and never change.
+enum class CauseStatus : std::uint8_t { New = 0, Known = 1, Resolved = 2, Regressed = 3 };
+
+// A delay that has a cause.
+struct CauseSighting {
+    std::string bundle;  // digest; empty if the bundle is gone
+    std::uint32_t delay = 0;
+    std::string host, build;
+    std::uint64_t begin_realtime_ns = 0;
+    std::uint64_t excess_ns = 0;
+};
+
+// A cause as the search over recordings finds it.
+struct SightedCause {
+    std::string signature;
+    std::string title, state, reason;
+    std::string frames;  // opaque to the store, at most 64 KiB
+    std::vector<CauseSighting> delays;
+};
+
+struct CauseRecord {
+    std::uint64_t id = 0;
+    std::uint64_t root = 0;  // the cause that it is a part of; its own id where it is none
+    std::string event, signature, title, state, reason, frames;
+    std::uint64_t first_realtime_ns = 0,
+                  last_realtime_ns = 0;  // begins of the first and last delay, parts' not counted
+    std::uint64_t noticed_realtime_ns = 0;
+    CauseStatus status = CauseStatus::New;
+    std::uint64_t resolved_realtime_ns = 0;  // 0: is not resolved, nor was
+    std::string resolved_build;              // empty: whatever the build
+    std::uint64_t regressed_realtime_ns = 0;
+    std::string owner, note, link;
+    std::string changed_by;  // account; empty: nobody changed it
+    std::uint64_t changed_realtime_ns = 0;
+    std::uint64_t delays = 0, hosts = 0;  // without those of its parts
+};
+
+struct CauseCount {
+    std::string name;
+    std::uint64_t delays = 0;
+    std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;
+};
+
+struct CauseDay {
+    std::uint64_t from_ns = 0;  // UTC
+    std::uint64_t delays = 0;
+};
+
+// With its parts.
+struct CauseLife {
+    CauseRecord cause;
+    std::vector<CauseRecord> parts;
+    std::uint64_t delays = 0;
+    std::vector<CauseCount> hosts, builds;  // most delays first, builds the newest first; at most 1,000
+    std::vector<CauseDay> days;             // those with delays, in order
+    std::vector<CauseSighting> sightings;   // the newest 200
+};
+
+// What a person decides; what is not set stays.
+struct CauseChange {
+    std::optional<CauseStatus> status;  // Known or Resolved; New and Regressed are found, not set
+    std::string resolved_build;         // with Resolved
+    std::optional<std::string> owner, note, link;
+    std::optional<std::uint64_t> root;  // makes it a part of that cause; 0: a cause of its own again
+    std::string by;
+    std::uint64_t at_realtime_ns = 0;
+};
+
+// What note_causes() found that was not there before.
+struct CauseNews {
+    std::uint64_t id = 0;
+    CauseStatus status = CauseStatus::New;  // New or Regressed
+};
+
+// How many causes of an event, without those that are parts of others, have a status.
+struct CauseTotal {
+    std::string event;
+    CauseStatus status = CauseStatus::New;
+    std::uint64_t causes = 0;
+};
+
+// As for RunStore.
+class CauseStore {
+  public:
+    CauseStore() = default;
+    CauseStore(const CauseStore&) = delete;
+    CauseStore& operator=(const CauseStore&) = delete;
+    virtual ~CauseStore() = default;
+
+    // Keeps what a search found of an event. A signature that is not known is a new cause, or, if four fifths of its delays
+    // (three at least) are already those of one other cause that this search did not find under its own signature, a part
+    // of that: the same cause after the code around it changed. A resolved cause that has delays since then, with the
+    // build that resolved it or one that came after, has regressed.
+    [[nodiscard]] virtual Result<std::vector<CauseNews>> note_causes(const std::string& event,
+                                                                     const std::vector<SightedCause>& causes,
+                                                                     std::uint64_t now_realtime_ns) = 0;
+    // Of one event or of all, parts too; the newest noticed first, at most `limit`.
+    [[nodiscard]] virtual Result<std::vector<CauseRecord>> causes(const std::optional<std::string>& event,
+                                                                  std::uint32_t limit) = 0;
+    // By event; at most `limit`.
+    [[nodiscard]] virtual Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) = 0;
+    [[nodiscard]] virtual Result<std::optional<CauseLife>> find_cause(std::uint64_t id) = 0;
+    // False if there is no such cause. ErrorKind::Invalid for a root that is not there or of another event.
+    [[nodiscard]] virtual Result<bool> change_cause(std::uint64_t id, const CauseChange& change) = 0;
+};
+
+}  // namespace lagtrap::server

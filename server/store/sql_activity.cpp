@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "server/store/rollup.hpp"
+#include "server/store/sql_store.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t build_labels_limit = 10'000;
+
+using Units = std::map<std::uint64_t, UnitActivity>;
+
+std::uint64_t length_of(ActivityUnit unit) { return unit == ActivityUnit::Hour ? hour_ns : day_ns; }
+
+void count_build(UnitActivity& unit, const std::string& build, std::uint64_t runs, std::uint64_t delays) {
+    const auto found = std::find_if(unit.builds.begin(), unit.builds.end(),
+                                    [&](const BuildActivity& known) { return known.build == build; });
+    BuildActivity& counted = found == unit.builds.end() ? unit.builds.emplace_back() : *found;
+    counted.build = build;
+    counted.runs += runs;
+    counted.delays += delays;
+}
+
+UnitActivity& unit_at(Units& units, std::uint64_t begin_ns, std::uint64_t length_ns) {
+    UnitActivity& unit = units[begin_ns / length_ns];
+    unit.from_ns = begin_ns / length_ns * length_ns;
+    return unit;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> SqlStore::event_names(const Filter& filter, const std::string& search) {
+    std::vector<std::string> names;
+    if (filter.event) return std::vector<std::string>{*filter.event};
+    const std::string wanted = search_text(search);
+    const Status looked = database_->read([&](Connection& connection) -> Status {
+        names.clear();
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT text FROM label WHERE kind = $1 ORDER BY text", {LabelKind::Event}));
+        for (;;) {
+            TRY_ASSIGN(const bool more, rows->next());
+            if (!more) return success();
+            if (std::string name = rows->text(0); search_text(name).find(wanted) != std::string::npos)
+                names.push_back(std::move(name));
+        }
+    });
+    if (!looked) return looked.error();
+    return names;
+}
+
+Status SqlStore::count_hosts_of_event(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
+                                      EventActivity& activity) {
+    if (numbered.host) {
+        activity.hosts = activity.last_ns >= from_ns ? 1 : 0;
+        return success();
+    }
+    TRY_ASSIGN(const auto hosts, connection.number("SELECT count(*) FROM seen WHERE event = $1 AND kind = $2"
+                                                   " AND last_ns + 60000000000 >= $3 AND first_ns < $4",
+                                                   {*numbered.event, LabelKind::Host, from_ns, numbered.to_ns}));
+    activity.hosts = static_cast<std::uint64_t>(hosts.value_or(0));
+    return success();
+}
+
+// Delays in bundles: who had them, and, where no runs are recorded, all that is known.
+Status SqlStore::add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
+                                     const ActivityQuestion& question, EventActivity& activity) {
+    NumberedFilter wanted = numbered;
+    if (activity.runs_recorded) {
+        wanted.from_given = true;
+        wanted.from_ns = question.hosts_from_ns;
+    }
+    Where where;
+    add_delay_conditions(where, wanted);
+    where.add("x.delayed = 1");
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT x.begin_ns, x.duration_ns, x.host, x.build FROM delay x" + where.sql() +
+                                    " ORDER BY x.begin_ns DESC LIMIT " + std::to_string(activity_delays_limit + 1),
+                                where.values()));
+    std::set<std::uint32_t> hosts;
+    std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> delays;
+    for (;;) {
+        TRY_ASSIGN(const bool more, rows->next());
+        if (!more) break;
+        if (delays.size() == activity_delays_limit) {
+            activity.delays_cut = true;
+            break;
+        }
+        delays.emplace_back(rows->natural(0), rows->natural(1), rows->small(3));
+        activity.last_ns = std::max(activity.last_ns, rows->natural(0));
+        if (rows->natural(0) >= question.hosts_from_ns) hosts.insert(rows->small(2));
+    }
+    activity.delayed_hosts = hosts.size();
+    if (activity.runs_recorded) return success();
+    activity.hosts = hosts.size();
+    Units units;
+    for (const auto& [begin_ns, duration_ns, build] : delays) {
+        UnitActivity& unit = unit_at(units, begin_ns, length_of(question.unit));
+        ++unit.runs;
+        ++unit.delays;
+        unit.durations.add(duration_ns);
+        TRY_ASSIGN(const std::string name, labels_.text_of(connection, build));
+        count_build(unit, name, 1, 1);
+    }
+    for (auto& [number, unit] : units) activity.units.push_back(std::move(unit));
+    return success();
+}
+
+Status SqlStore::add_run_activity(Connection& connection, const NumberedFilter& numbered,
+                                  const ActivityQuestion& question, EventActivity& activity) {
+    Units units;
+    const Grain grain = question.unit == ActivityUnit::Hour ? Grain::Hour : Grain::Day;
+    const Status counted = each_piece(
+        connection, database_->dialect(), numbered, Detail::Sketches, grain, [&](const Piece& piece) -> Status {
+            activity.runs_recorded = true;
+            if (!numbered.shows(piece.mark)) return success();
+            UnitActivity& unit = unit_at(units, piece.hour * hour_ns, length_of(question.unit));
+            unit.runs += piece.runs;
+            unit.delays += piece.delays;
+            activity.last_ns = std::max(activity.last_ns, piece.last_ns);
+            TRY_ASSIGN(const std::string build, labels_.text_of(connection, piece.build));
+            count_build(unit, build, piece.runs, piece.delays);
+            return add_piece(piece, unit.durations, nullptr);
+        });
+    if (!counted) return counted.error();
+    for (auto& [number, unit] : units) activity.units.push_back(std::move(unit));
+    return success();
+}
+
+Status SqlStore::activity(const ActivityQuestion& question, const std::function<Status(EventActivity&&)>& take) {
+    if (!question.filter.from_ns || !question.filter.to_ns)
+        return make_error(ErrorKind::Invalid, "this question needs a span of time");
+    TRY_ASSIGN(const auto names, event_names(question.filter, question.search));
+    Filter filter = question.filter;
+    // A read for each: one that lasts would keep the engine from reusing its log, and the rows of one event alone
+    // are held at a time.
+    for (const std::string& name : names) {
+        filter.event = name;
+        EventActivity activity;
+        const Status looked =
+            read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+                activity = {};
+                TRY(add_run_activity(connection, numbered, question, activity));
+                if (activity.runs_recorded)
+                    TRY(count_hosts_of_event(connection, numbered, question.hosts_from_ns, activity));
+                return add_bundle_activity(connection, numbered, question, activity);
+            });
+        if (!looked) return looked.error();
+        if (activity.units.empty()) continue;
+        activity.event = name;
+        TRY(take(std::move(activity)));
+    }
+    return success();
+}
+
+Status SqlStore::label_build(const BuildLabel& label) {
+    const std::string build = stored_text(label.build), name = stored_text(label.name), by = stored_text(label.by);
+    return database_->write([&](Connection& connection) -> Status {
+        if (name.empty()) {
+            TRY(connection.execute("DELETE FROM build_label WHERE build = $1", {build}));
+            return success();
+        }
+        TRY(
+            connection.execute("INSERT INTO build_label(build, name, author, at_ns) VALUES($1, $2, $3, $4)"
+                               " ON CONFLICT(build) DO UPDATE SET name = excluded.name, author = excluded.author,"
+                               " at_ns = excluded.at_ns",
+                               {build, name, by, label.at_realtime_ns}));
+        return success();
+    });
+}
+
+Result<std::vector<BuildLabel>> SqlStore::build_labels() {
+    std::vector<BuildLabel> labels;
+    const Status looked = database_->read([&](Connection& connection) -> Status {
+        labels.clear();
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query("SELECT build, name, author, at_ns FROM build_label ORDER BY at_ns DESC, build LIMIT " +
+                             std::to_string(build_labels_limit)));
+        for (;;) {
+            TRY_ASSIGN(const bool more, rows->next());
+            if (!more) return success();
+            labels.push_back({rows->text(0), rows->text(1), rows->text(2), rows->natural(3)});
+        }
+    });
+    if (!looked) return looked.error();
+    return labels;
+}
+
+}  // namespace lagtrap::server

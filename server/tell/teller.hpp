@@ -1,0 +1,76 @@
+// Looks at the rules and tells: one thread looks, one sends, so that a receiver that does not answer holds up no look. What
+// was told is in the store; any number of servers may do this on the same one.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/result.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+struct TellerOptions {
+    std::string public_url;  // of the pages, without a slash at the end; empty: messages have no links
+    std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two looks at a rule
+};
+
+// Since the server started.
+struct TellerFigures {
+    std::atomic<std::uint64_t> delivered{0};
+    std::atomic<std::uint64_t> failures{0};  // attempts
+    std::atomic<std::uint64_t> given_up{0};
+    std::atomic<std::uint64_t> look_failures{0};
+};
+
+class Teller {
+  public:
+    using Log = std::function<void(const std::string&)>;
+
+    // `store` must outlive it. `log` is called from its threads.
+    Teller(Store& store, TellerOptions options, Log log)
+        : store_(store), options_(std::move(options)), log_(std::move(log)) {}
+    Teller(const Teller&) = delete;
+    Teller& operator=(const Teller&) = delete;
+    ~Teller() { stop(); }
+
+    void start();
+    // Gives up what is being sent; it is sent again by the next start, or by other copies.
+    void stop();
+    // A rule or a message came: any thread.
+    void wake();
+
+    // Looks at one rule whose turn it is; whether there was one. For start() and tests.
+    [[nodiscard]] Result<bool> look_once(std::uint64_t now_realtime_ns);
+    // Sends one message whose turn it is; whether there was one.
+    [[nodiscard]] Result<bool> send_once(std::uint64_t now_realtime_ns);
+
+    [[nodiscard]] const TellerFigures& figures() const { return figures_; }
+    [[nodiscard]] const TellerOptions& options() const { return options_; }
+
+  private:
+    void work(Result<bool> (Teller::*step)(std::uint64_t));
+    [[nodiscard]] Status look_at(const StoredRule& stored, std::uint64_t now_ns);
+    [[nodiscard]] Status send(const StoredMessage& message, std::uint64_t now_ns);
+
+    Store& store_;
+    const TellerOptions options_;
+    Log log_;
+    TellerFigures figures_;
+    std::mutex mutex_;
+    std::condition_variable came_;
+    std::uint64_t wakes_ = 0;
+    std::atomic<bool> stopping_{false};
+    std::vector<std::thread> threads_;
+};
+
+// For Prometheus.
+[[nodiscard]] std::string teller_metrics(const TellerFigures& figures, const MessageCounts& counts);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,74 @@
+// Where the time of runs went, as parts that stand in bars beside the stages. No drawing here.
+import { reason_colours, state_colours } from "../colours";
+import type { PartShift, Run, Stage, Times } from "../types";
+import type { StageColour } from "./run_order";
+
+export interface TimePart {
+  state: string;
+  reason: string;
+  ns: number;
+}
+
+// "on CPU", "waiting for a CPU", "blocked: lock (futex)".
+export function partName(part: { state: string; reason: string }): string {
+  if (part.state === "blocked") return part.reason;
+  if (part.state === "runnable") return part.reason === "" ? "waiting for a CPU" : `waiting for a CPU (${part.reason})`;
+  return part.state;
+}
+
+// Without those that are nothing.
+export function timeParts(times: Times): TimePart[] {
+  const parts: TimePart[] = [
+    { state: "on CPU", reason: "", ns: times.on_cpu_ns },
+    { state: "runnable", reason: "", ns: times.runnable_ns - times.throttled_ns },
+    { state: "runnable", reason: "CPU quota", ns: times.throttled_ns },
+    ...times.blocked.map((one) => ({ state: "blocked", reason: one.reason, ns: one.ns })),
+    { state: "handed over", reason: "", ns: times.handed_over_ns },
+    { state: "unknown", reason: "", ns: times.unknown_ns },
+  ];
+  return parts.filter((part) => part.ns > 0);
+}
+
+// The run with the parts of its time in place of its stages, for what draws stages. Their order says nothing.
+export function byTime(run: Run): Run {
+  const parts = run.times ? timeParts(run.times) : [{ state: "unknown", reason: "", ns: run.duration_ns }];
+  let at_ns = 0;
+  const stages: Stage[] = parts.map((part) => {
+    at_ns += part.ns;
+    return { name: partName(part), at_ns: at_ns - part.ns, duration_ns: part.ns };
+  });
+  return { ...run, stages };
+}
+
+const fixed_colours: Record<string, string> = {
+  "on CPU": state_colours["on CPU"],
+  "waiting for a CPU": state_colours.runnable,
+  "waiting for a CPU (CPU quota)": "#f0e442",
+  "handed over": "#b2a07a",
+  unknown: state_colours.unknown,
+};
+const order = Object.keys(fixed_colours);
+
+// The colours of parts of these names; states first, then reasons of waiting, those in the order given, then the rest.
+export function partColours(names: Iterable<string>): StageColour[] {
+  const given = [...new Set(names)];
+  const place = (name: string) => (order.indexOf(name) < 0 ? 2.5 : order.indexOf(name));
+  const sorted = given.sort((one, other) => place(one) - place(other));
+  let reasons = 0;
+  return sorted.map((name) => ({ name, colour: fixed_colours[name] ?? reason_colours[reasons++ % reason_colours.length] }));
+}
+
+// Of runs as byTime() has them: the longest reasons of waiting first, so that they differ most.
+export function timeColours(runs: Run[]): StageColour[] {
+  const totals = new Map<string, number>();
+  for (const run of runs) for (const part of run.stages) totals.set(part.name, (totals.get(part.name) ?? 0) + part.duration_ns);
+  return partColours([...totals.keys()].sort((one, other) => (totals.get(other) as number) - (totals.get(one) as number)));
+}
+
+// "The slowest runs take 310 ms longer than the middle ones: 94 % of that is lock (futex)." In pieces, for the page.
+export function mainShift(parts: PartShift[], middle_ns: number, slow_ns: number): { name: string; share: number } | null {
+  const longer = slow_ns - middle_ns;
+  const most = [...parts].sort((one, other) => other.slow_ns - other.middle_ns - (one.slow_ns - one.middle_ns))[0];
+  if (!most || longer <= 0 || most.slow_ns <= most.middle_ns) return null;
+  return { name: partName(most), share: Math.min(1, (most.slow_ns - most.middle_ns) / longer) };
+}

@@ -1,0 +1,125 @@
+// Percentiles over time on a logarithmic scale, with the changes of level and the first runs of builds marked.
+import { useState } from "preact/hooks";
+import { formatCount, formatDuration, formatFactor, formatTime, plural } from "../format";
+import { BuildName } from "../builds";
+import type { LevelChange, Trend } from "../types";
+
+const width = 1000;
+const height = 200;
+const series = ["p99", "p90", "p50"] as const;
+
+export interface TrendScale {
+  low: number;
+  high: number;
+  ticks: number[];
+}
+
+// Bounds around all values, and the round durations between them: 1, 2 and 5 of each power of ten, thinned to a few.
+export function trendScale(values: number[]): TrendScale {
+  const known = values.filter((value) => value > 0);
+  if (known.length === 0) return { low: 1, high: 10, ticks: [] };
+  const low = Math.min(...known) / 1.15;
+  const high = Math.max(...known) * 1.15;
+  let ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power)
+    for (const digit of [1, 2, 5]) ticks.push(digit * 10 ** power);
+  ticks = ticks.filter((tick) => tick >= low && tick <= high);
+  while (ticks.length > 5) ticks = ticks.filter((_, index) => index % 2 === 0);
+  return { low, high, ticks };
+}
+
+function lines(values: number[], y: (value: number) => number, step: number): string[] {
+  const parts: string[][] = [[]];
+  values.forEach((value, index) => {
+    if (value === 0) parts.push([]);
+    else parts[parts.length - 1].push(`${(index + 0.5) * step},${y(value).toFixed(1)}`);
+  });
+  return parts.filter((part) => part.length > 0).map((part) => (part.length > 1 ? part : [part[0], part[0].replace(/^[\d.]+/, (x) => String(Number(x) + 2))]).join(" "));
+}
+
+export function TrendChart({ trend }: { trend: Trend }) {
+  const [at, setAt] = useState<number | null>(null);
+  const { units } = trend;
+  const count = units.runs.length;
+  const scale = trendScale([...units.p50, ...units.p99]);
+  const step = width / count;
+  const y = (value: number) => height - (Math.log(value / scale.low) / Math.log(scale.high / scale.low)) * height;
+  const place = (time_ns: string) => Number(BigInt(time_ns) - BigInt(trend.before_ns)) / (trend.unit_ns * count);
+  const time = (index: number) => String(BigInt(trend.before_ns) + BigInt(index) * BigInt(trend.unit_ns));
+  const digits = trend.unit_ns < 80000e9 ? [5, 16] : [0, 10];
+  const labels = Array.from({ length: 5 }, (_, index) => Math.floor((index * count) / 5));
+  const newcomers = trend.builds_seen.filter((build) => place(build.first_ns) > 0).slice(0, 8);
+  return (
+    <div class="trend">
+      <p class="readout" aria-live="off">
+        {at === null ? (
+          <span class="muted">Point at a time for its figures. The line in the middle is where the time before ends.</span>
+        ) : (
+          <>
+            {formatTime(time(at)).slice(digits[0], digits[1])}: {units.runs[at] === 0 ? "no runs" : <>p50 {formatDuration(units.p50[at])}, p90 {formatDuration(units.p90[at])}, <strong>p99 {formatDuration(units.p99[at])}</strong>; {plural(units.runs[at], trend.runs_recorded ? "run" : "delay")}{trend.runs_recorded && `, ${plural(units.delays[at], "delay")}`}</>}
+          </>
+        )}
+      </p>
+      <div class="trend-frame">
+        <div class="trend-ticks" aria-hidden="true">{scale.ticks.map((tick) => <span key={tick} style={{ top: `${(y(tick) / height) * 100}%` }}>{formatDuration(tick)}</span>)}</div>
+        <div
+          class="trend-area"
+          onMouseMove={(event) => {
+            const box = event.currentTarget.getBoundingClientRect();
+            setAt(Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * count))));
+          }}
+          onMouseLeave={() => setAt(null)}
+        >
+          <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "change")} of level`}>
+            {scale.ticks.map((tick) => <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />)}
+            <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
+            {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
+            {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after_ns > change.before_ns ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}
+            {series.map((name) => lines(units[name], y, step).map((points, index) => <polyline key={name + index} class={name} points={points} />))}
+            {at !== null && <line class="cursor" x1={(at + 0.5) * step} x2={(at + 0.5) * step} y1="0" y2={height} />}
+          </svg>
+        </div>
+        <div class="trend-times" aria-hidden="true">{labels.map((index) => <span key={index} style={{ left: `${(index / count) * 100}%` }}>{formatTime(time(index)).slice(digits[0], digits[1])}</span>)}</div>
+      </div>
+      <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}</ul>
+      <ChangeList changes={trend.changes} />
+      <details class="sub">
+        <summary>Builds and figures as a table</summary>
+        <BuildTable trend={trend} />
+      </details>
+    </div>
+  );
+}
+
+function ChangeList({ changes }: { changes: LevelChange[] }) {
+  if (changes.length === 0) return <p class="muted">No change of level stands out{" "}from what varies by the hour and comes round every day or week.</p>;
+  return (
+    <ul class="changes" data-testid="changes">
+      {changes.map((change) => (
+        <li key={change.measure + change.from_ns}>
+          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>: {change.measure} went from {formatDuration(change.before_ns)} to {formatDuration(change.after_ns)}{" "}
+          <span class={change.after_ns > change.before_ns ? "problem" : ""}>({formatFactor(change.after_ns / Math.max(1, change.before_ns))})</span>
+          {change.build !== null && <>, with build <BuildName id={change.build} /></>} <span class="muted">p = {change.p_value.toPrecision(2)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function BuildTable({ trend }: { trend: Trend }) {
+  return (
+    <div class="scroll">
+      <table class="list compact">
+        <thead><tr><th scope="col">Build</th><th scope="col">First here</th><th scope="col">Last here</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th></tr></thead>
+        <tbody>
+          {trend.builds_seen.map((build) => (
+            <tr key={build.build}>
+              <th scope="row"><BuildName id={build.build} /></th><td>{formatTime(build.first_ns).slice(0, 16)}</td><td>{formatTime(build.last_ns).slice(0, 16)}</td>
+              <td class="number">{formatCount(build.runs)}</td><td class="number">{formatCount(build.delays)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

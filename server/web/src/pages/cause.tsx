@@ -1,0 +1,236 @@
+// A cause of delays as a thing with a life: since when, where, who looks after it, whether it came back.
+import { useState } from "preact/hooks";
+import { type ApiError, send } from "../api";
+import { BuildName, useBuildNames } from "../builds";
+import { Sparkline } from "../charts/sparkline";
+import { eventAddress } from "../filters";
+import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
+import { useGet } from "../load";
+import { CauseStatusTag, Empty, Failure, Figure, Ready, Section, Time, Title } from "../parts";
+import type { CauseCount, CauseLife, CauseRecord, Session } from "../types";
+
+interface CauseRecords {
+  causes: CauseRecord[];
+}
+interface Change {
+  status?: "known" | "resolved";
+  resolved_build?: string;
+  owner?: string;
+  note?: string;
+  link?: string;
+  part_of?: string;
+}
+
+export function KnownCauses() {
+  const loaded = useGet<CauseRecords>("/api/v1/causes?limit=1000");
+  return (
+    <main id="main">
+      <Title text="Causes" />
+      <Ready of={loaded} height={300}>
+        {(data) => {
+          const causes = data.causes.filter((cause) => cause.part_of === null);
+          if (causes.length === 0) return <Empty title="No cause is known yet."><p>Causes are looked for in recordings of delays, some seconds after they come; it takes at least five delayed and five normal runs.</p></Empty>;
+          return (
+            <table class="list">
+              <thead><tr><th scope="col">Cause</th><th scope="col">State</th><th scope="col">Event</th><th scope="col">First delay</th><th scope="col">Last delay</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Hosts</th><th scope="col">Owner</th></tr></thead>
+              <tbody>
+                {causes.map((cause) => (
+                  <tr key={cause.id}>
+                    <th scope="row"><a class="code" href={`/cause/${cause.id}`}>{cause.title}</a></th>
+                    <td><CauseStatusTag cause={cause} /></td>
+                    <td><a href={eventAddress(cause.event)}>{cause.event}</a></td>
+                    <td><Time ns={cause.first_ns} age /></td><td><Time ns={cause.last_ns} age /></td>
+                    <td class="number">{formatCount(cause.delays)}</td><td class="number">{formatCount(cause.hosts)}</td><td>{cause.owner}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          );
+        }}
+      </Ready>
+    </main>
+  );
+}
+
+export function CausePage({ id, session }: { id: string; session: Session }) {
+  const loaded = useGet<CauseLife>(`/api/v1/causes/${id}`);
+  return (
+    <main id="main">
+      <Ready of={loaded} height={400}>{(cause) => <Life cause={cause} session={session} onChanged={loaded.reload} />}</Ready>
+    </main>
+  );
+}
+
+function Life({ cause, session, onChanged }: { cause: CauseLife; session: Session; onChanged: () => void }) {
+  const may = session.role !== "reader";
+  return (
+    <>
+      <p class="crumbs"><a href={eventAddress(cause.event)}>{cause.event}</a> › <a href="/causes">causes</a></p>
+      <Title text={cause.title} />
+      {cause.part_of !== null && <p class="notice">It is a part of <a href={`/cause/${cause.part_of}`}>another cause</a>; what follows is of the whole.</p>}
+      <p data-testid="cause-status">
+        <CauseStatusTag cause={cause} /> {cause.state}{cause.reason !== "" && `: ${cause.reason}`}.{" "}
+        {cause.status === "resolved" && cause.resolved_ns && <>Resolved <Time ns={cause.resolved_ns} />{cause.resolved_build && <> in build <BuildName id={cause.resolved_build} /></>}. </>}
+        {cause.status === "regressed" && cause.regressed_ns && <>It came back <Time ns={cause.regressed_ns} />{cause.resolved_build && <>, though build <BuildName id={cause.resolved_build} /> resolved it</>}. </>}
+        {cause.owner !== "" && <>{cause.owner} looks after it. </>}
+        {/^https?:/.test(cause.link) && <a href={cause.link} rel="noreferrer" target="_blank">{cause.link}</a>}
+      </p>
+      {cause.note !== "" && <p class="note">{cause.note}</p>}
+      <dl class="figures">
+        <Figure label="Delays" value={formatCount(cause.delays)} />
+        <Figure label="First" value={formatTime(cause.first_ns).slice(0, 16)} />
+        <Figure label="Last" value={formatTime(cause.last_ns).slice(0, 16)} />
+        <Figure label="Hosts" value={formatCount(cause.by_host.length)} />
+        <Figure label="Builds" value={formatCount(cause.by_build.length)} />
+        <Figure label="Noticed" value={formatTime(cause.noticed_ns).slice(0, 16)} />
+      </dl>
+      <div class="columns">
+        <Section title="Delays by day"><Days days={cause.days} /></Section>
+        <Section title="Hosts"><Counts counts={cause.by_host} /></Section>
+        <Section title="Builds"><Counts counts={cause.by_build} /></Section>
+      </div>
+      <Delays cause={cause} />
+      {may && <Decide cause={cause} onChanged={onChanged} />}
+      <Section title="Blamed frames, innermost first">
+        <ol class="stack">
+          {cause.frames.map((frame, index) => <li key={index}><span class="code">{frame.function || "unknown function"}</span><span class="muted">{baseName(frame.module)}</span></li>)}
+        </ol>
+        <p class="muted">signature <span class="code">{shortId(cause.signature)}</span></p>
+      </Section>
+    </>
+  );
+}
+
+function Days({ days }: { days: CauseLife["days"] }) {
+  if (days.length === 0) return <p class="muted">No delay of it is kept any more.</p>;
+  const day_ns = 86400n * 1000000000n;
+  const last = BigInt(Math.floor(Date.now() / 86400e3)) * day_ns;
+  const fortnight = last - 13n * day_ns; // a trend of one day is none
+  const first = BigInt(days[0].from_ns) < fortnight ? BigInt(days[0].from_ns) : fortnight;
+  const count = Math.max(1, Math.min(400, Number((last - first) / day_ns) + 1));
+  const values = Array.from({ length: count }, () => 0);
+  for (const day of days) {
+    const place = Number((BigInt(day.from_ns) - first) / day_ns);
+    if (place >= 0 && place < count) values[place] = day.delays;
+  }
+  return (
+    <>
+      <Sparkline values={values} split={0} />
+      <p class="muted">{plural(days.length, "day")} of {formatCount(count)} with delays, at most {formatCount(Math.max(...values))} on one.</p>
+    </>
+  );
+}
+
+function Counts({ counts }: { counts: CauseCount[] }) {
+  return (
+    <div class="scroll">
+      <table class="list compact">
+        <thead><tr><th scope="col">{counts[0]?.host === undefined ? "Build" : "Host"}</th><th scope="col" class="number">Delays</th><th scope="col">Last</th></tr></thead>
+        <tbody>
+          {counts.slice(0, 50).map((count) => (
+            <tr key={count.host ?? count.build}>
+              <th scope="row">{count.host ?? <BuildName id={count.build ?? ""} />}</th><td class="number">{formatCount(count.delays)}</td><td><Time ns={count.last_ns} age /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {counts.length > 50 && <p class="muted">and {formatCount(counts.length - 50)} others</p>}
+    </div>
+  );
+}
+
+function Delays({ cause }: { cause: CauseLife }) {
+  return (
+    <Section title="Its delays" id="delays" aside={cause.newest_delays.length < cause.delays && <span class="muted">the newest {formatCount(cause.newest_delays.length)} of {formatCount(cause.delays)}</span>}>
+      <div class="scroll">
+        <table class="list compact">
+          <thead><tr><th scope="col">Delay</th><th scope="col" class="number">Extra time</th><th scope="col">Host</th><th scope="col">Build</th></tr></thead>
+          <tbody>
+            {cause.newest_delays.map((delay) => (
+              <tr key={`${delay.bundle} ${delay.delay} ${delay.begin_ns}`}>
+                <th scope="row">{delay.bundle === null ? <><Time ns={delay.begin_ns} /> <span class="muted">recording removed</span></> : <a href={`/bundle/${delay.bundle}/${delay.delay}`}><Time ns={delay.begin_ns} /></a>}</th>
+                <td class="number">+{formatDuration(delay.excess_ns)}</td><td>{delay.host}</td><td><BuildName id={delay.build} /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+// What people know of it.
+function Decide({ cause, onChanged }: { cause: CauseLife; onChanged: () => void }) {
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const [owner, setOwner] = useState(cause.owner);
+  const [note, setNote] = useState(cause.note);
+  const [link, setLink] = useState(cause.link);
+  const [build, setBuild] = useState("");
+  const names = useBuildNames();
+  const put = async (change: Change) => {
+    setProblem(null);
+    try {
+      await send("PUT", `/api/v1/causes/${cause.id}`, change);
+      onChanged();
+    } catch (error) {
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <Section title="What is known of it">
+      {problem && <Failure error={problem} />}
+      <form class="row-form" onSubmit={(event) => { event.preventDefault(); void put({ owner, note, link }); }}>
+        <label class="field"><span>Owner</span><input name="owner" maxLength={64} value={owner} onInput={(event) => setOwner(event.currentTarget.value)} /></label>
+        <label class="field grow"><span>Note</span><input name="note" maxLength={1000} value={note} onInput={(event) => setNote(event.currentTarget.value)} /></label>
+        <label class="field grow"><span>Link</span><input name="link" type="url" maxLength={500} value={link} placeholder="https://" onInput={(event) => setLink(event.currentTarget.value)} /></label>
+        <button type="submit">Save</button>
+      </form>
+      <form class="row-form" onSubmit={(event) => { event.preventDefault(); void put({ status: "resolved", resolved_build: build }); }}>
+        {cause.status !== "known" && <button type="button" onClick={() => void put({ status: "known" })}>{cause.status === "resolved" ? "Not resolved" : "Known"}</button>}
+        {cause.status !== "resolved" && (
+          <>
+            <label class="field">
+              <span>Resolved in</span>
+              <select name="resolved_build" value={build} onChange={(event) => setBuild(event.currentTarget.value)}>
+                <option value="">whatever the build</option>
+                {[...new Set([...names.keys(), ...cause.by_build.map((count) => count.build ?? "")])].filter((id) => id !== "").map((id) => <option key={id} value={id}>{names.get(id) ?? id}</option>)}
+              </select>
+            </label>
+            <button type="submit">Resolved</button>
+          </>
+        )}
+      </form>
+      <Merge cause={cause} onPut={put} />
+    </Section>
+  );
+}
+
+function Merge({ cause, onPut }: { cause: CauseLife; onPut: (change: Change) => Promise<void> }) {
+  const [into, setInto] = useState("");
+  const known = useGet<CauseRecords>(`/api/v1/causes?limit=1000&event=${encodeURIComponent(cause.event)}`);
+  const others = (known.data?.causes ?? []).filter((other) => other.id !== cause.id && other.part_of === null);
+  return (
+    <div class="sub">
+      {cause.parts.length > 0 && (
+        <>
+          <h3>It has {plural(cause.parts.length, "part")}: found under other names, or merged by hand</h3>
+          <ul>{cause.parts.map((part) => <li key={part.id}><a class="code" href={`/cause/${part.id}`}>{part.title}</a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
+        </>
+      )}
+      {cause.part_of !== null ? (
+        <button type="button" onClick={() => void onPut({ part_of: "" })}>Split off: a cause of its own again</button>
+      ) : others.length > 0 && (
+        <form class="row-form" onSubmit={(event) => { event.preventDefault(); if (into !== "") void onPut({ part_of: into }); }}>
+          <label class="field grow">
+            <span>The same as</span>
+            <select name="part_of" value={into} onChange={(event) => setInto(event.currentTarget.value)}>
+              <option value="">choose a cause</option>
+              {others.map((other) => <option key={other.id} value={other.id}>{other.title} ({plural(other.delays, "delay")})</option>)}
+            </select>
+          </label>
+          <button type="submit" disabled={into === ""}>Merge</button>
+        </form>
+      )}
+    </div>
+  );
+}

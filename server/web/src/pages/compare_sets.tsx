@@ -1,0 +1,360 @@
+// Two sets of an event's runs, each by filters that stand in the address: what differs, and how sure that is.
+import { useMemo } from "preact/hooks";
+import { useBuildNames } from "../builds";
+import { type BarConfiguration, ChartCanvas, axis } from "../charts/chart";
+import { partName } from "../charts/run_times";
+import { set_colours } from "../colours";
+import { span_names, localInput } from "../filter_bar";
+import { type Filters, type Span, addressQuery, apiQuery, eventAddress, parseFilters } from "../filters";
+import { FlameGraph } from "../flame/flame_graph";
+import { readTree } from "../flame/tree";
+import { formatCount, formatDifference, formatDuration, formatShare, plural, shortId } from "../format";
+import { useGet } from "../load";
+import { Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
+import { type Place, setQuery } from "../router";
+import type { CauseSide, Choices, Comparison, EventList, FigureDifference, Flame, SetComparison } from "../types";
+import { IntervalPicture } from "./compare";
+import { parseZoned } from "../zone";
+import { DifferenceLegend, stateOf } from "./profile";
+
+type Side = "a" | "b";
+
+function setOf(place: Place, side: Side): Filters {
+  const { event: _event, search: _search, ...filters } = parseFilters(new URLSearchParams(place.query.get(side) ?? ""));
+  return filters;
+}
+
+// Sets as the API wants them: a query within the query.
+function setsQuery(a: Filters, b: Filters, more: Record<string, string> = {}): string {
+  return `?${new URLSearchParams({ a: apiQuery(a).slice(1), b: apiQuery(b).slice(1), ...more })}`;
+}
+
+// The page that compares a set with itself, until one of them is changed.
+export function compareAddress(event: string, filters: Filters): string {
+  const set = addressQuery(filters).slice(1);
+  return `/compare?${new URLSearchParams({ event, a: set, b: set })}`;
+}
+
+export function ComparePage({ place }: { place: Place }) {
+  const event = place.query.get("event") ?? "";
+  const a = setOf(place, "a");
+  const b = setOf(place, "b");
+  const same = addressQuery(a) === addressQuery(b);
+  return (
+    <main id="main">
+      <div class="title-row">
+        <Title text={event === "" ? "Two sets compared" : `${event}: two sets compared`} />
+        {event !== "" && <a href={eventAddress(event)}>The event</a>}
+      </div>
+      <EventPicker event={event} />
+      {event !== "" && (
+        <>
+          <div class="set-bars">
+            <SetBar side="a" event={event} filters={a} />
+            <SetBar side="b" event={event} filters={b} />
+          </div>
+          {same ? (
+            <Empty title="A and B are the same runs."><p>Choose a build, a host or a time for one of them: the comparison then says what B does otherwise than A.</p></Empty>
+          ) : <Compared event={event} a={a} b={b} place={place} />}
+        </>
+      )}
+    </main>
+  );
+}
+
+function EventPicker({ event }: { event: string }) {
+  const list = useGet<EventList>("/api/v1/events?limit=1000");
+  const names = list.data?.events.map((row) => row.event) ?? [];
+  const all = event !== "" && !names.includes(event) ? [event, ...names] : names;
+  return (
+    <form class="filters" aria-label="Event" onSubmit={(submit) => submit.preventDefault()}>
+      <label class="field">
+        <span>Event</span>
+        <select name="event" value={event} onChange={(change) => setQuery({ event: change.currentTarget.value })}>
+          <option value="">choose an event</option>
+          {all.map((name) => <option key={name} value={name}>{name}</option>)}
+        </select>
+      </label>
+    </form>
+  );
+}
+
+function SetBar({ side, event, filters }: { side: Side; event: string; filters: Filters }) {
+  const choices = useGet<Choices>(`/api/v1/choices?event=${encodeURIComponent(event)}`);
+  const names = useBuildNames();
+  const change = (more: Filters) => setQuery({ [side]: addressQuery({ ...filters, ...more }).slice(1) });
+  const pick = (name: "host" | "build" | "user" | "process", label: string, options: string[]) => {
+    const value = filters[name];
+    const all = value !== undefined && !options.includes(value) ? [value, ...options] : options;
+    return (
+      <label class={value === undefined ? "field" : "field active"}>
+        <span>{label}</span>
+        <select name={name} value={value ?? ""} onChange={(chosen) => change({ [name]: chosen.currentTarget.value || undefined })}>
+          <option value="">any</option>
+          {all.map((option) => <option key={option} value={option}>{name === "build" && names.has(option) ? `${names.get(option)} (${shortId(option)})` : option}</option>)}
+        </select>
+      </label>
+    );
+  };
+  const time = (name: "from" | "to", label: string) => (
+    <label class={filters[name] === undefined ? "field" : "field active"}>
+      <span>{label}</span>
+      <input
+        type="datetime-local" name={name} value={localInput(filters[name])}
+        onChange={(chosen) => {
+          const ms = parseZoned(chosen.currentTarget.value);
+          change({ [name]: Number.isNaN(ms) ? undefined : ms, span: undefined });
+        }}
+      />
+    </label>
+  );
+  const title = `Set ${side.toUpperCase()}`;
+  return (
+    <form class="filters" aria-label={title} onSubmit={(submit) => submit.preventDefault()}>
+      <strong><Swatch colour={set_colours[side]} /> {title}</strong>
+      {pick("build", "Build", choices.data?.builds ?? [])}
+      {pick("host", "Host", choices.data?.hosts ?? [])}
+      <label class={filters.span === undefined ? "field" : "field active"}>
+        <span>Span</span>
+        <select
+          name="span" value={filters.span ?? (filters.from === undefined && filters.to === undefined ? "all" : "set")}
+          onChange={(chosen) => change({ from: undefined, to: undefined, span: chosen.currentTarget.value === "all" ? undefined : (chosen.currentTarget.value as Span) })}
+        >
+          {span_names.map(([span, text]) => <option key={span} value={span}>{text}</option>)}
+          <option value="all">All time</option>
+          {(filters.from !== undefined || filters.to !== undefined) && <option value="set" disabled>As set</option>}
+        </select>
+      </label>
+      {time("from", "From")}
+      {time("to", "To")}
+      {pick("user", "User", choices.data?.users ?? [])}
+      {pick("process", "Process", choices.data?.processes ?? [])}
+    </form>
+  );
+}
+
+function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filters; place: Place }) {
+  const path = `/api/v1/events/${encodeURIComponent(event)}/compare`;
+  const loaded = useGet<SetComparison>(path + setsQuery(a, b));
+  return (
+    <Ready of={loaded} height={500}>
+      {(data) => data.a.runs === 0 || data.b.runs === 0 ? (
+        <Empty title={`Set ${data.a.runs === 0 ? "A" : "B"} has no runs.`}><p>Widen its time, or clear a filter.</p></Empty>
+      ) : (
+        <>
+          <Verdict data={data} />
+          <div class="columns">
+            <Section title="Figures"><Figures data={data} /></Section>
+            <Section title="Distribution of durations"><Distributions data={data} /></Section>
+          </div>
+          <div class="columns">
+            <Section title="Stages"><Stages stages={data.stages} /></Section>
+            <Section title="Where the time goes"><Times data={data} /></Section>
+          </div>
+          <Section title="Causes that came and went"><CausesOf data={data} /></Section>
+          <SetFlame path={path} a={a} b={b} place={place} />
+        </>
+      )}
+    </Ready>
+  );
+}
+
+// The figure that says most: the median, then the tail, then the delays.
+function Verdict({ data }: { data: SetComparison }) {
+  const certain = data.quantiles.filter((figure) => figure.evidence);
+  const words = certain.map((figure) => `the ${figure.name} is ${formatDuration(Math.abs(figure.difference))} ${figure.difference > 0 ? "longer" : "shorter"}`);
+  if (data.delay_share.evidence) words.push(`there are ${data.delay_share.difference > 0 ? "more" : "fewer"} delays (${formatShare(data.delay_share.b)} instead of ${formatShare(data.delay_share.a)})`);
+  return (
+    <p class="verdict" data-testid="set-verdict">
+      {words.length === 0 ? <><strong>There is no evidence of a difference.</strong> The intervals below say what may still be.</> : <><strong>In B {words.join(", ")}</strong> than in A.</>}
+    </p>
+  );
+}
+
+function Interval({ figure, write, reach }: { figure: FigureDifference; write: (value: number) => string; reach: number }) {
+  return (
+    <>
+      <td class="number">{write(figure.difference)}</td>
+      <td>{figure.low === null || figure.high === null ? <span class="muted">too few runs</span> : `${write(figure.low)} to ${write(figure.high)}`}</td>
+      <td class="picture">{figure.low !== null && figure.high !== null && <IntervalPicture low={figure.low} middle={figure.difference} high={figure.high} reach={reach} evidence={figure.evidence} />}</td>
+    </>
+  );
+}
+
+function reachOf(figures: { low: number | null; high: number | null }[]): number {
+  return Math.max(1e-9, ...figures.flatMap((figure) => [Math.abs(figure.low ?? 0), Math.abs(figure.high ?? 0)]));
+}
+
+function Head({ first }: { first: string }) {
+  return (
+    <thead>
+      <tr><th scope="col">{first}</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col" class="number">Difference</th><th scope="col">95 % interval</th><th scope="col" class="picture" aria-hidden="true">less ← 0 → more</th></tr>
+    </thead>
+  );
+}
+
+const points = (share: number) => (share === 0 ? "0" : `${share > 0 ? "+" : share < 0 ? "−" : ""}${(Math.abs(share) * 100).toPrecision(2)} points`);
+
+function Figures({ data }: { data: SetComparison }) {
+  const reach = reachOf(data.quantiles);
+  return (
+    <Scroll label="Table of figures">
+      <table class="list compact figures-table" data-testid="set-figures">
+        <Head first="Figure" />
+        <tbody>
+          <tr><th scope="row">Runs</th><td class="number">{formatCount(data.a.runs)}</td><td class="number">{formatCount(data.b.runs)}</td><td /><td /><td /></tr>
+          {data.quantiles.map((figure) => (
+            <tr key={figure.name} class={figure.evidence ? "" : "faint"}>
+              <th scope="row">{figure.name}</th><td class="number">{formatDuration(figure.a)}</td><td class="number">{formatDuration(figure.b)}</td>
+              <Interval figure={figure} write={formatDifference} reach={reach} />
+            </tr>
+          ))}
+          <tr class={data.delay_share.evidence ? "" : "faint"}>
+            <th scope="row">Delays</th><td class="number">{formatShare(data.delay_share.a)}</td><td class="number">{formatShare(data.delay_share.b)}</td>
+            <Interval figure={data.delay_share} write={points} reach={reachOf([data.delay_share])} />
+          </tr>
+          <tr><th scope="row">Longest</th><td class="number">{formatDuration(data.a.longest_ns)}</td><td class="number">{formatDuration(data.b.longest_ns)}</td><td /><td /><td /></tr>
+        </tbody>
+      </table>
+      <p class="muted">Intervals take runs as independent. Runs of one hour are alike, so that true intervals are wider where sets are of few hours.</p>
+    </Scroll>
+  );
+}
+
+function Distributions({ data }: { data: SetComparison }) {
+  const bins = data.histogram;
+  const share = (side: Side) => bins.map((bin) => (100 * bin[side]) / Math.max(1, data[side].runs));
+  return (
+    <ChartCanvas
+      height={190} inputs={[data]}
+      label={`Distributions of ${plural(data.a.runs, "run")} of A and ${plural(data.b.runs, "run")} of B; the table beside has their percentiles`}
+      make={(theme): BarConfiguration => ({
+        type: "bar",
+        data: {
+          labels: bins.map((bin) => formatDuration(bin.low_ns)),
+          datasets: (["a", "b"] as const).map((side) => ({ label: side.toUpperCase(), data: share(side), backgroundColor: set_colours[side], barPercentage: 1, categoryPercentage: 0.9 })),
+        },
+        options: {
+          scales: {
+            x: axis(theme, { grid: { display: false }, ticks: { color: theme.muted, maxRotation: 0, autoSkipPadding: 24 } }),
+            y: { beginAtZero: true, ...axis(theme, { title: { display: true, text: "% of the set's runs", color: theme.muted } }) },
+          },
+          interaction: { mode: "index", intersect: false },
+          plugins: {
+            tooltip: {
+              callbacks: {
+                title: (items) => `${formatDuration(bins[items[0].dataIndex].low_ns)} to ${formatDuration(bins[items[0].dataIndex].high_ns)}`,
+                label: (item) => `${item.dataset.label}: ${formatShare((item.parsed.y ?? 0) / 100)}`,
+              },
+            },
+          },
+        },
+      })}
+    />
+  );
+}
+
+function Stages({ stages }: { stages: { a_runs: number; b_runs: number; stages: Comparison["stages"] } }) {
+  const reach = reachOf(stages.stages.map((stage) => ({ low: stage.low_ns, high: stage.high_ns })));
+  if (stages.stages.length === 0) return <p class="muted">These runs have no stages.</p>;
+  return (
+    <Scroll label="Table of stages">
+      <table class="list compact">
+        <thead><tr><th scope="col">Stage</th><th scope="col" class="number">Median difference</th><th scope="col">95 % interval</th><th scope="col" class="picture" aria-hidden="true">less ← 0 → more</th></tr></thead>
+        <tbody>
+          {stages.stages.map((stage) => (
+            <tr key={stage.name} class={stage.evidence ? "" : "faint"}>
+              <th scope="row">{stage.name}</th>
+              <Interval figure={{ a: 0, b: 0, difference: stage.difference_ns, low: stage.low_ns, high: stage.high_ns, evidence: stage.evidence }} write={formatDifference} reach={reach} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="muted">Of the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B.</p>
+    </Scroll>
+  );
+}
+
+function Times({ data }: { data: SetComparison }) {
+  const { parts, a_runs, b_runs } = data.times;
+  const reach = reachOf(parts);
+  if (parts.length === 0) return <p class="muted">Of these runs nobody counted where their time went.</p>;
+  return (
+    <Scroll label="Table of times">
+      <table class="list compact figures-table" data-testid="set-times">
+        <Head first="Mean time of a run" />
+        <tbody>
+          {parts.map((part) => (
+            <tr key={partName(part)} class={part.evidence ? "" : "faint"}>
+              <th scope="row">{partName(part)}</th><td class="number">{formatDuration(part.a)}</td><td class="number">{formatDuration(part.b)}</td>
+              <Interval figure={part} write={formatDifference} reach={reach} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="muted">Of the newest {formatCount(a_runs)} runs of A and {formatCount(b_runs)} of B whose time was counted.</p>
+    </Scroll>
+  );
+}
+
+const change_words = { came: "in B alone", went: "in A alone", stays: "in both" };
+
+function CausesOf({ data }: { data: SetComparison }) {
+  const { a, b, causes } = data.causes;
+  const side = (cause: CauseSide | null) => (cause === null ? <span class="muted">not found</span> : `${plural(cause.affected_runs, "run")}, +${formatDuration(cause.excess_ns)}, ${formatShare(cause.share)}`);
+  return (
+    <>
+      <p class="muted">A has {plural(a.delayed_runs, "recorded delay")}, B {formatCount(b.delayed_runs)}. A cause is found where it takes significantly more time in delays than in normal runs; one that is rare may be there and not be found.</p>
+      {causes.length === 0 ? <p>No cause is named{a.silent_because && `: ${a.silent_because}`}</p> : (
+        <Scroll label="Table of causes">
+          <table class="list compact" data-testid="set-causes">
+            <thead><tr><th scope="col">Cause</th><th scope="col">Found</th><th scope="col">A: runs, extra time, share of it</th><th scope="col">B</th></tr></thead>
+            <tbody>
+              {causes.map((cause) => (
+                <tr key={`${cause.title} ${cause.record}`}>
+                  <th scope="row">{cause.record === null ? <span class="code">{cause.title}</span> : <a class="code" href={`/cause/${cause.record}`}>{cause.title}</a>} <span class="muted">{cause.reason || cause.state}</span></th>
+                  <td><span class={`state ${cause.change === "came" ? "worse" : ""}`}>{change_words[cause.change]}</span></td><td>{side(cause.a)}</td><td>{side(cause.b)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </>
+  );
+}
+
+function SetFlame({ path, a, b, place }: { path: string; a: Filters; b: Filters; place: Place }) {
+  const state = stateOf(place);
+  const loaded = useGet<Flame>(`${path}/flame${setsQuery(a, b, { state })}`);
+  const zoom_text = place.query.get("zoom") ?? "0";
+  return (
+    <Section
+      title="Flame graph of the difference" id="flame"
+      aside={<Choice label="Time shown" value={state} options={[["all", "all time"], ["on-cpu", "on CPU"], ["off-cpu", "off CPU"]]} onChoose={(value) => setQuery({ state: value === "all" ? undefined : value, zoom: undefined })} />}
+    >
+      <Ready of={loaded} height={300}>
+        {(flame) => flame.nodes.length <= 1 || (flame.runs ?? 0) === 0 || flame.baseline_total === null ? (
+          <Empty title="There are no recordings of delays to compare."><p>Set A has {plural(flame.baseline_runs ?? 0, "recorded delay")}, set B {formatCount(flame.runs ?? 0)}.</p></Empty>
+        ) : <DifferencePicture flame={flame} zoomed={/^\d{1,5}$/.test(zoom_text) && Number(zoom_text) < flame.nodes.length ? Number(zoom_text) : 0} />}
+      </Ready>
+    </Section>
+  );
+}
+
+function DifferencePicture({ flame, zoomed }: { flame: Flame; zoomed: number }) {
+  const tree = useMemo(() => readTree(flame), [flame]);
+  return (
+    <>
+      <p class="muted">Width: the mean of {plural(flame.runs ?? 0, "recorded delay")} of B, {formatDuration(flame.total)}. Colour: against the mean of {formatCount(flame.baseline_runs ?? 0)} of A, {formatDuration(flame.baseline_total ?? 0)}.</p>
+      <FlameGraph tree={tree} width="value" difference matches={null} zoomed={zoomed} onZoom={(node) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace")} reveal={null} against="in A" label={`Flame graph of set B against set A, ${formatCount(flame.nodes.length)} nodes`} />
+      <div class="below-bars">
+        <DifferenceLegend than="in A" /> {zoomed > 0 && <button type="button" onClick={() => setQuery({ zoom: undefined }, "replace")}>Whole graph</button>}
+        <details class="keys">
+          <summary>Keys</summary>
+          <p id="flame-keys">Arrows: caller, callee, neighbours. Enter: zoom. Backspace: one caller out. Escape: whole graph.</p>
+        </details>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+// An event of which delays are recorded, but not its runs: what the delays alone say.
+import type { ComponentChildren } from "preact";
+import { BuildName } from "../builds";
+import { Distribution, Hours } from "../charts/summary_charts";
+import { type Filters, addressQuery, apiQuery } from "../filters";
+import { formatCount, formatDuration, plural } from "../format";
+import { useMore } from "../load";
+import { Choice, Failure, Figure, Section, Time } from "../parts";
+import { type Place, setQuery } from "../router";
+import type { DelayList, DelaySummary } from "../types";
+
+export function DelaysOnly({ event, filters, place, summary, narrowed, children }: { event: string; filters: Filters; place: Place; summary: DelaySummary; narrowed: boolean; children: ComponentChildren }) {
+  const { percentiles } = summary;
+  return (
+    <>
+      <p class="muted" data-testid="delays-only">
+        No run of this event is recorded{narrowed && " that matches these filters"}, so it is not known how many were in time. All figures here are of its delays
+        {summary.delays_read < summary.delays && `, the newest ${formatCount(summary.delays_read)} of ${formatCount(summary.delays)}`}.
+        {!narrowed && ' For figures of all runs, give the event record="runs" in the settings.'}
+      </p>
+      <dl class="figures">
+        <Figure label="Delays" value={formatCount(summary.delays)} tone="bad" note={summary.threshold_ns ? `over ${formatDuration(summary.threshold_ns)}` : undefined} />
+        <Figure label="p50 of delays" value={formatDuration(percentiles.p50)} />
+        <Figure label="p90 of delays" value={formatDuration(percentiles.p90)} />
+        <Figure label="p99 of delays" value={formatDuration(percentiles.p99)} />
+        <Figure label="Longest" value={formatDuration(percentiles.max)} />
+        <Figure label="Hosts" value={formatCount(summary.hosts.length)} />
+        <Figure label="Builds" value={formatCount(summary.builds.length)} />
+      </dl>
+      {children}
+      <div class="columns">
+        <Section title="Distribution above the threshold"><Distribution summary={summary} /></Section>
+        <Section title="Delays by hour"><Hours summary={summary} /></Section>
+      </div>
+      <div class="columns">
+        <Section title="Hosts"><Counts what="host" filters={filters} rows={summary.hosts.map((row) => ({ ...row, name: row.host }))} /></Section>
+        <Section title="Builds"><Counts what="build" filters={filters} rows={summary.builds.map((row) => ({ ...row, name: row.build }))} /></Section>
+        <Section title="Units and containers"><Counts what="unit" filters={filters} rows={summary.units.map((row) => ({ ...row, name: row.unit }))} /></Section>
+      </div>
+      <DelayTable event={event} filters={filters} place={place} count={summary.delays} />
+    </>
+  );
+}
+
+function Counts({ what, filters, rows }: { what: "host" | "build" | "unit"; filters: Filters; rows: { name: string; delays: number; longest_ns: number }[] }) {
+  return (
+    <div class="scroll">
+      <table class="list compact">
+        <thead><tr><th scope="col">{{ host: "Host", build: "Build", unit: "Unit or container" }[what]}</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Longest</th></tr></thead>
+        <tbody>
+          {rows.slice(0, 12).map((row) => (
+            <tr key={row.name}>
+              <th scope="row">{row.name === "" ? <span class="muted">not known</span> : <a href={addressQuery({ ...filters, [what]: row.name }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
+              <td class="number">{formatCount(row.delays)}</td>
+              <td class="number">{formatDuration(row.longest_ns)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > 12 && <p class="muted">and {plural(rows.length - 12, what)} with fewer delays</p>}
+    </div>
+  );
+}
+
+function DelayTable({ event, filters, place, count }: { event: string; filters: Filters; place: Place; count: number }) {
+  const order = place.query.get("order") === "slowest" ? "slowest" : "newest";
+  const { dirty: _dirty, outliers: _outliers, ...rest } = filters;
+  const list = useMore<DelayList>(`/api/v1/delays${apiQuery({ ...rest, event }, { order, limit: 100 })}`);
+  const rows = list.parts.flatMap((part) => part.delays);
+  return (
+    <Section title="Delays" id="delays" aside={<><Choice<"newest" | "slowest"> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} /> <span>all as <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "csv" })}`} download>CSV</a> or <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "ndjson" })}`} download>NDJSON</a></span></>}>
+      <div class="scroll">
+        <table class="list compact" data-testid="delays">
+          <thead>
+            <tr><th scope="col">Delay</th><th scope="col" class="number">Duration</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col">Unit</th><th scope="col">Thread</th><th scope="col">Build</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th></tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={`${row.bundle}/${row.number}`}>
+                <th scope="row"><a href={`/bundle/${row.bundle}/${row.number}`}><Time ns={row.begin_ns} /></a></th>
+                <td class="number late">{formatDuration(row.duration_ns)}</td>
+                <td>{row.host}</td><td>{row.process}</td><td>{row.unit}</td><td>{row.thread} ({row.tid})</td>
+                <td><BuildName id={row.build} /></td>
+                <td class="number">{formatDuration(row.on_cpu_ns)}</td><td class="number">{formatDuration(row.runnable_ns)}</td><td class="number">{formatDuration(row.blocked_ns)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {list.problem && <Failure error={list.problem} again={list.more} />}
+      {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(rows.length)} of {formatCount(count)} are shown.</span></p>}
+    </Section>
+  );
+}

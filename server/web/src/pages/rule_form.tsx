@@ -1,0 +1,163 @@
+// The form that makes and changes a rule. It shows what goes with the condition and the way that are chosen.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { ApiError } from "../api";
+import { useGet } from "../load";
+import { Failure } from "../parts";
+import type { Choices, EventList, NewRule, Rule, RuleCondition, RuleWay } from "../types";
+
+export const way_names: Record<RuleWay, string> = { webhook: "webhook", email: "mail", slack: "Slack", alertmanager: "Alertmanager" };
+
+const conditions: [RuleCondition, string][] = [
+  ["new_cause", "A new cause of delays is found"],
+  ["cause_came_back", "A resolved cause comes back"],
+  ["p99", "The p99 of an event is too high"],
+  ["delay_share", "Too many runs are delays"],
+  ["host_silent", "Nothing comes from a host"],
+  ["runs_lost", "Runs are lost on a host"],
+];
+const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
+  webhook: ["Address", "https://example.org/hook"],
+  email: ["Mail server", "smtp://mail.example.org:587"],
+  slack: ["Address (it is the secret)", "https://hooks.slack.com/services/..."],
+  alertmanager: ["Address", "http://alertmanager.example.org:9093"],
+};
+
+// Every field as text, as the form has it.
+type Fields = Record<
+  "name" | "condition" | "event" | "host" | "measure" | "over_ms" | "over_percent" | "factor" | "hours" | "least_runs" | "silent_minutes" | "over_runs" |
+  "way" | "address" | "from" | "to" | "user" | "secret" | "quiet_from" | "quiet_to" | "repeat_hours",
+  string
+>;
+
+function fieldsOf(rule: Rule | undefined): Fields {
+  const text = (value: number | null | undefined, factor = 1) => (value === null || value === undefined ? "" : String(value * factor));
+  return {
+    name: rule?.name ?? "", condition: rule?.condition ?? "new_cause", event: rule?.event ?? "", host: rule?.host ?? "",
+    measure: rule !== undefined && rule.factor !== null ? "factor" : "bound", over_ms: text(rule?.over_ns, 1e-6), over_percent: text(rule?.over_share, 100), factor: text(rule?.factor) || "1.5",
+    hours: text(rule?.hours) || "2", least_runs: text(rule?.least_runs) || "100", silent_minutes: text(rule?.silent_ns, 1 / 60e9) || "30", over_runs: text(rule?.over_runs) || "0",
+    way: rule?.way ?? "webhook", address: rule?.address ?? "", from: rule?.from ?? "", to: rule?.to?.join(", ") ?? "", user: rule?.user ?? "", secret: "",
+    quiet_from: rule?.quiet_from ?? "", quiet_to: rule?.quiet_to ?? "", repeat_hours: text(rule?.repeat_ns, 1 / 3600e9),
+  };
+}
+
+function ruleOf(fields: Fields, enabled: boolean, tell_ends: boolean): NewRule {
+  const condition = fields.condition as RuleCondition;
+  const way = fields.way as RuleWay;
+  const measured = condition === "p99" || condition === "delay_share";
+  const of_host = condition === "host_silent" || condition === "runs_lost";
+  const rule: NewRule = { name: fields.name.trim(), enabled, condition, way, address: fields.address.trim() };
+  if (!of_host && fields.event !== "") rule.event = fields.event;
+  if (of_host && fields.host !== "") rule.host = fields.host;
+  if (measured && fields.measure === "factor") rule.factor = Number(fields.factor);
+  if (condition === "p99" && fields.measure === "bound") rule.over_ns = Math.round(Number(fields.over_ms) * 1e6);
+  if (condition === "delay_share" && fields.measure === "bound") rule.over_share = Number(fields.over_percent) / 100;
+  if (measured || condition === "runs_lost") rule.hours = Number(fields.hours);
+  if (measured) rule.least_runs = Number(fields.least_runs);
+  if (condition === "host_silent") rule.silent_ns = Math.round(Number(fields.silent_minutes) * 60e9);
+  if (condition === "runs_lost") rule.over_runs = Number(fields.over_runs);
+  if (way === "email") Object.assign(rule, { from: fields.from.trim(), to: fields.to.split(",").map((part) => part.trim()).filter((part) => part !== "") });
+  if ((way === "email" || way === "alertmanager") && fields.user !== "") rule.user = fields.user;
+  if (way !== "slack" && fields.secret !== "") rule.secret = fields.secret;
+  if (way === "alertmanager") return rule;
+  if (fields.quiet_from !== "" || fields.quiet_to !== "") Object.assign(rule, { quiet_from: fields.quiet_from, quiet_to: fields.quiet_to });
+  if (fields.repeat_hours !== "") rule.repeat_ns = Math.round(Number(fields.repeat_hours) * 3600e9);
+  return { ...rule, tell_ends };
+}
+
+export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string; onSend: (rule: NewRule) => Promise<void> }) {
+  const [fields, setFields] = useState(() => fieldsOf(rule));
+  const [enabled, setEnabled] = useState(rule?.enabled ?? true);
+  const [ends, setEnds] = useState(rule?.tell_ends ?? false);
+  const [problem, setProblem] = useState<ApiError | null>(null);
+  const choices = useGet<Choices>("/api/v1/choices");
+  const events = useGet<EventList>("/api/v1/events?limit=1000");
+  const change = (name: keyof Fields) => (event: Event) => {
+    const value = (event.currentTarget as HTMLInputElement | HTMLSelectElement).value;
+    setFields((old) => ({ ...old, [name]: value }));
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setProblem(null);
+    try {
+      await onSend(ruleOf(fields, enabled, ends));
+      if (rule === undefined) setFields(fieldsOf(undefined));
+    } catch (error) {
+      setProblem(error instanceof ApiError ? error : new ApiError(0, String(error), "Try again."));
+    }
+  };
+  const way = fields.way as RuleWay;
+  const measured = fields.condition === "p99" || fields.condition === "delay_share";
+  const of_host = fields.condition === "host_silent" || fields.condition === "runs_lost";
+  const number = (name: keyof Fields, label: string, min: number, step: string) => (
+    <label class="field"><span>{label}</span><input name={name} type="number" required min={min} step={step} value={fields[name]} onInput={change(name)} /></label>
+  );
+  return (
+    <form onSubmit={(event) => void submit(event)} aria-label={button}>
+      {problem && <Failure error={problem} />}
+      <Group title="When">
+        <label class="field"><span>Name</span><input name="name" required maxLength={64} value={fields.name} onInput={change("name")} /></label>
+        <label class="field"><span>Condition</span>
+          <select name="condition" value={fields.condition} onChange={change("condition")}>{conditions.map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
+        </label>
+        {of_host ? <OneOf name="host" label="Host" none="any host" value={fields.host} options={choices.data?.hosts ?? []} onChange={change("host")} />
+          : <OneOf name="event" label="Event" none="any event" value={fields.event} options={events.data?.events.map((row) => row.event) ?? []} onChange={change("event")} />}
+        {measured && (
+          <label class="field"><span>Over</span>
+            <select name="measure" value={fields.measure} onChange={change("measure")}><option value="bound">a bound</option><option value="factor">a factor of last week's</option></select>
+          </label>
+        )}
+        {measured && fields.measure === "factor" && number("factor", "Times last week's", 1.01, "any")}
+        {fields.condition === "p99" && fields.measure === "bound" && number("over_ms", "Bound, in ms", 0.001, "any")}
+        {fields.condition === "delay_share" && fields.measure === "bound" && number("over_percent", "Bound, in % of runs", 0.001, "any")}
+        {(measured || fields.condition === "runs_lost") && number("hours", "In the last hours", 1, "1")}
+        {measured && number("least_runs", "If there are runs, at least", 1, "1")}
+        {fields.condition === "host_silent" && number("silent_minutes", "For minutes", 1, "any")}
+        {fields.condition === "runs_lost" && number("over_runs", "More than so many runs", 0, "1")}
+      </Group>
+      <Group title="Tell">
+        <label class="field"><span>By</span>
+          <select name="way" value={way} onChange={change("way")}>{Object.entries(way_names).map(([value, text]) => <option key={value} value={value}>{text}</option>)}</select>
+        </label>
+        <label class="field grow"><span>{addresses[way][0]}</span><input name="address" required maxLength={500} autocomplete="off" placeholder={addresses[way][1]} value={fields.address} onInput={change("address")} /></label>
+        {way === "email" && <label class="field"><span>From</span><input name="from" type="email" required value={fields.from} onInput={change("from")} /></label>}
+        {way === "email" && <label class="field grow"><span>To, with commas between</span><input name="to" type="email" multiple required value={fields.to} onInput={change("to")} /></label>}
+        {(way === "email" || way === "alertmanager") && <label class="field"><span>User, if it wants one</span><input name="user" autocomplete="off" value={fields.user} onInput={change("user")} /></label>}
+        {way !== "slack" && <label class="field"><span>{way === "webhook" ? "Secret of signatures" : "Password"}{rule?.has_secret ? " (empty: as it is)" : way === "webhook" ? " (empty: a new one)" : ""}</span><input name="secret" type="password" autocomplete="new-password" value={fields.secret} onInput={change("secret")} /></label>}
+      </Group>
+      <Group title="How">
+        {way === "alertmanager" ? <p class="muted">Alertmanager groups, silences and repeats by its own settings; it hears of ends too.</p> : (
+          <>
+            <label class="field"><span>Quiet from (UTC)</span><input name="quiet_from" type="time" value={fields.quiet_from} onInput={change("quiet_from")} /></label>
+            <label class="field"><span>Quiet to (UTC)</span><input name="quiet_to" type="time" value={fields.quiet_to} onInput={change("quiet_to")} /></label>
+            <label class="field"><span>Repeat after hours (empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>
+            <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Tell when it is over</label>
+          </>
+        )}
+        <label class="check"><input type="checkbox" name="enabled" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} /> On</label>
+        <button type="submit" class="primary">{button}</button>
+      </Group>
+    </form>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      <div class="row-form">{children}</div>
+    </fieldset>
+  );
+}
+
+function OneOf({ name, label, none, value, options, onChange }: { name: string; label: string; none: string; value: string; options: string[]; onChange: (event: Event) => void }) {
+  const all = value !== "" && !options.includes(value) ? [value, ...options] : options;
+  return (
+    <label class="field"><span>{label}</span>
+      <select name={name} value={value} onChange={onChange}>
+        <option value="">{none}</option>
+        {all.map((option) => <option key={option} value={option}>{option}</option>)}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,82 @@
+// Where the time of the slowest runs goes that of the middle ones does not.
+import { mainShift, partColours, partName } from "../charts/run_times";
+import { type Filters, apiQuery } from "../filters";
+import { formatCount, formatDifference, formatDuration, formatShare, plural } from "../format";
+import { useGet } from "../load";
+import { Empty, Ready, Section, Swatch } from "../parts";
+import type { DurationGroup, TimeShift } from "../types";
+
+export function TimeShiftSection({ event, filters }: { event: string; filters: Filters }) {
+  const loaded = useGet<TimeShift>(`/api/v1/events/${encodeURIComponent(event)}/times${apiQuery(filters)}`);
+  return (
+    <Section title="Where slow runs differ" id="times">
+      <Ready of={loaded} height={200}>
+        {(data) => (data.middle && data.slow ? <Shift shift={data} middle={data.middle} slow={data.slow} /> : <TooFew shift={data} />)}
+      </Ready>
+    </Section>
+  );
+}
+
+function TooFew({ shift }: { shift: TimeShift }) {
+  return (
+    <Empty title="Where the time went is known of too few runs.">
+      <p>
+        It is known of {formatCount(shift.runs_timed)} of the newest {plural(shift.runs_read, "run")}; {shift.runs_needed} are needed. Machines count it
+        for runs keyed by thread or by a value; runs of goroutines, and those sent by older versions, have none.
+      </p>
+    </Empty>
+  );
+}
+
+function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGroup; slow: DurationGroup }) {
+  const colours = partColours(shift.parts.map(partName));
+  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? "#9aa0a6";
+  const longer = slow.mean_ns - middle.mean_ns;
+  const most = mainShift(shift.parts, middle.mean_ns, slow.mean_ns);
+  const rows: [string, DurationGroup, (part: TimeShift["parts"][number]) => number][] = [
+    ["Middle runs", middle, (part) => part.middle_ns],
+    ["Slowest 1 %", slow, (part) => part.slow_ns],
+  ];
+  return (
+    <div data-testid="time-shift">
+      <p data-testid="time-shift-words">
+        The slowest 1 % ({plural(slow.runs, "run")}, from {formatDuration(slow.shortest_ns)} on) take{" "}
+        {longer > 0 ? <><strong>{formatDuration(longer)} longer</strong> on average than the middle ones</> : <>no longer than the middle ones</>} (
+        {plural(middle.runs, "run")}, {formatDuration(middle.shortest_ns)} to {formatDuration(middle.longest_ns)}).{" "}
+        {most && <>{formatShare(most.share)} of that is <strong>{most.name}</strong>.</>}
+      </p>
+      <div class="shift-bars" aria-hidden="true">
+        {rows.map(([name, group, part_ns]) => (
+          <div key={name} class="shift-bar">
+            <span class="shift-name">{name}</span>
+            <span class="shift-track">
+              <span class="stage-line" style={{ width: `${Math.max(0.5, (100 * group.mean_ns) / Math.max(slow.mean_ns, middle.mean_ns, 1))}%` }}>
+                {shift.parts.filter((part) => part_ns(part) > 0).map((part) => (
+                  <span key={partName(part)} title={`${partName(part)}: ${formatDuration(part_ns(part))}`} style={{ flexGrow: part_ns(part), backgroundColor: colourOf(partName(part)) }} />
+                ))}
+              </span>
+            </span>
+          </div>
+        ))}
+      </div>
+      <div class="scroll">
+        <table class="list compact" data-testid="time-shift-table">
+          <thead>
+            <tr><th scope="col">Where the time went</th><th scope="col" class="number">Middle runs</th><th scope="col" class="number">Slowest 1 %</th><th scope="col" class="number">Difference</th></tr>
+          </thead>
+          <tbody>
+            {shift.parts.map((part) => (
+              <tr key={partName(part)}>
+                <th scope="row"><Swatch colour={colourOf(partName(part))} /> {partName(part)}</th>
+                <td class="number">{formatDuration(part.middle_ns)}</td>
+                <td class="number">{formatDuration(part.slow_ns)}</td>
+                <td class="number">{formatDifference(part.slow_ns - part.middle_ns)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="muted">Means of the newest {plural(shift.runs_timed, "run")} whose time was counted.</p>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// What all functions of a delay's process did, as counted while they were watched.
+import { formatCount, formatDuration, formatShare } from "../format";
+import { Section, SourcePlace } from "../parts";
+import type { TracedFunctions } from "../types";
+
+export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
+  const more = traced.called - traced.functions.length;
+  return (
+    <Section title="Functions traced" aside={<span class="muted">{span(traced)}; without the time of the probes</span>}>
+      <div>
+        <table class="list" data-testid="traced-functions">
+          <thead><tr><th>Function</th><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Path to it</th></tr></thead>
+          <tbody>{traced.functions.map((one) => <FunctionRow key={`${one.module} ${one.name}`} one={one} whole_ns={Math.max(1, traced.own_ns)} />)}</tbody>
+        </table>
+      </div>
+      {more > 0 && <p class="muted">and {formatCount(more)} more {more === 1 ? "function" : "functions"}</p>}
+      <p class="muted">{losses(traced)}</p>
+    </Section>
+  );
+}
+
+function span(traced: TracedFunctions): string {
+  const before = traced.before_breach_ns > 0 ? `, ${formatDuration(traced.before_breach_ns)} of them before the breach` : "";
+  return `${formatCount(traced.watched)} functions watched for ${formatDuration(traced.length_ns)}${before}`;
+}
+
+function losses(traced: TracedFunctions): string {
+  const said = [`Calls of ${formatDuration(traced.least_ns)} or longer are in the trace: ${formatCount(traced.told)}.`];
+  if (traced.not_told > 0) said.push(`${formatCount(traced.not_told)} more found no room.`);
+  if (traced.taken_out > 0) said.push(`Functions that were called too often and taken out: ${formatCount(traced.taken_out)}; what they did from then on is not counted.`);
+  return said.join(" ");
+}
+
+function FunctionRow({ one, whole_ns }: { one: TracedFunctions["functions"][number]; whole_ns: number }) {
+  return (
+    <tr>
+      <td class="code" title={one.module}>{one.name}<SourcePlace place={one.source} /></td>
+      <td class="number">{formatDuration(one.own_ns)}</td>
+      <td class="number">{formatShare(Math.min(1, one.own_ns / whole_ns))}</td>
+      <td class="number">{formatCount(one.calls)}</td>
+      <td class="number">{formatDuration(one.longest_ns)}</td>
+      <td class="code muted">{one.path.join(" › ")}</td>
+    </tr>
+  );
+}

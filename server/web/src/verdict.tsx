@@ -1,0 +1,48 @@
+// Whether an event got worse, in words.
+import { BuildName } from "./builds";
+import { formatDuration, formatFactor, formatTime } from "./format";
+import type { EventTrend, LevelChange } from "./types";
+
+const certain = 0.05;
+
+// How a figure differs from the time before, bold where that is no chance; nothing where there is nothing to compare with.
+export function changeText(before: number, now: number, q_value: number | null) {
+  if (before === 0 || now === 0) return null;
+  const text = formatFactor(now / before);
+  if (q_value === null) return <span class="muted" title="Not tested: there are too few hours or days with runs">{text}</span>;
+  if (q_value > certain) return <span class="muted" title={`May be chance: q = ${q_value.toPrecision(2)}`}>{text}</span>;
+  return <strong class={now > before ? "problem" : ""} title={`No chance: q = ${q_value.toPrecision(2)}`}>{text}</strong>;
+}
+
+// The change of level that holds now, of the figure that changed most.
+export function lastChange(trend: EventTrend): LevelChange | null {
+  const last = ["p50", "p99"].flatMap((measure) => trend.changes.filter((change) => change.measure === measure).slice(-1));
+  const up = trend.verdict === "worse";
+  const fitting = last.filter((change) => change.after_ns > change.before_ns === up);
+  const size = (change: LevelChange) => Math.abs(Math.log(Math.max(change.after_ns, 1) / Math.max(change.before_ns, 1)));
+  return fitting.sort((a, b) => size(b) - size(a))[0] ?? null;
+}
+
+export function VerdictTag({ trend, brief = false }: { trend: EventTrend; brief?: boolean }) {
+  if (trend.verdict === "untested") return <span class="muted" title="Fewer than four hours or days with runs, now or before">too little to compare</span>;
+  if (trend.verdict === "unchanged") return <span class="muted">no change for certain</span>;
+  const since = lastChange(trend);
+  return (
+    <>
+      <span class={`state ${trend.verdict}`}>{trend.verdict} {formatFactor(trend.factor)}</span>
+      {since && !brief && <small class="under">{since.measure} since {formatTime(since.from_ns).slice(5, 16)}{since.build && <>, with <BuildName id={since.build} /></>}</small>}
+    </>
+  );
+}
+
+// A sentence for the top of the event's page.
+export function verdictSentence(trend: EventTrend): string {
+  const since = lastChange(trend);
+  const direction = trend.verdict === "worse" ? "slower" : "faster";
+  if (trend.verdict === "untested") return "There is too little to compare with the time before: it takes at least four hours, or days, with runs on both sides.";
+  if (trend.verdict === "unchanged") return "Nothing changed for certain against the time before.";
+  if (since) return `It is ${direction} since ${formatTime(since.from_ns).slice(0, 16)}: ${since.measure} went from ${formatDuration(since.before_ns)} to ${formatDuration(since.after_ns)} (${formatFactor(since.after_ns / Math.max(1, since.before_ns))}).`;
+  const figures = [["p50", trend.p50] as const, ["p99", trend.p99] as const].filter(([, change]) => change.q_value !== null && change.q_value <= certain && change.before_ns > 0);
+  if (figures.length === 0) return `There are ${trend.verdict === "worse" ? "more" : "fewer"} delays than in the time before (${formatFactor(trend.factor)}).`;
+  return `It is ${direction} than in the time before: ${figures.map(([name, change]) => `${name} ${formatDuration(change.now_ns)} instead of ${formatDuration(change.before_ns)}`).join(", ")}.`;
+}

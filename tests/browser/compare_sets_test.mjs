@@ -1,0 +1,72 @@
+// Two sets of runs by filters, on a page whose address says which.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { checkAxe, closeBrowser, eventPath, keep, needs, openPage, parameter, world } from "./support.mjs";
+
+after(closeBrowser);
+
+const set = (page, side) => new URLSearchParams(parameter(page, side));
+
+test("from the event to two sets, chosen one after the other; the address shows what its sender saw", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?host=${encodeURIComponent(world.event.host)}`);
+  await page.getByRole("link", { name: "Compare two sets" }).click();
+  await page.waitForURL(/\/compare\?/);
+  await page.getByText("A and B are the same runs.").waitFor();
+  assert.equal(set(page, "a").get("host"), world.event.host);
+  const a = page.getByRole("form", { name: "Set A" });
+  const b = page.getByRole("form", { name: "Set B" });
+  await a.getByLabel("Host").selectOption("");
+  await page.getByTestId("set-verdict").waitFor();
+  assert.equal(set(page, "a").get("host"), null);
+  assert.equal(set(page, "b").get("host"), world.event.host);
+  const builds = (await a.getByLabel("Build").locator("option").evaluateAll((options) => options.map((option) => option.value))).filter((value) => value !== "");
+  assert.ok(builds.length >= 2, `builds ${builds}`);
+  await b.getByLabel("Host").selectOption("");
+  await a.getByLabel("Build").selectOption(builds[0]);
+  await b.getByLabel("Build").selectOption(builds[1]);
+  await page.waitForURL((url) => new URLSearchParams(url.searchParams.get("b")).get("build") === builds[1]);
+  const figures = page.getByTestId("set-figures");
+  await figures.getByRole("rowheader", { name: "p99" }).waitFor();
+  const shown = await page.getByTestId("set-verdict").innerText();
+  assert.match(shown, /In B|no evidence/);
+  const runs = (await figures.getByRole("row", { name: /^Runs/ }).innerText()).match(/[\d,]+/g).map((text) => Number(text.replaceAll(",", "")));
+  assert.ok(runs[0] > 0 && runs[1] > 0 && runs[0] < world.event.runs, `${runs}`);
+  await page.getByRole("region", { name: "Stages" }).getByRole("rowheader", { name: world.event.stage, exact: true }).waitFor();
+  await page.getByTestId("set-times").getByRole("rowheader", { name: "lock (futex)" }).waitFor();
+  await page.reload();
+  await figures.waitFor();
+  assert.equal(await page.getByTestId("set-verdict").innerText(), shown);
+  await checkAxe(page);
+  await keep(page, "compare-sets", { fullPage: true });
+  await b.getByLabel("From", { exact: true }).fill("2038-01-01T00:00");
+  await page.getByText("Set B has no runs.").waitFor();
+  await done();
+});
+
+test("causes of both sets, and the flame graph of the difference", needs("event.cause"), async () => {
+  const { page, go, done } = await openPage();
+  const all = new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` });
+  await go(`/compare?${all}`);
+  const causes = page.getByTestId("set-causes");
+  await causes.getByRole("rowheader", { name: new RegExp(world.event.cause.split("::").at(-1)) }).first().waitFor();
+  const flame = page.getByRole("region", { name: "Flame graph of the difference" });
+  await flame.getByTestId("difference-legend").waitFor();
+  assert.match(await flame.getByTestId("difference-legend").innerText(), /more than in A/);
+  await flame.getByRole("button", { name: "on CPU" }).click();
+  await page.waitForURL(/state=on-cpu/);
+  await flame.getByText(/recorded delays? of B/).waitFor();
+  await done();
+});
+
+for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+  test(`the comparison fits, ${name}`, needs("event"), async () => {
+    const { page, go, done } = await openPage(options);
+    await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`);
+    await page.getByTestId("set-figures").waitFor();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    await checkAxe(page);
+    await keep(page, `compare-sets-${name}`, { fullPage: true });
+    await done();
+  });
+}

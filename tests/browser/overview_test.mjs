@@ -1,0 +1,98 @@
+// The questions that people come with, as they come: from the first page on.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser, eventPath, keep, needs, openPage, parameter, world } from "./support.mjs";
+
+after(closeBrowser);
+
+const rows = (page) => page.locator("table.ranking tbody tr");
+
+test("what got worse stands first, and two clicks away is since when and with which build", needs("worse"), async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  await rows(page).first().waitFor();
+  const first = rows(page).first();
+  assert.equal(await first.getByRole("link").first().innerText(), world.worse.event);
+  assert.match(await first.innerText(), /worse ×\d/);
+  assert.match(await page.getByTestId("verdict").innerText(), /^\d+ events? got worse\./);
+  assert.ok((await first.locator("svg.spark polyline").count()) >= 4);
+  await first.getByText(world.worse.build).waitFor();
+  await keep(page, "overview");
+  await first.getByRole("link").first().click();
+  await page.waitForURL(/\/event\/.*span=24h/);
+  const trend = page.getByRole("region", { name: "Over time, against the time before" });
+  await trend.getByText(/It is slower since/).waitFor();
+  await trend.getByTestId("changes").getByText(world.worse.build).first().waitFor();
+  assert.ok((await trend.locator("svg line.change").count()) >= 1);
+  const area = await trend.locator(".trend-area").boundingBox();
+  await page.mouse.move(area.x + area.width * 0.9, area.y + 40);
+  await trend.getByText(/p50 .*, p90 .*, p99 /).waitFor();
+  await trend.getByText("Builds and figures as a table").click();
+  await trend.getByRole("rowheader", { name: world.worse.build }).waitFor();
+  await keep(page, "event-trend", { fullPage: true });
+  await done();
+});
+
+test("the ranking is sorted by what is clicked, and the order and the span are in the address", needs("worse"), async () => {
+  const { page, go, done } = await openPage();
+  await go("/?span=7d");
+  await rows(page).first().waitFor();
+  await page.getByRole("columnheader", { name: "p99" }).getByRole("button").click();
+  await page.waitForURL(/order=p99/);
+  await page.locator('th[aria-sort="descending"]', { hasText: "p99" }).waitFor();
+  assert.equal(parameter(page, "span"), "7d");
+  await page.getByLabel("Span").selectOption({ label: "Last 24 hours" });
+  await page.waitForURL(/span=24h/);
+  await page.getByLabel("Search").fill("no event has this name");
+  await page.getByText("No event matches these filters.").waitFor();
+  await done();
+});
+
+test("a cause has a page: it is given to somebody and resolved in a build", needs("event.cause"), async () => {
+  const { page, go, done } = await openPage();
+  await go(eventPath(world.event.name));
+  const section = page.getByRole("region", { name: "Causes of the delays" });
+  await section.getByRole("link", { name: "Its delays, hosts and history" }).first().click();
+  await page.waitForURL(/\/cause\/\d+$/);
+  const status = page.getByTestId("cause-status");
+  await status.waitFor();
+  assert.match(await page.getByRole("heading", { level: 1 }).innerText(), new RegExp(world.event.cause.split("::").at(-1)));
+  assert.ok((await page.locator("#delays tbody tr").count()) > 0);
+  await keep(page, "cause", { fullPage: true });
+  await page.getByLabel("Owner").fill("rita <b>");
+  await page.getByLabel("Note").fill("the index is cold");
+  await page.getByRole("button", { name: "Save" }).click();
+  await status.getByText("rita <b> looks after it.").waitFor();
+  await page.getByText("the index is cold").waitFor();
+  await page.getByLabel("Resolved in").selectOption({ index: 1 });
+  await page.getByRole("button", { name: "Resolved", exact: true }).click();
+  await status.getByText(/Resolved .* in build/).waitFor();
+  await page.getByRole("button", { name: "Not resolved" }).click();
+  await status.locator(".state", { hasText: "known" }).waitFor();
+  await page.getByRole("link", { name: "Causes", exact: true }).click();
+  await page.locator("table.list tbody tr").first().waitFor();
+  await keep(page, "causes");
+  await done();
+});
+
+test("the page asks anew every minute", needs("worse"), async () => {
+  const { page, go, done } = await openPage();
+  await page.clock.install();
+  await go("/");
+  await rows(page).first().waitFor();
+  const asked = page.waitForRequest(/\/api\/v1\/overview/);
+  await page.clock.runFor(61_000);
+  await asked;
+  await done();
+});
+
+for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+  test(`the overview fits, ${name}`, needs("worse"), async () => {
+    const { page, go, done } = await openPage(options);
+    await go("/");
+    await rows(page).first().waitFor();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    await keep(page, `overview-${name}`);
+    await done();
+  });
+}

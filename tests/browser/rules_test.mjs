@@ -1,0 +1,116 @@
+// Rules of whom the server tells of what: made, tested, changed and removed on their pages.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { checkAxe, closeBrowser, keep, needs, openPage } from "./support.mjs";
+
+const taken = [];
+let status = 200;
+const receiver = createServer(async (request, response) => {
+  let body = "";
+  for await (const piece of request) body += piece;
+  taken.push({ id: request.headers["webhook-id"], path: request.url, body: JSON.parse(body) });
+  response.writeHead(status).end();
+});
+const address = () => `http://127.0.0.1:${receiver.address().port}/hook`;
+
+before(() => new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve)));
+after(async () => {
+  receiver.close();
+  await closeBrowser();
+});
+
+test("a rule is made, its secret shown once, tested, changed and removed", async () => {
+  const { page, go, done } = await openPage();
+  await go("/");
+  await page.getByRole("link", { name: "Rules", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Rules: whom to tell of what" }).waitFor();
+  const name = `too slow ${process.pid}`;
+  const form = page.getByRole("form", { name: "Make rule" });
+  await form.getByLabel("Name").fill(name);
+  await form.getByLabel("Condition").selectOption({ label: "The p99 of an event is too high" });
+  // So slow that the server under test finds nothing: its own messages would come between.
+  await form.getByLabel("Bound, in ms").fill("300000");
+  await form.getByLabel("Address").fill(address());
+  await form.getByLabel("Quiet from (UTC)").fill("22:00");
+  await form.getByLabel("Quiet to (UTC)").fill("07:00");
+  await checkAxe(page);
+  await form.getByRole("button", { name: "Make rule" }).click();
+  const made = page.getByTestId("made-rule");
+  const secret = await made.locator("code").innerText();
+  assert.match(secret, /^whsec_/);
+  await keep(page, "rules", { fullPage: true });
+  await made.getByRole("button", { name: "I have it" }).click();
+  const row = page.getByTestId("rules").getByRole("row", { name });
+  assert.match(await row.innerText(), /p99 of any event over 5 min 0 s, in 2 hours/);
+  await row.getByRole("link", { name }).click();
+  await page.waitForURL(/\/rule\/\d+$/);
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
+
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByTestId("messages").getByText("delivered").waitFor();
+  const told = taken.find((message) => message.body.headline.includes(name));
+  assert.equal(told.path, "/hook");
+  assert.equal(told.body.test, true);
+  assert.equal(told.id, told.body.id);
+  await checkAxe(page);
+  await keep(page, "rule", { fullPage: true });
+
+  status = 500;
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByTestId("messages").getByText("not delivered").waitFor();
+  assert.match(await page.getByTestId("rule-state").innerText(), /not delivered.*500/);
+  status = 200;
+
+  const change = page.getByRole("form", { name: "Save" });
+  assert.equal(await change.getByLabel("Bound, in ms").inputValue(), "300000");
+  assert.equal(await change.getByLabel("Quiet from (UTC)").inputValue(), "22:00");
+  await change.getByLabel("Condition").selectOption({ label: "Nothing comes from a host" });
+  await change.getByLabel("For minutes").fill("45");
+  await change.getByRole("checkbox", { name: "On" }).uncheck();
+  await change.getByRole("button", { name: "Save" }).click();
+  await page.getByTestId("rule-state").getByText("off", { exact: true }).waitFor();
+  assert.match(await page.getByTestId("rule-state").innerText(), /nothing came from any host for 45 min/);
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: `Remove ${name}` }).click();
+  await page.waitForURL(/\/rules$/);
+  await page.getByRole("heading", { level: 1, name: "Rules: whom to tell of what" }).waitFor();
+  assert.equal(await page.getByRole("link", { name }).count(), 0);
+  await done();
+});
+
+test("what is wrong with a rule is said above its form", async () => {
+  const { page, go, done } = await openPage();
+  await go("/rules");
+  const form = page.getByRole("form", { name: "Make rule" });
+  await form.getByLabel("Name").fill("wrong");
+  await form.getByLabel("Address").fill("ftp://example.org");
+  await form.getByRole("button", { name: "Make rule" }).click();
+  assert.match(await form.getByRole("alert").innerText(), /"address": expected an address that begins with https/);
+  assert.equal(await form.getByLabel("Name").inputValue(), "wrong", "what was typed stays");
+  await done();
+});
+
+for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+  test(`the form of each way and condition fits, ${name}`, async () => {
+    const { page, go, done } = await openPage(options);
+    await go("/rules");
+    const form = page.getByRole("form", { name: "Make rule" });
+    for (const way of ["email", "slack", "alertmanager"]) await form.getByLabel("By").selectOption(way);
+    for (const condition of ["cause_came_back", "delay_share", "host_silent", "runs_lost"]) await form.getByLabel("Condition").selectOption(condition);
+    await form.getByLabel("By").selectOption("email");
+    await checkAxe(page);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    await keep(page, `rules-${name}`, { fullPage: true });
+    await done();
+  });
+}
+
+test("readers see no rules", needs("accounts.reader"), async () => {
+  const { page, go, done } = await openPage({ account: "reader" });
+  await go("/rules");
+  await page.getByText("Only admins may see rules").waitFor();
+  assert.equal(await page.getByRole("link", { name: "Rules", exact: true }).count(), 0);
+  await done();
+});

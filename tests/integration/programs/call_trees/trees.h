@@ -1,0 +1,390 @@
+/* Functions that call each other in known ways, for programs in C and in C++. What is called is noted as it happens, so that a
+ * program knows its own tree. */
+#ifndef CALL_TREES_H
+#define CALL_TREES_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+#define WATCHED extern "C" __attribute__((noinline, noclone, used, visibility("default")))
+#else
+#define WATCHED __attribute__((noinline, noclone, used, visibility("default")))
+#endif
+
+#define MOST_CALLS 20000
+
+struct noted_call {
+    const char* name;
+    int depth;
+};
+
+struct notes {
+    struct noted_call calls[MOST_CALLS];
+    int count;
+    int depth;
+};
+
+static __thread struct notes* notes;
+static volatile long sink;
+
+static inline int note_begin(const char* name) {
+    if (notes->count < MOST_CALLS) {
+        notes->calls[notes->count].name = name;
+        notes->calls[notes->count].depth = notes->depth;
+        notes->count++;
+    }
+    return notes->depth++;
+}
+
+static inline void note_end(const int* depth) { notes->depth = *depth; }
+
+/* Until the end of the block, also when an exception leaves it. */
+#define NOTE(name) __attribute__((cleanup(note_end), unused)) int noted_depth = note_begin(name)
+
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static inline void compute(int rounds) {
+    for (int i = 0; i < rounds; i++) sink = sink + i;
+}
+
+/* ---- 1,000 calls: 1, 9, 10 each, 10 each */
+
+WATCHED void tree_leaf(int rounds) {
+    NOTE("tree_leaf");
+    compute(rounds);
+}
+
+WATCHED void tree_twig(int rounds) {
+    NOTE("tree_twig");
+    for (int i = 0; i < 10; i++) tree_leaf(rounds);
+    compute(rounds);
+}
+
+WATCHED void tree_branch(int rounds) {
+    NOTE("tree_branch");
+    for (int i = 0; i < 10; i++) tree_twig(rounds);
+    compute(rounds);
+}
+
+WATCHED void target_tree(void) {
+    NOTE("target_tree");
+    for (int i = 0; i < 9; i++) tree_branch(100);
+    compute(100);
+}
+
+/* ---- a sleep, that is blocked time of the one that sleeps */
+
+WATCHED void sleeper(void) {
+    NOTE("sleeper");
+    usleep(20000);
+    compute(1);
+}
+
+WATCHED void target_sleep(void) {
+    NOTE("target_sleep");
+    tree_leaf(10);
+    sleeper();
+    tree_leaf(10);
+}
+
+/* ---- recursion */
+
+WATCHED int recursive(int left) {
+    NOTE("recursive");
+    compute(10);
+    int below = left > 0 ? recursive(left - 1) : 0;
+    tree_leaf(1);
+    return below + 1;
+}
+
+WATCHED void target_recursion(void) {
+    NOTE("target_recursion");
+    sink = recursive(100);
+    tree_leaf(1);
+}
+
+/* ---- the target calls itself: one tree */
+
+WATCHED void target_nested(int left) {
+    NOTE("target_nested");
+    if (left > 0) target_nested(left - 1);
+    tree_leaf(1);
+}
+
+/* ---- longjmp over two frames; what comes then is the target's again */
+
+static jmp_buf place;
+
+WATCHED void jumper(void) {
+    NOTE("jumper");
+    compute(10);
+    if (sink != -1) longjmp(place, 1);
+}
+
+WATCHED void over_jumped(void) {
+    NOTE("over_jumped");
+    tree_leaf(1);
+    jumper();
+    tree_leaf(2);
+}
+
+WATCHED void target_longjmp(void) {
+    NOTE("target_longjmp");
+    const int depth = notes->depth;
+    if (setjmp(place) == 0) over_jumped();
+    notes->depth = depth;
+    tree_leaf(3);
+}
+
+/* ---- a tail call: the callee comes in the place of the caller */
+
+WATCHED int tail_callee(int value) {
+    notes->depth--; /* of the caller, which is no longer there */
+    NOTE("tail_callee");
+    compute(10);
+    return value + 1;
+}
+
+WATCHED int tail_caller(int value) {
+    (void)note_begin("tail_caller");
+    sink = value;
+    return tail_callee(value * 3);
+}
+
+WATCHED void target_tail(void) {
+    NOTE("target_tail");
+    const int depth = notes->depth;
+    for (int i = 0; i < 3; i++) {
+        sink = tail_caller(i);
+        notes->depth = depth;
+    }
+    tree_leaf(1);
+}
+
+/* ---- a signal in the middle, on a stack of its own */
+
+WATCHED void in_handler(void) {
+    NOTE("in_handler");
+    compute(10);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    in_handler();
+}
+
+WATCHED void signalled(void) {
+    NOTE("signalled");
+    raise(SIGUSR1);
+    tree_leaf(1);
+}
+
+WATCHED void target_signal(void) {
+    NOTE("target_signal");
+    struct sigaction action;
+    stack_t stack;
+    memset(&action, 0, sizeof action);
+    memset(&stack, 0, sizeof stack);
+    stack.ss_size = 64 * 1024;
+    stack.ss_sp = malloc(stack.ss_size);
+    sigaltstack(&stack, NULL);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, NULL);
+    signalled();
+    tree_leaf(2);
+    if (sink == -1) in_handler(); /* so that it is found in the code */
+}
+
+/* ---- a stack of its own, below and above which the target goes on */
+
+#ifdef WITH_FIBERS
+static ucontext_t main_context, fiber_context;
+
+WATCHED void on_fiber(void) {
+    NOTE("on_fiber");
+    tree_leaf(1);
+}
+
+static void fiber(void) {
+    on_fiber();
+    swapcontext(&fiber_context, &main_context);
+    on_fiber();
+}
+
+WATCHED void target_fiber(void) {
+    NOTE("target_fiber");
+    const size_t bytes = 64 * 1024;
+    char* stack = (char*)malloc(bytes);
+    getcontext(&fiber_context);
+    fiber_context.uc_stack.ss_sp = stack;
+    fiber_context.uc_stack.ss_size = bytes;
+    fiber_context.uc_link = &main_context;
+    makecontext(&fiber_context, fiber, 0);
+    swapcontext(&main_context, &fiber_context);
+    tree_leaf(2);
+    swapcontext(&main_context, &fiber_context);
+    tree_leaf(3);
+    free(stack);
+    if (sink == -1) on_fiber(); /* so that it is found in the code */
+}
+#else
+WATCHED void target_fiber(void) { NOTE("target_fiber"); }
+#endif
+
+/* ---- children: what they call is not this thread's */
+
+WATCHED void target_fork(void) {
+    NOTE("target_fork");
+    const int count = notes->count;
+    pid_t child = fork();
+    if (child == 0) {
+        tree_leaf(1);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    child = vfork();
+    if (child == 0) {
+        tree_leaf(1);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    notes->count = count; /* a vforked child wrote into this memory */
+    notes->depth = 1;
+    tree_leaf(2);
+}
+
+/* ---- threads: one calls only its own function */
+
+#define THREAD_FUNCTION(name)       \
+    WATCHED void name(int rounds) { \
+        NOTE(#name);                \
+        compute(rounds);            \
+    }
+THREAD_FUNCTION(of_thread_0)
+THREAD_FUNCTION(of_thread_1)
+THREAD_FUNCTION(of_thread_2)
+THREAD_FUNCTION(of_thread_3)
+
+static pthread_barrier_t together;
+
+WATCHED void target_threads(int number) {
+    NOTE("target_threads");
+    for (int i = 0; i < 50; i++) {
+        pthread_barrier_wait(&together);
+        if (number == 0) of_thread_0(20);
+        if (number == 1) of_thread_1(20);
+        if (number == 2) of_thread_2(20);
+        if (number == 3) of_thread_3(20);
+    }
+}
+
+static void* run_thread(void* number) {
+    notes = (struct notes*)calloc(1, sizeof *notes);
+    target_threads((int)(long)number);
+    return NULL;
+}
+
+static void run_threads(void) {
+    pthread_t threads[4];
+    pthread_barrier_init(&together, NULL, 4);
+    for (long i = 0; i < 4; i++) pthread_create(&threads[i], NULL, run_thread, (void*)i);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+}
+
+/* ---- the thread ends inside of the target */
+
+WATCHED void ending(void) {
+    NOTE("ending");
+    tree_leaf(1);
+    if (sink != -1) pthread_exit(NULL);
+    tree_leaf(2);
+}
+
+WATCHED void target_end(void) {
+    NOTE("target_end");
+    tree_leaf(1);
+    ending();
+}
+
+static void* run_end(void* unused) {
+    (void)unused;
+    notes = (struct notes*)calloc(1, sizeof *notes);
+    target_end();
+    return NULL;
+}
+
+/* ---- more calls than a tree has room for */
+
+WATCHED void target_many(void) {
+    NOTE("target_many");
+    for (int i = 0; i < 10000; i++) tree_leaf(1);
+}
+
+/* ---- a function that is called without end */
+
+WATCHED long hot(long value) { return sink ^ value; }
+
+WATCHED void target_hot(void) {
+    NOTE("target_hot");
+    const long long end_ns = now_ns() + 1500000000LL;
+    long sum = 0;
+    while (now_ns() < end_ns)
+        for (int i = 0; i < 1000; i++) sum += hot(i);
+    sink = sum;
+    tree_leaf(1);
+}
+
+static int run_common(const char* mode) {
+    pthread_t thread;
+    if (strcmp(mode, "tree") == 0) return target_tree(), 1;
+    if (strcmp(mode, "sleep") == 0) return target_sleep(), 1;
+    if (strcmp(mode, "recursion") == 0) return target_recursion(), 1;
+    if (strcmp(mode, "nested") == 0) return target_nested(3), 1;
+    if (strcmp(mode, "longjmp") == 0) return target_longjmp(), 1;
+    if (strcmp(mode, "tail") == 0) return target_tail(), 1;
+    if (strcmp(mode, "signal") == 0) return target_signal(), 1;
+    if (strcmp(mode, "fiber") == 0) return target_fiber(), 1;
+    if (strcmp(mode, "fork") == 0) return target_fork(), 1;
+    if (strcmp(mode, "threads") == 0) return run_threads(), 1;
+    if (strcmp(mode, "many") == 0) return target_many(), 1;
+    if (strcmp(mode, "hot") == 0) return target_hot(), 1;
+    if (strcmp(mode, "end") != 0) return 0;
+    pthread_create(&thread, NULL, run_end, NULL);
+    pthread_join(thread, NULL);
+    return 1;
+}
+
+/* Says "ready", then for each line that names a mode the calls that were made: [elapsed_ns, ["name", depth], ...]. */
+static int serve(int (*run)(const char* mode)) {
+    char mode[64];
+    notes = (struct notes*)calloc(1, sizeof *notes);
+    puts("ready");
+    fflush(stdout);
+    while (fgets(mode, sizeof mode, stdin)) {
+        mode[strcspn(mode, "\n")] = '\0';
+        notes->count = notes->depth = 0;
+        const long long begin_ns = now_ns();
+        if (!run(mode)) return 2;
+        printf("[%lld", now_ns() - begin_ns);
+        for (int i = 0; i < notes->count; i++) printf(", [\"%s\", %d]", notes->calls[i].name, notes->calls[i].depth);
+        puts("]");
+        fflush(stdout);
+    }
+    return 0;
+}
+
+#endif

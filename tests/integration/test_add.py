@@ -1,0 +1,151 @@
+"""`lagtrap add`: from a program that nobody has described to an event that is watched."""
+
+import json
+import os
+import pathlib
+import pty
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from case import World  # noqa: E402  (the path is set above)
+from lagtrap_test import BUILD_DIR, LAGTRAP, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402
+from servers import Redis  # noqa: E402
+
+SERVER = BUILD_DIR / "tests" / "integration" / "programs" / "order_server"
+os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
+
+
+class Load:
+    """Does something over and over until it ends."""
+
+    def __init__(self, action):
+        self.action, self.stop = action, threading.Event()
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self):
+        while not self.stop.wait(0.002):
+            self.action()
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+
+
+def start_server(world):
+    world.server = world.start(SERVER, stdout=subprocess.PIPE, text=True)
+    world.port = int(world.server.stdout.readline())
+
+
+def order(world, number=3):
+    with socket.create_connection(("127.0.0.1", world.port)) as connection:
+        connection.sendall(str(number).encode())
+        check(connection.recv(8) == b"ok\n", "no answer")
+
+
+def add(*words, code=0, **more):
+    done = subprocess.run([LAGTRAP, "add", *[str(word) for word in words]], capture_output=True, text=True, timeout=120, **more)
+    check(done.returncode == code, f"lagtrap add ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def requests_are_found():
+    """The function that has each request comes first; neither the loop around it nor main is offered."""
+    with World() as world:
+        start_server(world)
+        with Load(lambda: order(world)):
+            told = json.loads(add(world.server.pid, "--for", "2s", "--json").stdout)
+        titles = [offer["title"] for offer in told["offers"]]
+        check("serve_order" in titles[0], titles)
+        check(not any("wait_for_orders" in title or title.endswith(" main") for title in titles), titles)
+        event = told["offers"][0]["events"][0]
+        check(event["runs"] > 20 and event["p50_ns"] <= event["p99_ns"] <= event["max_ns"], event)
+        check(f'binary="{SERVER.resolve()}"' in told["xml"] and "serve_order" in told["xml"], told["xml"])
+        check(not told["written"], told)
+
+
+def what_is_written_is_watched():
+    """Into settings with comments, which stay; the daemon that runs reads them and watches the requests."""
+    with World() as world, Daemon("<!-- mine -->") as daemon:
+        start_server(world)
+        before = daemon.settings_path.read_text()
+        with Load(lambda: order(world)):
+            said = add(world.server.pid, "--for", "1s", "--write", "--choose", "1", "--threshold", "70ms", "--prefix", "shop-",
+                       "--settings", daemon.settings_path, "--socket", daemon.socket_path).stdout
+            check("lagtrapd has read it" in said, said)
+            after = daemon.settings_path.read_text()
+            name = daemon.status()["events"][0]["name"]
+            check(name == "shop-order_server-serve_order", name)
+            check(daemon.event(name)["armed"] and daemon.event(name)["threshold_ns"] == 70_000_000, daemon.event(name))
+            wait_for(lambda: daemon.event(name)["runs"] > 5, "runs of the new event")
+        kept = after.splitlines()
+        for line in before.splitlines():
+            check(line in kept, f"{line} is gone")
+        # A second time it would be there twice: the file is left alone.
+        with Load(lambda: order(world)):
+            refused = add(world.server.pid, "--for", "1s", "--write", "--prefix", "shop-", "--settings", daemon.settings_path,
+                          "--socket", daemon.socket_path, code=1).stderr
+        check("a second event" in refused and daemon.settings_path.read_text() == after, refused)
+
+
+def a_preset_comes_first():
+    with World() as world:
+        redis = Redis(world)
+        with Load(lambda: redis.ask("set", "key", "value")):
+            told = json.loads(add(redis.process.pid, "--for", "1s", "--json").stdout)
+            check(told["offers"][0]["preset"] == "redis", told["offers"])
+            commands = told["offers"][0]["events"][0]
+            check(commands["name"] == "redis-command" and commands["runs"] > 0, commands)
+            check(f'events="redis-command" threshold="{commands["threshold"]}"' in told["xml"], told["xml"])
+            # Without its preset Debian's program, stripped but for what it exports, has functions to offer all the same.
+            functions = json.loads(add(redis.process.pid, "--for", "2s", "--json", env={**os.environ, "LAGTRAP_PRESETS": "/none"}).stdout)
+            check(functions["offers"] and "function" in functions["offers"][0]["title"], functions["offers"])
+            check('binary="/usr/bin/redis-server"' in functions["xml"], functions["xml"])
+
+
+def it_is_asked_on_a_terminal():
+    with World() as world, tempfile.TemporaryDirectory() as folder:
+        start_server(world)
+        settings = pathlib.Path(folder) / "settings.xml"
+        settings.write_text('<lagtrap version="1">\n</lagtrap>\n')
+        ours, theirs = pty.openpty()
+        with Load(lambda: order(world)):
+            asked = subprocess.Popen([LAGTRAP, "add", str(world.server.pid), "--for", "1s", "--settings", settings, "--socket", f"{folder}/no"],
+                                     stdin=theirs, stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            shown = b""
+            for question, answer in ((b"Which one?", b"1\n"), (b"[y/N]", b"y\n")):
+                while question not in shown:
+                    shown += os.read(ours, 4096)
+                os.write(ours, answer)
+            while b"Written to" not in shown:
+                shown += os.read(ours, 4096)
+            check(asked.wait(timeout=60) == 0, shown.decode())
+        os.close(ours)
+        check("serve_order" in settings.read_text(), settings.read_text())
+        for line in shown.decode().splitlines():
+            check(len(line) <= 80 or str(SERVER.resolve()) in line or "<event" in line, line)
+
+
+def what_is_wrong_is_said():
+    check("neither a process, nor a unit, nor a program" in add("no-such-thing", code=1).stderr, "a name")
+    check("there is no process 4194303" in add(4194303, code=1).stderr, "a number")
+    check("--for: " in add("sh", "--for", "5", code=1).stderr, "a time")
+    idle = subprocess.Popen(["sleep", "60"])
+    try:
+        check("did nothing in 200 ms" in add(idle.pid, "--for", "200ms", code=1).stderr, "an idle program")
+    finally:
+        idle.kill()
+        idle.wait()
+    # What is not measured comes from presets and probes alone.
+    check('<use preset="nginx"/>' in add("nginx", "--for", "0s").stdout, "a program that does not run")
+
+
+if __name__ == "__main__":
+    run(requests_are_found, what_is_written_is_watched, a_preset_comes_first, it_is_asked_on_a_terminal, what_is_wrong_is_said)

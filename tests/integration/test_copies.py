@@ -1,0 +1,181 @@
+"""One event for every copy of a program: in containers of one image, of another, under another path."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from containers import Container, Image
+from lagtrap_test import LAGTRAP, PLANTED, Daemon, check, report, run, wait_for
+
+PROGRAM = "/opt/lagtrap-test/planted_delays"
+FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
+RUNS = 101  # of a program started with these: the slow one has 50 on each side
+
+
+def event(binary, more="", attributes=""):
+    return (f'<event name="work" threshold="10s" trace-length="1s" {attributes}>{more}'
+            f'<library binary="{binary}"/></event>')
+
+
+def work(daemon):
+    return daemon.status()["events"][0]
+
+
+def shown(daemon):
+    return subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True,
+                          check=True).stdout
+
+
+class OnMachine:
+    """The program under the same path outside of containers."""
+
+    def __enter__(self):
+        os.makedirs(os.path.dirname(PROGRAM), exist_ok=True)
+        shutil.copy(PLANTED, PROGRAM)
+
+    def __exit__(self, *_):
+        shutil.rmtree(os.path.dirname(PROGRAM), ignore_errors=True)
+
+
+def every_container():
+    """Two containers of one image and one of another, found while they wait: each run of each counts once."""
+    with OnMachine(), Image({PROGRAM: PLANTED}) as one, Image({PROGRAM: PLANTED}) as other:
+        with Daemon(event(PROGRAM)) as daemon:
+            check((work(daemon)["files"], work(daemon)["processes"]) == (1, 0), work(daemon))
+            with Container(one, PROGRAM, *FAST) as a, Container(one, PROGRAM, *FAST) as b, \
+                    Container(other, PROGRAM, *FAST) as c:
+                # The layer that the first two share is one file.
+                found = wait_for(lambda: work(daemon)["processes"] == 3 and work(daemon), "three processes to be found")
+                check(found["files"] == 3 and len(found["copies"]) == 2, found)
+                check(sorted(copy["processes"] for copy in found["copies"]) == [1, 2], found)
+                check(all(copy["path"] == PROGRAM and not copy["problem"] for copy in found["copies"]), found)
+                check(PROGRAM in shown(daemon), shown(daemon))
+                for number, container in enumerate((a, b, c), 1):
+                    container.go()
+                    container.wait()
+                    wait_for(lambda: work(daemon)["runs"] >= RUNS * number, "the runs of the container")
+                    check(work(daemon)["runs"] == RUNS * number, work(daemon))
+            check(work(daemon)["unmatched_ends"] == work(daemon)["unmatched_begins"] == 0, work(daemon))
+            wait_for(lambda: work(daemon)["files"] == 1, "the copies that nobody has mapped any more to be left")
+
+
+def found_at_the_start():
+    """Containers that run when the daemon starts, or when its settings are read anew."""
+    with Image({PROGRAM: PLANTED}) as image, Container(image, PROGRAM, *FAST) as first, \
+            Container(image, PROGRAM, *FAST) as second:
+        with Daemon(event("*/planted_delays")) as daemon:
+            wait_for(lambda: work(daemon)["processes"] == 2, "the processes to be found")
+            check(work(daemon)["files"] == 1, work(daemon))
+            first.go()
+            first.wait()
+            wait_for(lambda: work(daemon)["runs"] == RUNS, "the runs of the first container")
+            # Another name for the same program: the mappings of before are known.
+            daemon.write_settings(event("/opt/*/planted_delays", attributes='breach="end"'))
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: work(daemon)["breach"] == "end" and work(daemon)["processes"] == 1, "the process to be found")
+            second.go()
+            second.wait()
+            wait_for(lambda: work(daemon)["runs"] == 2 * RUNS, "the runs of the second container too")
+
+
+def by_build_id():
+    notes = subprocess.run(["readelf", "-n", PLANTED], capture_output=True, text=True, check=True).stdout
+    build_id = next(line.split()[-1] for line in notes.splitlines() if "Build ID" in line)
+    with Image({"/srv/renamed": PLANTED}) as image, Container(image, "/srv/renamed", *FAST) as before:
+        with Daemon(event(f"build-id:{build_id}")) as daemon:
+            wait_for(lambda: work(daemon)["processes"] == 1, "the process of before to be found")
+            with Container(image, "/srv/renamed", *FAST) as after:
+                wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
+                for container in (before, after):
+                    container.go()
+                    container.wait()
+            wait_for(lambda: work(daemon)["runs"] == 2 * RUNS, "the runs of both")
+            check(work(daemon)["files"] == 1, work(daemon))
+
+
+def by_another_name():
+    """A program that was started by a link beside it is found by the link's name."""
+    with Image({"/opt/real-name": PLANTED}) as image:
+        os.symlink("real-name", f"{image.folder}/opt/planted_link")
+        with Container(image, "/opt/planted_link", *FAST) as before, Daemon(event("*/planted_link")) as daemon:
+            wait_for(lambda: work(daemon)["processes"] == 1, "the process of before to be found")
+            with Container(image, "/opt/planted_link", *FAST) as after:
+                wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
+                for container in (before, after):
+                    container.go()
+                    container.wait()
+            wait_for(lambda: work(daemon)["runs"] == 2 * RUNS, "the runs of both")
+
+
+def another_path():
+    """A container that has the program elsewhere is not watched, and it is said."""
+    elsewhere = "/srv/planted_delays"
+    with OnMachine(), Image({elsewhere: PLANTED}) as image, Daemon(event(PROGRAM)) as daemon:
+        with Container(image, elsewhere, *FAST) as container:
+            namesake = wait_for(lambda: work(daemon)["namesake"], "the other file to be told")
+            check((namesake["path"], namesake["pid"]) == (elsewhere, container.pid), namesake)
+            text = shown(daemon)
+            check('binary="*/planted_delays"' in text and f"{elsewhere} (process {container.pid}" in text, text)
+            container.go()
+            container.wait()
+        check(work(daemon)["runs"] == 0, work(daemon))
+
+
+def none_wanted():
+    with OnMachine(), Image({PROGRAM: PLANTED}) as image, Daemon(event(PROGRAM, attributes='copies="none"')) as daemon:
+        with Container(image, PROGRAM, *FAST) as container:
+            wait_for(lambda: work(daemon)["namesake"], "the container's file to be seen")
+            container.go()
+            container.wait()
+        check(work(daemon)["runs"] == 0, work(daemon))
+
+
+def functions_of(daemon, kill):
+    """The functions that the report names of a program in a container, which is killed in the recording, or is not."""
+    with Image({PROGRAM: PLANTED}) as image:
+        with Container(image, PROGRAM, "--kind", "cpu", "--fast", "1", "--slow-ms", "2500", "--wait") as container:
+            wait_for(lambda: work(daemon)["processes"] == 1, "the process to be found")
+            container.go()
+            wait_for(lambda: daemon.status()["state"] == "recording", "the recording")
+            # Its stacks are walked once its code is known.
+            wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables")
+            if kill:
+                container.tear_down()
+            else:
+                container.wait()
+    told = report(daemon.wait_for_bundles(1)[0])
+    delay = told["delays"][0]
+    check(delay["program"] == PROGRAM, delay)
+    return {function["name"] for function in delay["functions"]}
+
+
+def torn_down_in_a_recording():
+    """A container that is gone when the recording is merged is named as well as one that lives on."""
+    for kill in (False, True):
+        with Daemon(event("*" + PROGRAM).replace('"10s"', '"100ms"')) as daemon:
+            functions = functions_of(daemon, kill)
+            check("spin" in functions, f"killed: {kill}: {functions}")
+
+
+def a_damaged_copy():
+    """What cannot be watched is told with its path; the other copies are watched."""
+    with tempfile.TemporaryDirectory() as folder:
+        without = shutil.copy("/bin/sleep", folder)
+        with Image({PROGRAM: without}) as bad, Image({PROGRAM: PLANTED}) as good, Daemon(event("*" + PROGRAM)) as daemon:
+            sleeper = "/bin/sh", "-c", f"echo ready; exec {PROGRAM} 1000"
+            with Container(bad, *sleeper), Container(good, PROGRAM, *FAST) as container:
+                wait_for(lambda: len(work(daemon)["copies"]) == 2 and
+                         sum(bool(copy["problem"]) for copy in work(daemon)["copies"]) == 1, "both files to be looked at")
+                problem = next(copy["problem"] for copy in work(daemon)["copies"] if copy["problem"])
+                check("lagtrap:work__" in problem and PROGRAM in problem, problem)
+                check("is not watched" in shown(daemon), shown(daemon))
+                container.go()
+                container.wait()
+            wait_for(lambda: work(daemon)["runs"] == RUNS, "the runs of the good copy")
+
+
+if __name__ == "__main__":
+    run(every_container, found_at_the_start, by_build_id, by_another_name, another_path, none_wanted, a_damaged_copy,
+        torn_down_in_a_recording)

@@ -1,0 +1,81 @@
+"""What `lagtrap metrics` prints of a real daemon is sound for Prometheus' own checker, and its figures are those of the runs."""
+
+import re
+import subprocess
+
+from lagtrap_test import LAGTRAP, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, run, wait_for
+
+FAST = 40  # before the slow run, and as many after it
+
+
+def lint(text):
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    check(done.returncode == 0 and not done.stderr.strip(), f"promtool: {done.returncode} {done.stdout}{done.stderr}")
+
+
+def metrics(daemon):
+    done = subprocess.run([LAGTRAP, "metrics", "--socket", daemon.socket_path], capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    return done.stdout
+
+
+def samples_of(text):
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in text.splitlines() if not line.startswith("#")}
+
+
+def command_of_unit():
+    """The command and the file of the packaged service."""
+    unit = (SOURCE_DIR / "packaging/systemd/lagtrap-metrics.service").read_text()
+    variable, default = re.search(r"^Environment=(\w+)=(\S+)$", unit, re.M).groups()
+    command = re.search(r"^ExecStart=/usr/bin/lagtrap (.*)$", unit, re.M)[1]
+    check(default.endswith(".prom"), f"node_exporter reads no {default}")
+    return command.split(), "${" + variable + "}"
+
+
+def figures_reach_prometheus():
+    events = library_event("work", PLANTED, "50ms", "500ms", ("prepare", "execute", "finish"))
+    with Daemon(events) as daemon:
+        lint(metrics(daemon))
+        with Watched(PLANTED, "--kind", "sleep", "--fast", FAST, "--slow-ms", 200, "--wait") as program:
+            program.go().result()
+        text = metrics(daemon)
+        lint(text)
+        samples = samples_of(text)
+        buckets = [(float(re.search(r'le="([^"]+)"', name)[1]), count) for name, count in samples.items()
+                   if name.startswith('lagtrap_event_duration_seconds_bucket{event="work"')]
+        counts = [count for _, count in buckets]
+        check(counts == sorted(counts) and counts[-1] == 2 * FAST + 1, f"{buckets}")
+        check([count for bound, count in buckets if bound < 0.13][-1] == 2 * FAST, f"the slow run is among the fast ones: {buckets}")
+        check(samples['lagtrap_event_delays_total{event="work"}'] == 1, text)
+        check(0.1 < samples['lagtrap_event_duration_seconds_sum{event="work"}'] < 2, text)
+        blocked, on_cpu = (samples[f'lagtrap_event_time_seconds_total{{event="work",state="{state}"}}'] for state in ("blocked", "on_cpu"))
+        check(blocked > 0.15 and on_cpu > 0, f"{blocked} s blocked, {on_cpu} s on a CPU")
+
+        target = daemon.folder / "lagtrap.prom"
+        words, variable = command_of_unit()
+        command = [str(target) if word == variable else word for word in words]
+        for _ in range(2):  # the second replaces the first
+            done = subprocess.run([LAGTRAP, *command, "--socket", daemon.socket_path], capture_output=True, text=True, umask=0o077)
+            check(done.returncode == 0 and not done.stdout, f"{done.stdout}{done.stderr}")
+            lint(target.read_text())
+            check(target.stat().st_mode & 0o777 == 0o644, "node_exporter cannot read the file")
+        check([path.name for path in daemon.folder.glob("*.prom*")] == ["lagtrap.prom"], "something is left beside it")
+        missing = subprocess.run([LAGTRAP, "metrics", "-o", "/no/such/folder/x.prom", "--socket", daemon.socket_path],
+                                 capture_output=True, text=True)
+        check(missing.returncode == 1 and "/no/such/folder" in missing.stderr, missing.stderr)
+
+
+def processes_are_told_by_unit():
+    with Daemon(library_event("work", PLANTED, "10s", "500ms").replace(' copies="none"', "")) as daemon:
+        with Watched(PLANTED, "--kind", "sleep", "--fast", FAST, "--slow-ms", 200, "--wait") as program:
+            wait_for(lambda: daemon.event("work")["processes"] == 1, "the program to be seen")
+            text = metrics(daemon)
+            lint(text)
+            (processes,) = [count for name, count in samples_of(text).items() if name.startswith('lagtrap_event_processes{event="work",unit="')]
+            check(processes == 1, text)
+            program.go().result()
+        wait_for(lambda: "lagtrap_event_processes{" not in metrics(daemon), "the program to be forgotten")
+
+
+if __name__ == "__main__":
+    run(figures_reach_prometheus, processes_are_told_by_unit)

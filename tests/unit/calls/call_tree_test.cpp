@@ -1,0 +1,112 @@
+#include "calls/call_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include "calls/call_summary.hpp"
+
+namespace lagtrap::calls {
+namespace {
+
+Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns,
+          std::uint64_t on_cpu_ns, std::uint64_t runnable_ns = 0) {
+    return {.function = function,
+            .parent = parent,
+            .begin_ns = begin_ns,
+            .end_ns = end_ns,
+            .on_cpu_ns = on_cpu_ns,
+            .runnable_ns = runnable_ns};
+}
+
+std::vector<Function> two_functions(ProbeCost cost) {
+    std::vector<Function> functions(2);
+    for (Function& function : functions) function.cost = cost;
+    return functions;
+}
+
+TEST(CallTreeTest, PartsAddUpAndOwnTimeIsWhatCalleesDoNotHave) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 10'000, 4'000, 1'000), call(1, 0, 1'000, 3'000, 2'000),
+                  call(1, 0, 5'000, 9'000, 500, 500)};
+    ASSERT_TRUE(check(tree, 2));
+    const auto times = net_times(tree, two_functions({}));
+    EXPECT_EQ(times[0].wall_ns, 10'000U);
+    EXPECT_EQ(times[0].on_cpu_ns, 4'000U);
+    EXPECT_EQ(times[0].runnable_ns, 1'000U);
+    EXPECT_EQ(times[0].blocked_ns, 5'000U);
+    EXPECT_EQ(times[0].own_ns, 4'000U);
+    EXPECT_EQ(times[1].own_ns, 2'000U);
+    EXPECT_EQ(times[2].blocked_ns, 3'000U);
+}
+
+TEST(CallTreeTest, CostOfProbesIsTakenOffWhereItFell) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 10'000, 10'000), call(1, 0, 1'000, 3'000, 2'000),
+                  call(1, 1, 1'500, 2'500, 1'000)};
+    const auto times = net_times(tree, two_functions({.inside_ns = 100, .around_ns = 200}));
+    EXPECT_EQ(times[2].wall_ns, 900U);
+    EXPECT_EQ(times[1].wall_ns, 2'000U - 100 - 300);
+    EXPECT_EQ(times[1].own_ns, 700U);
+    EXPECT_EQ(times[0].wall_ns, 10'000U - 100 - 300 - 300);
+}
+
+TEST(CallTreeTest, CallsOfWhichNothingIsKnownHaveTheirCost) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 10'000, 10'000)};
+    tree.calls[0].left_out = 10;
+    tree.calls[0].left_out_cost_ns = 2'500;
+    const auto times = net_times(tree, two_functions({.inside_ns = 100, .around_ns = 200}));
+    EXPECT_EQ(times[0].wall_ns, 10'000U - 100 - 2'500);
+}
+
+TEST(CallTreeTest, WhatIsLeftIsNeverLessThanTheCallees) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 1'000, 1'000), call(1, 0, 0, 1'000, 1'000)};
+    const auto times = net_times(tree, two_functions({.inside_ns = 300, .around_ns = 900}));
+    EXPECT_EQ(times[1].wall_ns, 700U);
+    EXPECT_EQ(times[0].wall_ns, 700U);
+    EXPECT_EQ(times[0].own_ns, 0U);
+    EXPECT_EQ(times[0].wall_ns, times[0].on_cpu_ns + times[0].runnable_ns + times[0].blocked_ns);
+}
+
+TEST(CallTreeTest, WhatMakesNoSenseIsRefused) {
+    Tree tree;
+    EXPECT_FALSE(check(tree, 2));
+    tree.calls = {call(0, no_parent, 0, 1'000, 1'000), call(1, 0, 0, 500, 500)};
+    ASSERT_TRUE(check(tree, 2));
+    EXPECT_FALSE(check(tree, 1));
+    const auto changed = [&](auto change) {
+        Tree other = tree;
+        change(other.calls);
+        return check(other, 2).ok();
+    };
+    EXPECT_FALSE(changed([](auto& calls) { calls[1].parent = 1; }));
+    EXPECT_FALSE(changed([](auto& calls) { calls[1].parent = no_parent; }));
+    EXPECT_FALSE(changed([](auto& calls) { calls[0].parent = 0; }));
+    EXPECT_FALSE(changed([](auto& calls) { calls[1].begin_ns = 501; }));
+    EXPECT_FALSE(changed([](auto& calls) { calls[1].on_cpu_ns = 501; }));
+    EXPECT_FALSE(changed([](auto& calls) { calls[1].runnable_ns = 1; }));
+}
+
+TEST(CallSummaryTest, CallsOnTheSamePathAreAddedUp) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 10'000, 10'000), call(1, 0, 0, 1'000, 1'000), call(1, 0, 2'000, 5'000, 3'000),
+                  call(1, 2, 2'000, 3'000, 1'000)};
+    tree.calls[3].end = CallEnd::Left;
+    const auto times = net_times(tree, two_functions({}));
+    Summary summary;
+    summary.add(tree, times);
+    summary.add(tree, times);
+    ASSERT_EQ(summary.calls().size(), 3U);
+    const SummedCall& callee = summary.calls()[1];
+    EXPECT_EQ(callee.parent, 0U);
+    EXPECT_EQ(callee.count, 4U);
+    EXPECT_EQ(callee.least_ns, 1'000U);
+    EXPECT_EQ(callee.most_ns, 3'000U);
+    EXPECT_EQ(callee.sum.wall_ns, 8'000U);
+    EXPECT_EQ(callee.sum.own_ns, 6'000U);
+    EXPECT_EQ(summary.calls()[2].parent, 1U);
+    EXPECT_EQ(summary.calls()[2].not_returned, 2U);
+}
+
+}  // namespace
+}  // namespace lagtrap::calls

@@ -1,0 +1,87 @@
+// What `lagtrap add` makes of what it saw: names, thresholds, an order, elements for the settings.
+#include <gmock/gmock.h>
+
+#include "cli/add_offers.hpp"
+#include "settings/parser.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Offer function_offer(const std::string& name, std::uint64_t runs, std::uint64_t on_cpu_ns) {
+    Offer offer{OfferKind::Function, "function " + name, "x", {}, true, "/usr/bin/shop", {}};
+    offer.events.push_back({event_name("/usr/bin/shop", name), "    <function name=\"" + name + "\"/>\n", {}, {}, {}});
+    offer.events[0].measured.armed = true;
+    offer.events[0].measured.runs = runs;
+    offer.events[0].measured.on_cpu_ns = on_cpu_ns;
+    return offer;
+}
+
+TEST(AddNames, AreNamesOfTheSettings) {
+    EXPECT_EQ(event_name("/usr/bin/shop", "app::Shop::buy(int, char)"), "shop-buy");
+    EXPECT_EQ(event_name("/usr/bin/shop", "(anonymous namespace)::buy(int)"), "shop-buy");
+    EXPECT_EQ(event_name("/usr/bin/shop", "list<int>::push(int)"), "shop-list");
+    EXPECT_EQ(event_name("/opt/7zip", "run"), "e7zip-run");
+    EXPECT_EQ(event_name("/opt/x", std::string(100, 'a')).size(), 63);
+    EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"), "a::(anonymous namespace)::b");
+}
+
+TEST(AddThresholds, LeaveRoomAboveWhatWasSeen) {
+    const auto of = [](std::uint64_t p99_ns, std::uint64_t max_ns) {
+        Measured measured;
+        measured.p99_ns = p99_ns;
+        measured.max_ns = max_ns;
+        return threshold_for(measured);
+    };
+    EXPECT_EQ(of(1'000, 2'000), "1ms");
+    EXPECT_EQ(of(1'000'000, 1'000'000), "5ms");     // four times the 99th percentile
+    EXPECT_EQ(of(1'000'000, 30'000'000), "100ms");  // twice the longest
+    EXPECT_EQ(of(1, 600'000'000), "2s");
+    EXPECT_EQ(of(1, 7'200'000'000'000), "1h");
+}
+
+TEST(AddOrder, PutsTheOutermostOfEqualsFirstAndLeavesOutWhatIsNone) {
+    Offer loop = function_offer("loop", 5, 90'000'000);
+    loop.is_loop = true;
+    Offer refused = function_offer("refused", 5, 90'000'000);
+    refused.events[0].measured.armed = false;
+    Offer hot = function_offer("hot", 1'000'000, 95'000'000);
+    hot.events[0].measured.too_often = true;
+    const auto order =
+        ranked({loop, refused, function_offer("never", 0, 0), hot, function_offer("small", 9, 20'000'000),
+                function_offer("outer", 9, 80'000'000), function_offer("inner", 9, 80'000'000)});
+    std::vector<std::string> titles;
+    for (const Offer& offer : order) titles.push_back(offer.title);
+    EXPECT_THAT(titles, testing::ElementsAre("function outer", "function inner", "function small", "function hot"));
+}
+
+TEST(AddElements, AreSettings) {
+    Offer offer = function_offer("buy", 9, 1'000);
+    offer.events[0].threshold = "20ms";
+    for (const OfferChoice& choice : {OfferChoice{}, OfferChoice{"3s", "eu-", "shop.service"}}) {
+        const std::string xml = settings_elements(offer, choice);
+        const auto outcome =
+            settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
+        EXPECT_TRUE(outcome.ok()) << xml;
+        ASSERT_EQ(outcome.settings.events.size(), 1);
+        EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, choice.unit);
+        EXPECT_EQ(outcome.settings.events[0].name, choice.prefix + "shop-buy");
+    }
+    EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}), HasSubstr("threshold=\"3s\" trace-length=\"12s\""));
+}
+
+TEST(AddElements, OfAPresetHaveAThresholdForEachEventThatRan) {
+    Offer offer{OfferKind::Preset, "preset shop", "x", "shop", true, {}, {}};
+    offer.events = {{"buy", {}, "1s", {}, "20ms"}, {"pay", {}, "1s", {}, {}}, {"ship", {}, "1s", {}, {}}};
+    EXPECT_EQ(settings_elements(offer, {}),
+              "  <use preset=\"shop\" events=\"buy\" threshold=\"20ms\"/>\n"
+              "  <use preset=\"shop\" events=\"pay ship\"/>\n");
+    EXPECT_EQ(settings_elements(offer, {"1s", "eu-", "web.service"}),
+              "  <use preset=\"shop\" threshold=\"1s\" prefix=\"eu-\">\n    <scope unit=\"web.service\"/>\n  </use>\n");
+    offer.events[0].threshold.clear();
+    EXPECT_EQ(settings_elements(offer, {}), "  <use preset=\"shop\"/>\n");
+}
+
+}  // namespace
+}  // namespace lagtrap::cli

@@ -1,0 +1,120 @@
+// What is told of bundles with many delays, and of programs with long names.
+#include <fcntl.h>
+
+#include <set>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "analysis/delay_timeline.hpp"
+#include "core/files.hpp"
+#include "server/ingest/delay_details.hpp"
+#include "server/ingest/parse_bundle.hpp"
+#include "server/ingest/parsed_bundle.hpp"
+#include "server/ingest/timeline_json.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
+#include "tests/unit/server/store_fixture.hpp"
+#include "trace/bundle.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace json = boost::json;
+using test::TraceBuilder;
+constexpr std::uint64_t ms = TraceBuilder::ms;
+
+TraceBuilder one_delay(std::uint64_t length_ms) {
+    TraceBuilder builder((length_ms + 200) * ms);
+    builder.process(100, "/usr/bin/app").thread(100, 100, "app");
+    trace::Delay delay = TraceBuilder::delay(1, "query", 50 * ms, length_ms * ms, 20 * ms, 100, 100);
+    builder.run(delay, true);
+    return builder;
+}
+
+TEST(TimelineJson, names_are_sent_once) {
+    TraceBuilder builder = one_delay(400);
+    const std::string name(3000, 'T');
+    // 400 stacks of 30 functions with names of 3,000 bytes: 36 MB, were each written where it stands.
+    for (std::uint64_t at = 50; at < 450; ++at) {
+        TraceBuilder::Stack stack;
+        for (int depth = 0; depth < 30; ++depth) stack.push_back(name + std::to_string(depth));
+        stack.push_back("leaf_" + std::to_string(at));
+        builder.sample(at * ms, 0, 100, 100, stack);
+    }
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const std::string text =
+        timeline_json(*recording, analysis::timeline_of_delay(*recording, recording->system.delays[0]));
+    EXPECT_LT(text.size(), 1U << 20);
+    const json::object timeline = json::parse(text).as_object();
+    const json::array& names = timeline.at("names").as_array();
+    const json::array& frames = timeline.at("frames").as_array();
+    const json::array& stacks = timeline.at("stacks").as_array();
+    EXPECT_GE(stacks.size(), 390U);
+    std::set<std::string> distinct;
+    for (const json::value& one : names) EXPECT_TRUE(distinct.insert(json::value_to<std::string>(one)).second);
+    const json::array& stack = stacks.at(5).as_array();
+    ASSERT_EQ(stack.size(), 31U);
+    const auto function = [&](std::size_t place) {
+        const auto& frame = frames.at(stack.at(place).to_number<std::size_t>()).as_object();
+        return json::value_to<std::string>(names.at(frame.at("function").to_number<std::size_t>()));
+    };
+    EXPECT_TRUE(function(0).starts_with("leaf_"));
+    EXPECT_EQ(function(30), name + "0");
+}
+
+using ManyDelays = StoreFixture;
+
+TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
+    TraceBuilder builder = one_delay(400);
+    for (std::uint64_t i = 0; i < 2500; ++i) {
+        trace::Delay delay = TraceBuilder::delay(i + 2, "query", 60 * ms, (21 + i / 10) * ms, 20 * ms, 100, 100);
+        builder.system.delays.push_back(delay);
+    }
+    builder.system.session_id = "0b5f4f0a-4f5c-4a57-9d53-111111111111";
+    const std::filesystem::path folder = directory_ / "capture";
+    std::filesystem::create_directories(folder);
+    ASSERT_TRUE(write_file_durably(folder / "trace.pftrace", builder.trace()).ok());
+    ASSERT_TRUE(write_file_durably(folder / "system.xml", trace::write_system_file(builder.system)).ok());
+    ASSERT_TRUE(write_file_durably(folder / "settings.xml", "<lagtrap/>").ok());
+    const auto bundle = trace::write_bundle(folder, builder.system.session_id, directory_);
+    ASSERT_TRUE(bundle.ok()) << bundle.error().message;
+    const auto file = open_file(bundle->path, O_RDONLY);
+    ASSERT_TRUE(file.ok());
+    const auto described = describe_bundle(file->get());
+    ASSERT_TRUE(described.ok()) << described.error().message;
+    const auto parsed = read_parsed_bundle(*described);
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(parsed->facts.delays, 2501U);
+    std::uint32_t delays = 0;
+    std::uint32_t detailed = 0;
+    std::uint64_t longest_without_ns = 0, shortest_with_ns = UINT64_MAX;
+    for (const BundleDelay& delay : parsed->delays) {
+        if (!delay.delayed) continue;
+        EXPECT_EQ(delay.number, ++delays);
+        if (delay.profile.empty()) longest_without_ns = std::max(longest_without_ns, delay.duration_ns);
+        if (delay.profile.empty()) continue;
+        ++detailed;
+        EXPECT_FALSE(delay.details.empty());
+        shortest_with_ns = std::min(shortest_with_ns, delay.duration_ns);
+    }
+    EXPECT_EQ(delays, 2501U);
+    EXPECT_EQ(detailed, 1000U);
+    EXPECT_LE(longest_without_ns, shortest_with_ns);
+}
+
+// Between markers of two threads nobody knows which of them had the run.
+TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
+    TraceBuilder builder = one_delay(100);
+    builder.thread(100, 101, "worker");
+    builder.system.delays[0].end_tid = 101;
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok());
+    const json::object details =
+        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], "")).as_object();
+    EXPECT_EQ(details.at("handed_over_ns").to_number<std::uint64_t>(), 100 * ms);
+    EXPECT_EQ(details.at("unknown_ns").to_number<std::uint64_t>(), 0U);
+}
+
+}  // namespace
+}  // namespace lagtrap::server

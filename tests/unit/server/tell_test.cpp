@@ -1,0 +1,333 @@
+// Rules: what they say, what they find, what is sent, and when again.
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+
+#include "server/tell/base64.hpp"
+#include "server/tell/conditions.hpp"
+#include "server/tell/delivery.hpp"
+#include "server/tell/message.hpp"
+#include "server/tell/signature.hpp"
+#include "server/tell/teller.hpp"
+#include "tests/unit/server/store_fixture.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr std::uint64_t second_ns = 1'000'000'000ULL;
+constexpr std::uint64_t minute_ns = 60 * second_ns;
+constexpr std::uint64_t hour_ns = 60 * minute_ns;
+constexpr std::uint64_t midnight_ns = 20'003 * 24 * hour_ns;
+
+Result<Rule> read(const char* text) { return read_rule(json::parse(text).as_object()); }
+
+std::string error_of(const char* text) {
+    const auto rule = read(text);
+    return rule ? "no error" : rule.error().message;
+}
+
+TEST(Rules, AreReadAndWrittenTheSame) {
+    const auto rule = read(R"({"condition": "p99", "event": "checkout", "factor": 1.5, "hours": 6, "way": "email",
+        "address": "smtp://mail.example:587", "from": "lagtrap@example.org", "to": ["ann@example.org", "bob@example.org"],
+        "user": "lagtrap", "quiet_from": "22:30", "quiet_to": "07:00", "tell_ends": true, "repeat_ns": 3600000000000})");
+    ASSERT_TRUE(rule.ok()) << rule.error().message;
+    EXPECT_EQ(rule->least_runs, 100U);
+    const auto again = parse_rule(json::serialize(rule_json(*rule)));
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(same_condition(*rule, *again));
+    EXPECT_EQ(rule_json(*rule), rule_json(*again));
+    EXPECT_EQ(again->quiet->from_min, 22U * 60 + 30);
+}
+
+TEST(Rules, WhatIsWrongIsNamed) {
+    EXPECT_THAT(error_of(R"({"condition": "full moon", "way": "slack", "address": "https://a"})"),
+                HasSubstr("new_cause"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "pigeon", "address": "https://a"})"),
+                HasSubstr("webhook"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "webhook", "address": "ftp://a"})"),
+                HasSubstr("https://"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "webhook", "address": "https://ann:pass@a/"})"),
+                HasSubstr("secret"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "over_ns": 5, "way": "webhook", "address": "https://a"})"),
+                HasSubstr("goes with p99"));
+    EXPECT_THAT(error_of(R"({"condition": "p99", "way": "webhook", "address": "https://a"})"),
+                HasSubstr("one of them"));
+    EXPECT_THAT(
+        error_of(R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook", "address": "https://a"})"),
+        HasSubstr("one of them"));
+    EXPECT_THAT(error_of(R"({"condition": "p99", "over_ns": -5, "way": "webhook", "address": "https://a"})"),
+                HasSubstr("over_ns"));
+    EXPECT_THAT(error_of(R"({"condition": "host_silent", "way": "webhook", "address": "https://a"})"),
+                HasSubstr("silent_ns"));
+    EXPECT_THAT(
+        error_of(R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a", "quiet_from": "1:00"})"),
+        HasSubstr("does not go"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "25:00"})"),
+                HasSubstr("22:00"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00"})"),
+                HasSubstr("go together"));
+    EXPECT_THAT(
+        error_of(R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b", "to": []})"),
+        HasSubstr("1 to 20"));
+    // Nothing that begins another header or another recipient.
+    for (const char* to : {"ann@b\\r\\nBcc: all@b", "ann@b, eve@b", "ann", "@b", "a@", "a@b@c", "<a@b>"})
+        EXPECT_THAT(
+            error_of(
+                ("{\"condition\": \"new_cause\", \"way\": \"email\", \"address\": \"smtp://a\", \"from\": \"a@b\", "
+                 "\"to\": [\"" +
+                 std::string(to) + "\"]}")
+                    .c_str()),
+            HasSubstr("a mail address"))
+            << to;
+}
+
+TEST(Rules, ASecretStaysWithItsReceiver) {
+    Rule a;
+    a.address = "https://hooks.example/a/b";
+    Rule b = a;
+    b.address = "https://hooks.example/c?d";
+    EXPECT_TRUE(same_receiver(a, b));
+    b.address = "https://hooks.example.evil/a/b";
+    EXPECT_FALSE(same_receiver(a, b));
+    b.address = "http://hooks.example/a/b";
+    EXPECT_FALSE(same_receiver(a, b));
+    EXPECT_EQ(masked_address("https://hooks.slack.com/services/T/B/x"), "https://hooks.slack.com/...");
+}
+
+TEST(QuietHours, MayPassMidnight) {
+    const QuietHours day{9 * 60, 17 * 60}, night{22 * 60, 7 * 60};
+    const auto at = [](std::uint64_t hours, std::uint64_t minutes) {
+        return midnight_ns + hours * hour_ns + minutes * minute_ns;
+    };
+    EXPECT_FALSE(day.holds(at(8, 59)));
+    EXPECT_TRUE(day.holds(at(9, 0)));
+    EXPECT_FALSE(day.holds(at(17, 0)));
+    EXPECT_TRUE(night.holds(at(23, 0)));
+    EXPECT_TRUE(night.holds(at(6, 59)));
+    EXPECT_FALSE(night.holds(at(7, 0)));
+    EXPECT_FALSE(night.holds(at(21, 59)));
+}
+
+Stretch stretch(std::uint64_t runs, std::uint64_t delays, std::uint64_t duration_ns) {
+    EventActivity activity;
+    UnitActivity& unit = activity.units.emplace_back();
+    unit.runs = runs;
+    unit.delays = delays;
+    unit.durations.add(duration_ns, runs);
+    Stretch made;
+    made.add(activity);
+    return made;
+}
+
+TEST(Judging, P99OverABoundAndOverAFactor) {
+    Rule rule;
+    rule.condition = Condition::P99;
+    rule.over_ns = 100'000'000;
+    EXPECT_FALSE(judge(rule, "e", stretch(1000, 0, 90'000'000), {}).has_value());
+    const auto found = judge(rule, "check <out>", stretch(1000, 0, 200'000'000), {});
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->subject, "event check <out>");
+    const Facts facts = Facts::parse(found->facts);
+    EXPECT_THAT(facts.title, HasSubstr("over 100 ms"));
+    EXPECT_EQ(facts.path, "/event/check%20%3Cout%3E?span=24h");
+    EXPECT_FALSE(judge(rule, "e", stretch(99, 0, 200'000'000), {}).has_value()) << "too few runs";
+    rule.over_ns.reset();
+    rule.factor = 1.5;
+    EXPECT_FALSE(judge(rule, "e", stretch(1000, 0, 140'000'000), stretch(1000, 0, 100'000'000)).has_value());
+    EXPECT_TRUE(judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(1000, 0, 100'000'000)).has_value());
+    EXPECT_FALSE(judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(50, 0, 100'000'000)).has_value())
+        << "last week tells nothing";
+}
+
+TEST(Judging, SharesOfDelays) {
+    Rule rule;
+    rule.condition = Condition::DelayShare;
+    rule.over_share = 0.01;
+    EXPECT_FALSE(judge(rule, "e", stretch(1000, 10, 1), {}).has_value());
+    const auto found = judge(rule, "e", stretch(1000, 25, 1), {});
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(Facts::parse(found->facts).title, HasSubstr("2.5 % of the runs of e were delays"));
+    rule.over_share.reset();
+    rule.factor = 2;
+    EXPECT_FALSE(judge(rule, "e", stretch(1000, 20, 1), stretch(1000, 10, 1)).has_value());
+    EXPECT_TRUE(judge(rule, "e", stretch(1000, 21, 1), stretch(1000, 10, 1)).has_value());
+}
+
+CauseRecord cause_of(std::uint64_t id, CauseStatus status, std::uint64_t noticed_ns) {
+    CauseRecord cause;
+    cause.id = cause.root = id;
+    cause.event = "e";
+    cause.title = "lock in f";
+    cause.status = status;
+    cause.noticed_realtime_ns = noticed_ns;
+    return cause;
+}
+
+TEST(Judging, CausesThatAreNewSinceTheRuleIs) {
+    Rule rule;
+    const std::uint64_t now_ns = midnight_ns, since_ns = now_ns - 24 * hour_ns;
+    std::vector<CauseRecord> causes = {
+        cause_of(1, CauseStatus::New, since_ns + 1), cause_of(2, CauseStatus::New, since_ns - 1),
+        cause_of(3, CauseStatus::Known, since_ns + 1), cause_of(4, CauseStatus::New, since_ns + 1)};
+    causes[3].root = 1;  // a part
+    const auto found = judge_causes(rule, causes, since_ns, now_ns);
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found[0].subject, "cause 1");
+    EXPECT_EQ(Facts::parse(found[0].facts).path, "/cause/1");
+    EXPECT_THAT(judge_causes(rule, causes, 0, now_ns + 8 * 24 * hour_ns), SizeIs(0)) << "a week later it is no news";
+    rule.event = "other";
+    EXPECT_THAT(judge_causes(rule, causes, since_ns, now_ns), SizeIs(0));
+    rule.event = "e";
+    rule.condition = Condition::CauseCameBack;
+    causes.push_back(cause_of(5, CauseStatus::Regressed, 1));
+    causes.back().regressed_realtime_ns = since_ns + 5;
+    const auto back = judge_causes(rule, causes, since_ns, now_ns);
+    ASSERT_THAT(back, SizeIs(1));
+    EXPECT_EQ(back[0].subject, "cause 5 back " + std::to_string(since_ns + 5)) << "its next return is another";
+}
+
+TEST(Judging, SilenceAndLosses) {
+    Rule rule;
+    rule.condition = Condition::HostSilent;
+    rule.silent_ns = 30 * minute_ns;
+    const std::uint64_t now_ns = midnight_ns;
+    const auto silent = judge_silence(rule, {{"a", now_ns - 29 * minute_ns}, {"b", now_ns - 45 * minute_ns}}, now_ns);
+    ASSERT_THAT(silent, SizeIs(1));
+    EXPECT_THAT(Facts::parse(silent[0].facts).title, HasSubstr("Nothing came from host b for 45 minutes"));
+    rule.condition = Condition::RunsLost;
+    rule.over_runs = 10;
+    const auto losing = judge_losses(rule, {30, {{"a", 20, 0}, {"b", 10, 0}}});
+    ASSERT_THAT(losing, SizeIs(1));
+    EXPECT_THAT(Facts::parse(losing[0].facts).title, HasSubstr("20 runs were lost on host a"));
+}
+
+TEST(Signatures, AreThoseOfTheSpecification) {
+    // The example of the specification "Standard Webhooks".
+    EXPECT_EQ(webhook_signature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330,
+                                R"({"test": 2432232314})"),
+              "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    EXPECT_TRUE(check_webhook_secret(make_webhook_secret()).ok());
+    EXPECT_NE(make_webhook_secret(), make_webhook_secret());
+    for (const char* wrong : {"", "whsec_", "whsec_short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"})
+        EXPECT_FALSE(check_webhook_secret(wrong).ok()) << wrong;
+    EXPECT_EQ(read_base64(base64("a")), "a");
+    EXPECT_EQ(read_base64(base64("abc")), "abc");
+}
+
+Message message_about(const std::string& title) {
+    Message message{"nights", 7, Condition::P99, false, midnight_ns, {}, 0};
+    message.findings.push_back({"event e", title, "e", "", "", "https://lagtrap.example/event/e", midnight_ns, 0});
+    return message;
+}
+
+TEST(Messages, StayTheSameInTheStore) {
+    Message message = message_about("The p99 of e is 2 s.");
+    message.findings.push_back({"host b", "title", "", "b", "", "", midnight_ns, midnight_ns + 1});
+    message.left_out = 3;
+    const auto again = Message::parse(message.json_text());
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->json_text(), message.json_text());
+    EXPECT_EQ(again->headline(), "5 findings of the rule nights; the first: The p99 of e is 2 s.");
+    EXPECT_FALSE(Message::parse("[]").ok());
+}
+
+TEST(Messages, NoTextFromElsewhereIsMarkup) {
+    const Message message = message_about("<!channel> & <https://evil|click>");
+    EXPECT_THAT(slack_body(message), HasSubstr("&lt;!channel&gt; &amp; &lt;https://evil|click&gt;"));
+    Rule rule;
+    rule.from = "lagtrap@example.org";
+    rule.to = {"ann@example.org"};
+    Message hostile = message_about("Grüße\\r\\nBcc: eve@example.org " + std::string(200, 'x'));
+    const std::string mail = mail_text("id", hostile, rule);
+    EXPECT_THAT(mail, HasSubstr("Subject: =?UTF-8?B?"));
+    EXPECT_THAT(mail, HasSubstr("Message-ID: <id@example.org>\r\n"));
+    EXPECT_THAT(mail, Not(HasSubstr("\r\nBcc")));
+    for (std::size_t at = 0, end = 0; (end = mail.find("\r\n", at)) != std::string::npos; at = end + 2)
+        EXPECT_LE(end - at, 78U) << mail.substr(at, end - at);
+}
+
+TEST(Messages, AlertsKeepTheirLabels) {
+    Message message = message_about("first");
+    const auto labels = [&] {
+        return json::parse(alertmanager_body(message, midnight_ns + 5 * minute_ns)).as_array()[0].as_object();
+    };
+    const auto before = labels();
+    message.findings[0].title = "another figure now";
+    message.findings[0].ended_realtime_ns = midnight_ns + minute_ns;
+    const auto after = labels();
+    EXPECT_EQ(before.at("labels"), after.at("labels")) << "Alertmanager knows an alert by its labels";
+    EXPECT_NE(before.at("endsAt"), after.at("endsAt"));
+    EXPECT_EQ(before.at("labels").at("alertname"), "LagtrapP99");
+}
+
+TEST(Delivery, IsTriedLessAndLessOftenForADay) {
+    StoredMessage message;
+    message.made_realtime_ns = midnight_ns;
+    std::uint64_t now_ns = midnight_ns, last_pause_ns = 0;
+    for (message.attempts = 1; const auto next_ns = next_attempt_ns(message, now_ns); ++message.attempts) {
+        EXPECT_GE(*next_ns - now_ns, last_pause_ns);
+        EXPECT_LE(*next_ns - now_ns, hour_ns);
+        last_pause_ns = *next_ns - now_ns;
+        now_ns = *next_ns;
+        ASSERT_LT(message.attempts, 100U);
+    }
+    EXPECT_GE(now_ns, midnight_ns + 24 * hour_ns);
+    EXPECT_LE(now_ns, midnight_ns + 25 * hour_ns);
+    message.test = true;
+    message.attempts = 1;
+    EXPECT_FALSE(next_attempt_ns(message, midnight_ns).has_value());
+}
+
+class TellerTest : public StoreFixture {
+  protected:
+    std::uint64_t add(const char* definition) {
+        StoredRule rule;
+        rule.name = "losses";
+        rule.definition = definition;
+        rule.secret = make_webhook_secret();
+        const auto id = store_->add_rule(rule);
+        EXPECT_TRUE(id.ok() && id->has_value());
+        return id.ok() ? id->value_or(0) : 0;
+    }
+    std::string log_;
+};
+
+TEST_F(TellerTest, FindsTellsAndSaysWhatFailed) {
+    // Nobody listens there.
+    const std::uint64_t id = add(R"({"condition": "runs_lost", "way": "webhook", "address": "http://127.0.0.1:1/"})");
+    trace::RunBatch batch;
+    batch.host = "alpha";
+    batch.runs_lost = 5;
+    ASSERT_TRUE(store_->add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
+    Teller teller(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
+                  [this](const auto& line) { log_ += line; });
+    EXPECT_TRUE(*teller.look_once(midnight_ns + second_ns));
+    EXPECT_FALSE(*teller.look_once(midnight_ns + 2 * second_ns)) << "its minute is not over";
+    const auto messages = *store_->messages(id);
+    ASSERT_THAT(messages, SizeIs(1));
+    const auto message = Message::parse(messages[0].body);
+    ASSERT_TRUE(message.ok());
+    EXPECT_EQ(message->headline(),
+              "5 runs were lost on host alpha in the last 2 hours; lagtrap status there says why.");
+    EXPECT_EQ(message->findings[0].link, "https://lagtrap.example/?span=24h&host=alpha");
+    EXPECT_TRUE(*teller.send_once(midnight_ns + 3 * second_ns));
+    const auto rule = *store_->find_rule(id);
+    EXPECT_THAT(rule->failure, HasSubstr("127.0.0.1:1"));
+    EXPECT_THAT(log_, HasSubstr("was not delivered"));
+    EXPECT_EQ(teller.figures().failures, 1U);
+}
+
+TEST_F(TellerTest, ARuleThatCanNotBeReadSaysSo) {
+    const std::uint64_t id = add("no JSON");
+    Teller teller(*store_, {}, [this](const auto& line) { log_ += line; });
+    EXPECT_TRUE(*teller.look_once(midnight_ns));
+    EXPECT_THAT((*store_->find_rule(id))->look_failure, HasSubstr("JSON"));
+    EXPECT_EQ(teller.figures().look_failures, 1U);
+}
+
+}  // namespace
+}  // namespace lagtrap::server

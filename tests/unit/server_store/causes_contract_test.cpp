@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class CausesContract : public StoreTest {
+  protected:
+    // A bundle with delays of a build on a host, the first of which begins at `begin_ns`.
+    std::vector<CauseSighting> add_bundle(std::uint64_t number, const std::string& build, std::uint64_t begin_ns,
+                                          const std::string& host = "alpha") {
+        BundleRow bundle;
+        bundle.digest = receipt_of(number).digest;
+        EXPECT_EQ(must(store_->add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
+        BundleFacts facts;
+        facts.host = host;
+        std::vector<BundleDelay> delays(4);
+        std::vector<CauseSighting> sightings;
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            delays[i].number = i + 1;
+            delays[i].event = "open";
+            delays[i].begin_realtime_ns = begin_ns + i * second;
+            delays[i].build = build;
+            sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms});
+        }
+        EXPECT_TRUE(must(store_->set_contents(bundle.digest, facts, {}, delays)));
+        return sightings;
+    }
+    static SightedCause sighted(const std::string& signature, std::vector<CauseSighting> delays) {
+        return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays)};
+    }
+    std::vector<CauseNews> note(const std::vector<SightedCause>& causes, std::uint64_t now_ns = monday) {
+        return must(store_->note_causes("open", causes, now_ns));
+    }
+    CauseRecord cause(std::uint64_t id) {
+        auto found = must(store_->find_cause(id));
+        EXPECT_TRUE(found.has_value());
+        return found ? found->cause : CauseRecord{};
+    }
+    void change(std::uint64_t id, const CauseChange& decided) { ASSERT_TRUE(must(store_->change_cause(id, decided))); }
+};
+
+TEST_F(CausesContract, IsNewOnceAndCountsEachDelayOnce) {
+    auto delays = add_bundle(1, "v1", monday);
+    const auto news = note({sighted("a", delays)});
+    ASSERT_THAT(news, SizeIs(1));
+    EXPECT_EQ(news[0].status, CauseStatus::New);
+    auto more = add_bundle(2, "v2", monday + day, "beta");
+    delays.insert(delays.end(), more.begin(), more.end());
+    EXPECT_THAT(note({sighted("a", delays)}, monday + day), IsEmpty());
+    reopen();
+    const auto life = must(store_->find_cause(news[0].id));
+    ASSERT_TRUE(life.has_value());
+    EXPECT_EQ(life->cause.event, "open");
+    EXPECT_EQ(life->cause.title, "a waits");
+    EXPECT_EQ(life->cause.first_realtime_ns, monday);
+    EXPECT_EQ(life->cause.last_realtime_ns, monday + day + 3 * second);
+    EXPECT_EQ(life->cause.noticed_realtime_ns, monday);
+    EXPECT_EQ(life->delays, 8U);
+    ASSERT_THAT(life->hosts, SizeIs(2));
+    EXPECT_EQ(life->builds[0].name, "v2");
+    ASSERT_THAT(life->days, SizeIs(2));
+    EXPECT_EQ(life->days[1].from_ns, monday + day);
+    EXPECT_EQ(life->sightings[0].bundle, receipt_of(2).digest);
+    EXPECT_EQ(life->sightings[0].host, "beta");
+    EXPECT_THAT(must(store_->causes("open", 10)), SizeIs(1));
+    EXPECT_THAT(must(store_->causes("close", 10)), IsEmpty());
+    // A bundle may go before its cause does.
+    ASSERT_TRUE(store_->remove(receipt_of(1).digest).ok());
+    EXPECT_EQ(must(store_->find_cause(news[0].id))->delays, 8U);
+    EXPECT_FALSE(must(store_->find_cause(12345)).has_value());
+}
+
+TEST_F(CausesContract, ComesBackWithTheBuildThatResolvedItOrALaterOne) {
+    const auto old = add_bundle(1, "v1", monday);
+    const std::uint64_t id = note({sighted("a", old)})[0].id;
+    const auto fixed = add_bundle(2, "v2", monday + hour);
+    change(id, {CauseStatus::Resolved, "v2", {}, {}, {}, {}, "ann", monday + 2 * hour});
+    EXPECT_EQ(cause(id).status, CauseStatus::Resolved);
+    // What was before, and machines that still have the old build, say nothing.
+    const auto still_old = add_bundle(3, "v1", monday + 3 * hour);
+    EXPECT_THAT(note({sighted("a", old)}), IsEmpty());
+    EXPECT_THAT(note({sighted("a", still_old)}), IsEmpty());
+    EXPECT_EQ(cause(id).status, CauseStatus::Resolved);
+    const auto later = add_bundle(4, "v3", monday + 4 * hour);
+    const auto news = note({sighted("a", later)}, monday + 5 * hour);
+    ASSERT_THAT(news, SizeIs(1));
+    EXPECT_EQ(news[0].status, CauseStatus::Regressed);
+    EXPECT_EQ(cause(id).regressed_realtime_ns, monday + 5 * hour);
+    EXPECT_THAT(note({sighted("a", later)}), IsEmpty());
+    change(id, {CauseStatus::Resolved, "", {}, {}, {}, {}, "ann", monday + 6 * hour});
+    EXPECT_THAT(note({sighted("a", add_bundle(5, "v1", monday + 7 * hour))}), SizeIs(1));
+}
+
+TEST_F(CausesContract, TheSameDelaysUnderAnotherNameAreTheSameCause) {
+    const auto delays = add_bundle(1, "v1", monday);
+    const std::uint64_t id = note({sighted("a", delays)})[0].id;
+    EXPECT_THAT(note({sighted("inlined", delays)}), IsEmpty());
+    const auto life = must(store_->find_cause(id));
+    ASSERT_THAT(life->parts, SizeIs(1));
+    EXPECT_EQ(life->parts[0].signature, "inlined");
+    EXPECT_EQ(life->delays, 4U);
+    // Two causes that one search finds are two, though they share delays.
+    EXPECT_THAT(note({sighted("a", delays), sighted("b", delays)}), SizeIs(1));
+}
+
+TEST_F(CausesContract, PeopleMergeAndSplit) {
+    const auto one = add_bundle(1, "v1", monday), two = add_bundle(2, "v1", monday + hour);
+    const auto news = note({sighted("a", one), sighted("b", two)});
+    ASSERT_THAT(news, SizeIs(2));
+    const std::uint64_t a = news[0].id, b = news[1].id;
+    CauseChange merge;
+    merge.root = a;
+    merge.by = "ann";
+    change(b, merge);
+    EXPECT_EQ(cause(b).root, a);
+    EXPECT_EQ(must(store_->find_cause(a))->delays, 8U);
+    // A part regresses for the whole.
+    change(a, {CauseStatus::Resolved, "", {}, {}, {}, {}, "ann", monday + 2 * hour});
+    const auto again = note({sighted("b", add_bundle(3, "v1", monday + 3 * hour))});
+    ASSERT_THAT(again, SizeIs(1));
+    EXPECT_EQ(again[0].id, a);
+    EXPECT_THAT(must(store_->cause_totals(10)), SizeIs(1));
+    merge.root = 0;
+    change(b, merge);
+    const auto totals = must(store_->cause_totals(10));
+    ASSERT_THAT(totals, SizeIs(2));
+    EXPECT_EQ(totals[0].event, "open");
+    EXPECT_EQ(totals[0].status, CauseStatus::New);
+    EXPECT_EQ(totals[1].status, CauseStatus::Regressed);
+    EXPECT_EQ(totals[1].causes, 1U);
+    EXPECT_EQ(cause(b).root, b);
+    EXPECT_EQ(must(store_->find_cause(a))->delays, 4U);
+    merge.root = 999;
+    EXPECT_FALSE(store_->change_cause(b, merge).ok());
+    EXPECT_FALSE(must(store_->change_cause(999, {})));
+}
+
+TEST_F(CausesContract, WhatIsNotChangedStays) {
+    const std::uint64_t id = note({sighted("a", add_bundle(1, "v1", monday))})[0].id;
+    change(id, {CauseStatus::Known, {}, "rita", {}, "https://tracker/1", {}, "ann", monday});
+    CauseChange note_alone;
+    note_alone.note = "the index is cold";
+    change(id, note_alone);
+    const CauseRecord found = cause(id);
+    EXPECT_EQ(found.status, CauseStatus::Known);
+    EXPECT_THAT((std::vector{found.owner, found.note, found.link}),
+                ElementsAre("rita", "the index is cold", "https://tracker/1"));
+}
+
+}  // namespace
+}  // namespace lagtrap::server
