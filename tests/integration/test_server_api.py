@@ -179,8 +179,10 @@ class Api(ServerCase):
         metrics = checker.ask("GET", "/metrics")[1]
         self.assertIn(b"\nlagtrap_server_runs_lost 9\n", metrics)
         # Counted once, though each batch was sent twice.
-        self.assertIn(b'\nlagtrap_event_duration_seconds_bucket{event="query",unit="",le="+Inf"} 118\n', metrics)
-        self.assertIn(b'\nlagtrap_event_delays_total{event="query",unit=""} 12\n', metrics)
+        for unit, runs, delays in (("app.service", 88, 12), ("container <shop>", 30, 0)):
+            labels = f'event="query",unit="{unit}"'
+            self.assertIn(f'\nlagtrap_event_duration_seconds_bucket{{{labels},le="+Inf"}} {runs}\n'.encode(), metrics)
+            self.assertIn(f'\nlagtrap_event_delays_total{{{labels}}} {delays}\n'.encode(), metrics)
         checker.ask("GET", "/api/v1/events?limit=0", expect=400)
         checker.ask("GET", "/api/v1/events?colour=red", expect=400)
         checker.ask("GET", "/api/v1/events?after=x", expect=400)
