@@ -150,7 +150,10 @@ FileReaderCounts FileReader::counts() const {
 
 std::chrono::nanoseconds FileReader::cpu_time_for(int thread) {
     const std::scoped_lock lock(mutex_);
-    return cpu_of_threads_[thread];
+    std::chrono::nanoseconds time = cpu_of_threads_[thread];
+    for (const ReaderProcess* process : busy_)
+        if (process->reads_for() == thread) time += process->cpu_time_for_it();
+    return time;
 }
 
 int FileReader::wanted_nice() const {

@@ -113,7 +113,8 @@ class FileReader {
     [[nodiscard]] Result<ContainerFacts> container(int file, ContainerFile kind, const std::string& id);
 
     [[nodiscard]] FileReaderCounts counts() const;
-    // CPU time that processes took to read for this thread (its number) since this was first asked, but for those that were ended.
+    // CPU time that processes took to read for this thread (its number), up to now, since this was first asked, but for those
+    // that were ended.
     [[nodiscard]] std::chrono::nanoseconds cpu_time_for(int thread);
     // Of the process that reads for this thread (its number), now and from now on.
     void set_nice(int thread, int nice);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -50,8 +51,10 @@ class ReaderProcess {
         reads_for_ = thread;
         cpu_before_ = cpu_time();
     }
-    // That it took since.
-    [[nodiscard]] std::chrono::nanoseconds cpu_time_for_it() const { return cpu_time() - cpu_before_; }
+    // That it took since; 0 once it has ended.
+    [[nodiscard]] std::chrono::nanoseconds cpu_time_for_it() const {
+        return std::max(cpu_time() - cpu_before_, std::chrono::nanoseconds(0));
+    }
     [[nodiscard]] int reads_for() const { return reads_for_; }
     // Whose rights it has.
     [[nodiscard]] std::uint32_t user() const { return user_; }

@@ -34,8 +34,11 @@ constexpr std::size_t largest_limit = 10;
 constexpr std::size_t kept_events_limit_bytes = 64 << 20;
 
 constexpr int lowest_priority = 19;
-constexpr auto patience = 200ms;    // with low priority, while something waits for a table
-constexpr auto longest_hurry = 1s;  // a file that takes longer is not worth it
+// Of what is late but had its share: on a busy machine a tenth of what others get, where the lowest gets next to nothing.
+constexpr int low_priority = 10;
+constexpr auto patience = 200ms;  // with low priority, while something waits for a table
+// Of CPU time: a file that takes more is not worth it. By the clock a busy machine would make every file one that takes long.
+constexpr std::chrono::nanoseconds longest_hurry = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
@@ -45,6 +48,14 @@ void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, stat
 void set_making_priority(int thread, int nice) {
     set_priority(thread, nice);
     if (auto* const reader = binaries::file_reader()) reader->set_nice(thread, nice);
+}
+
+std::chrono::nanoseconds cpu_time_of(int thread, clockid_t clock) {
+    timespec time{};
+    (void)::clock_gettime(clock, &time);
+    auto* const reader = binaries::file_reader();
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec) +
+           (reader ? reader->cpu_time_for(thread) : 0ns);
 }
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
@@ -285,9 +296,10 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
 void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
-        if (!maker.job_began || now - *maker.since < patience) continue;
-        const bool slow = now - *maker.job_began >= longest_hurry || modules_.had_much(maker.user);
-        set_making_priority(maker.thread, slow ? lowest_priority : 0);
+        if (!maker.cpu_before_job || now - *maker.since < patience) continue;
+        const bool slow = modules_.had_much(maker.user) ||
+                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_hurry;
+        set_making_priority(maker.thread, slow ? low_priority : 0);
     }
 }
 
@@ -309,6 +321,7 @@ void Unwinder::make_tables(Maker& maker) {
     set_priority(own_thread(), 0);
     std::unique_lock lock(state_mutex_);
     maker.thread = own_thread();
+    (void)::pthread_getcpuclockid(::pthread_self(), &maker.cpu_clock);
     auto last_publish = std::chrono::steady_clock::now();
     while (!stopping_) {
         auto job = modules_.next_job();
@@ -319,14 +332,14 @@ void Unwinder::make_tables(Maker& maker) {
         }
         const auto began = std::chrono::steady_clock::now();
         if (!maker.since) maker.since = began;
-        maker.job_began = began;
+        maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
         maker.user = job->request.user;
         const bool patient =
             (began - *maker.since < patience && !job->request.watched && !capturing_) || modules_.had_much(maker.user);
         lock.unlock();
         MadeTable made = make(maker, std::move(*job), patient);
         lock.lock();
-        maker.job_began.reset();
+        maker.cpu_before_job.reset();
         modules_.take(std::move(made));
         to_maker_.notify_all();  // the same user's next one may be made now
         const auto now = std::chrono::steady_clock::now();

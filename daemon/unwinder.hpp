@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -106,8 +107,10 @@ class Unwinder {
              ProcessInspector& inspector, FileSightings& sightings);
     struct Maker {
         int thread = 0;
+        clockid_t cpu_clock{};                                       // of the thread
         std::optional<std::chrono::steady_clock::time_point> since;  // without a pause
-        std::optional<std::chrono::steady_clock::time_point> job_began;
+        // CPU time of the thread, and of who reads files for it, when the job began; nullopt: there is no job.
+        std::optional<std::chrono::nanoseconds> cpu_before_job;
         std::uint32_t user = 0;  // whose job it is
     };
 

@@ -56,9 +56,13 @@ class Recorder(Daemon):
         check("unwinder" in status, f"the status has no section \"unwinder\", only {list(status)}")
         return status["unwinder"]
 
+    def await_tables(self):
+        """Some of a cold machine's are large, and the programs that are recorded leave little of the CPUs for making them."""
+        wait_for(lambda: self.unwinder()["tables_waiting"] == 0, "the tables to be made", 300)
+
     def begin(self):
         wait_for(lambda: self.status()["state"] == "waiting", "the daemon to wait")
-        wait_for(lambda: self.unwinder()["tables_waiting"] == 0, "the tables to be made")
+        self.await_tables()
         answer = self.ask("trigger", event="nothing")
         check(answer["ok"], f"trigger: {answer}")
 

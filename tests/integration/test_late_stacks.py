@@ -70,7 +70,7 @@ def planted(variant):
         for library in LIBRARIES:
             shutil.copy2(PROGRAMS / f"libdeep_{library}.so", folder)
         copied = pathlib.Path(shutil.copy2(program(variant), pathlib.Path(folder) / "deep_stacks"))
-        wait_for(lambda: recorder.unwinder()["tables_waiting"] == 0, "the tables of others to be made")
+        recorder.await_tables()  # those of others
         recorder.hold()
         with start(copied) as watched:
             capture = recorder.capture_of(watched)

@@ -16,7 +16,7 @@ REDIS = "/usr/bin/redis-server"
 WATCHED = "tree_leaf"
 
 
-def event(more, threshold="5ms", length="5s", name="work"):
+def event(more, threshold="5ms", length="10s", name="work"):
     return (f'<event name="{name}" threshold="{threshold}" trace-length="{length}"><function name="target_sleep" '
             f'binary="{IN_C}"/>{more}</event>')
 

@@ -14,6 +14,7 @@ Prints a line for each look and one line of JSON at the end. Exit status 1 if so
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -47,20 +48,35 @@ def heap_of_units():
     return dict(settings.pop())
 
 
-def descriptors_of(pid):
-    """How many descriptors a process has open. Those of database files do not count: the store keeps a connection for each who
-    asked at the same time, at most eight."""
+def readers_of(pid):
+    """How many processes read files for it."""
     count = 0
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for child in children.read_text().split():
+                count += pathlib.Path(f"/proc/{child}/comm").read_text() == "lagtrap-reader\n"
+    return count
+
+
+def kinds_of_descriptors(pid):
+    """The descriptors that a process has open, by kind. Two pools that have a limit do not count, as their size is that of the
+    busiest moment: the store's connections to database files (one for each who asked at the same time, at most eight), and the
+    two sockets to each process that reads files (at most three)."""
+    kinds = collections.Counter()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
-            count += ".sqlite" not in os.readlink(entry.path)
-    return count
+            target = os.readlink(entry.path)
+            if ".sqlite" not in target:
+                kinds[re.sub(r"\d+", "N", target)] += 1
+    kinds["socket:[N]"] -= 2 * readers_of(pid)
+    return kinds
 
 
 def process_facts(pid):
     """Resident bytes without those of mapped files, and open descriptors, of a process."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)), "descriptors": descriptors_of(pid)}
+    kinds = kinds_of_descriptors(pid)
+    return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)), "descriptors": kinds.total(), "kinds": kinds}
 
 
 class Server:
@@ -173,11 +189,13 @@ class Soak:
         """Descriptors come and go with connections, captures and helpers. At rest there are no more than there ever were in the
         first half: what leaks one with each capture or reload has more by then."""
         half = [facts for at, facts in self.looks if at < self.length_s / 2]
-        most = {program: max(facts[program]["descriptors"] for facts in half) for program in PROGRAMS}
+        fullest = {program: max((facts[program] for facts in half), key=lambda facts: facts["descriptors"]) for program in PROGRAMS}
+        most = {program: facts["descriptors"] for program, facts in fullest.items()}
 
         def more():
-            now = {program: facts["descriptors"] for program, facts in self.facts().items()}
-            return {program: f"{most[program]}, then {now[program]}" for program in PROGRAMS if now[program] > most[program]}
+            return {program: f"{most[program]}, then {now['descriptors']}: {now['kinds'] - fullest[program]['kinds']} more, "
+                             f"{fullest[program]['kinds'] - now['kinds']} less"
+                    for program, now in self.facts().items() if now["descriptors"] > most[program]}
 
         with contextlib.suppress(parts.TestFailure):
             parts.wait_for(lambda: not more(), "descriptors to be closed", 120)
