@@ -1,6 +1,7 @@
 """<functions> in the settings: at a breach the functions of the process are traced into the bundle; standing ones from before it."""
 
 import collections
+import json
 import signal
 import subprocess
 import tempfile
@@ -186,12 +187,21 @@ def report_quality(bundle):
     return report(bundle)["quality"]["shed"]
 
 
+def written_calls(daemon):
+    """Names of the functions whose calls the recording has on disk by now."""
+    for path in daemon.spool.glob("captures/*/functions.jsonl"):
+        lines = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        names = [function[0] for line in lines for function in line.get("started_functions", {}).get("functions", ())]
+        return {names[call[0]] for line in lines for call in line.get("calls", ())}
+    return set()
+
+
 def a_killed_daemon_leaves_what_was_told():
     with Daemon(event(f'<functions {PLENTY} min="1us"/>', length="10min")) as daemon, Program(IN_C) as program:
         program.run("sleep")
         wait_for(lambda: traces(daemon) and traces(daemon)[0]["watched"], "the trace")
         program.run("sleep")
-        wait_for(lambda: any('{"calls"' in path.read_text() for path in daemon.spool.glob("captures/*/functions.jsonl")), "calls to be written")
+        wait_for(lambda: "sleeper" in written_calls(daemon), "the call to be written")
         daemon.kill()
         wait_for(lambda: not is_watched(program), "the kernel to take the probes out")
         daemon.start()
