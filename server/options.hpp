@@ -30,6 +30,7 @@ struct Options {
     std::string upload_rate;  // bytes a second
     std::string daily_quota;  // bytes
     std::string public_url;
+    std::string base_path;
     std::string rule_interval = "60s";
     double requests_per_second = 500;
     std::uint32_t uploads_at_once = 512;
@@ -46,6 +47,8 @@ struct Options {
 [[nodiscard]] Result<IngestLimits> read_ingest_limits(const Options& options);
 [[nodiscard]] Result<SenderLimits> read_sender_limits(const Options& options);
 [[nodiscard]] Result<TellerOptions> read_teller_options(const Options& options);
+// Of the addresses of pages and API.
+[[nodiscard]] Result<BasePath> read_base_path(const Options& options);
 // The table of the token file, where one is named.
 [[nodiscard]] Result<std::optional<TokenTable>> read_token_file(const Options& options);
 

@@ -86,6 +86,13 @@ Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, 
     return std::optional(std::move(signed_in));
 }
 
+Result<bool> Authenticator::change_password(const Principal& principal, std::string_view old, std::string_view fresh) {
+    TRY_ASSIGN(auto account, store_.find_account(principal.name));
+    if (!account || match_password(account->password_hash, old) == PasswordMatch::No) return false;
+    TRY_ASSIGN(account->password_hash, hash_password(fresh));
+    return store_.change_account(*account, principal.session_digest);
+}
+
 Status Authenticator::sign_out(const Principal& principal) {
     if (principal.session_digest.empty()) return success();
     return store_.remove_session(principal.session_digest);

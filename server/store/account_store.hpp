@@ -55,6 +55,9 @@ struct AuditEntry {
     std::string detail;
 };
 
+// Which entries of the audit: all, those of signing in and out and of attempts at it, or what was refused.
+enum class AuditPart : std::uint8_t { All, SignIns, Refusals };
+
 // As for RunStore.
 class AccountStore {
   public:
@@ -91,7 +94,8 @@ class AccountStore {
     [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;
     // The newest first, numbers below `before` only (nothing: all).
     [[nodiscard]] virtual Result<std::vector<AuditEntry>> audit(std::uint32_t limit,
-                                                                std::optional<std::uint64_t> before) = 0;
+                                                                std::optional<std::uint64_t> before,
+                                                                AuditPart part) = 0;
 };
 
 }  // namespace lagtrap::server

@@ -179,9 +179,14 @@ Status SqlStore::add_audit(const AuditEntry& entry) {
                        {entry.at_realtime_ns, who, action, object, detail});
 }
 
-Result<std::vector<AuditEntry>> SqlStore::audit(std::uint32_t limit, std::optional<std::uint64_t> before) {
+Result<std::vector<AuditEntry>> SqlStore::audit(std::uint32_t limit, std::optional<std::uint64_t> before,
+                                                AuditPart part) {
+    const std::string only = part == AuditPart::SignIns    ? " AND action IN ('sign in', 'sign out', 'refuse sign-in')"
+                             : part == AuditPart::Refusals ? " AND action LIKE 'refuse %'"
+                                                           : "";
     return select_all(
-        *database_, "SELECT id, at_ns, who, action, object, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+        *database_,
+        "SELECT id, at_ns, who, action, object, detail FROM audit WHERE id < $1" + only + " ORDER BY id DESC LIMIT $2",
         {before.value_or(INT64_MAX), limit}, read_audit);
 }
 
