@@ -50,6 +50,7 @@ struct Running {
     std::unique_ptr<Blobs> blobs;
     std::unique_ptr<JobRunner> jobs;
     std::unique_ptr<Teller> teller;
+    std::unique_ptr<OidcProvider> provider;
     std::unique_ptr<Ingest> ingest;
     std::unique_ptr<Application> application;
 };
@@ -65,14 +66,15 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     parts.jobs = std::make_unique<JobRunner>(*parts.store, *parts.blobs, log);
     TRY_ASSIGN(TellerOptions teller_options, read_teller_options(options));
     parts.teller = std::make_unique<Teller>(*parts.store, std::move(teller_options), log);
+    TRY_ASSIGN(parts.provider, read_provider(options));
     JobRunner& jobs = *parts.jobs;
     parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
-    parts.application =
-        std::make_unique<Application>(Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log},
-                                      sender_limits, std::move(base), std::move(tokens));
+    parts.application = std::make_unique<Application>(
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get()}, sender_limits,
+        std::move(base), std::move(tokens));
     return parts;
 }
 
@@ -146,6 +148,7 @@ int serve(Options& options) {
     if (const auto teller = read_teller_options(options); !teller) return fail(teller.error(), wrong_options);
     auto base = read_base_path(options);
     if (!base) return fail(base.error(), wrong_options);
+    if (const auto provider = read_provider(options); !provider) return fail(provider.error(), wrong_options);
     auto tokens = read_token_file(options);
     if (!tokens) return fail(tokens.error(), wrong_options);
     auto parts = open_parts(options, *limits, *sender_limits, *base, std::move(tokens).value());
@@ -244,6 +247,8 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option(
         "--base-path", options.base_path,
         "where pages and API lie on their host, such as /lagtrap; a proxy in front passes paths on unchanged");
+    app.add_option("--oidc-file", options.oidc_file,
+                   "file that names a provider of OpenID Connect by which people sign in; not readable for others");
     app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();
     app.add_option("--header-timeout", options.header_timeout, "for a request's header")->capture_default_str();
     app.add_option("--body-timeout", options.body_timeout, "without a byte of a body")->capture_default_str();

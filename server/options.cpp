@@ -93,6 +93,16 @@ Result<TellerOptions> read_teller_options(const Options& options) {
     return teller;
 }
 
+Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options) {
+    if (options.oidc_file.empty()) return std::unique_ptr<OidcProvider>();
+    if (options.public_url.empty())
+        return make_error(ErrorKind::Invalid,
+                          "--oidc-file goes with --public-url: the provider sends people back to that address");
+    auto settings = read_oidc_settings(options.oidc_file);
+    if (!settings) return settings.error().within("--oidc-file");
+    return std::make_unique<OidcProvider>(std::move(settings).value());
+}
+
 Result<BasePath> read_base_path(const Options& options) {
     auto base = BasePath::parse(options.base_path);
     if (!base) return base.error().within("--base-path");

@@ -76,6 +76,8 @@ Work work_of(RouteKind kind) {
         case RouteKind::Health: return Work::Health;
         case RouteKind::SignIn:
         case RouteKind::ChangePassword:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::AddAccount: return Work::SignIn;
         case RouteKind::GetOverview:
         case RouteKind::GetTrend:
@@ -128,6 +130,7 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       limits_(limits),
       base_(std::move(base)),
       cookie_(base_),
+      pending_cookie_(base_, "-oidc"),
       pages_(base_),
       authenticator_(parts.store),
       audit_(parts.store, parts.log),
@@ -148,6 +151,7 @@ void Application::replace_tokens(TokenTable tokens) {
 }
 
 Result<bool> Application::is_open() {
+    if (parts_.provider != nullptr) return false;
     {
         const std::lock_guard lock(tokens_mutex_);
         if (tokens_) return false;
@@ -255,6 +259,11 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     if (body_limit_of(route.kind) > 0 && !request.content_type.starts_with("application/json"))
         return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
     if (route.kind == RouteKind::SignIn) return plan_sign_in(request);
+    if (route.kind == RouteKind::BeginOidc || route.kind == RouteKind::FinishOidc)
+        return plan_with_place(request, [this, route](const std::string&, const Request& asked) {
+            return route.kind == RouteKind::BeginOidc ? begin_oidc(oidc_parts(), route, asked)
+                                                      : finish_oidc(oidc_parts(), route, asked);
+        });
     if (route.kind == RouteKind::ChangePassword) return plan_password_change(request, principal);
     return plan_answer(std::move(route), std::move(principal));
 }
@@ -283,6 +292,15 @@ std::variant<Plan, Refusal> Application::plan_with_place(const Request& request,
 }
 
 SignInParts Application::sign_in_parts() { return {authenticator_, parts_.store, audit_, sign_ins_, cookie_}; }
+
+OidcParts Application::oidc_parts() {
+    return {sign_in_parts(),
+            parts_.provider,
+            pending_cookie_,
+            base_,
+            parts_.teller.options().public_url + "/api/v1/oidc/callback",
+            parts_.log};
+}
 
 std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
     return plan_with_place(request, [this](const std::string& sender, const Request& asked) {
@@ -380,6 +398,7 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
             if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
             return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
         case RouteKind::Metrics: return metrics();
+        case RouteKind::GetSignInWays: return get_sign_in_ways(parts_.provider);
         case RouteKind::GetSession: return get_session(principal);
         case RouteKind::SignOut: return sign_out(sign_in_parts(), principal, request);
         case RouteKind::ListEvents: return list_events(store, route);
@@ -432,6 +451,8 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::TestRule: return test_rule({store, audit_, parts_.teller, principal}, route);
         case RouteKind::SignIn:
         case RouteKind::ChangePassword:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::PutBundle:
         case RouteKind::PutBatch: break;
     }

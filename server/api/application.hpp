@@ -19,6 +19,7 @@
 #include "server/api/base_path.hpp"
 #include "server/api/counters.hpp"
 #include "server/api/health_check.hpp"
+#include "server/api/oidc_routes.hpp"
 #include "server/api/page_files.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/service.hpp"
@@ -45,6 +46,7 @@ struct Parts {
     JobRunner& jobs;
     Teller& teller;
     std::function<void(const std::string&)> log;  // any thread
+    OidcProvider* provider = nullptr;             // by which people sign in too
 };
 
 // Any thread.
@@ -77,6 +79,7 @@ class Application final : public Service {
     using WithPlace = std::function<Reply(const std::string& sender, const Request& request)>;
     [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, WithPlace answer);
     [[nodiscard]] SignInParts sign_in_parts();
+    [[nodiscard]] OidcParts oidc_parts();
     [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
@@ -86,6 +89,7 @@ class Application final : public Service {
     const SenderLimits limits_;
     const BasePath base_;
     const SessionCookie cookie_;
+    const SessionCookie pending_cookie_;
     const PageFiles pages_;
     Authenticator authenticator_;
     Audit audit_;

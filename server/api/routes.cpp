@@ -26,6 +26,10 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/session", RouteKind::GetSession, ""},
     Pattern{Method::Post, "/api/v1/session", RouteKind::SignIn, ""},
     Pattern{Method::Delete, "/api/v1/session", RouteKind::SignOut, ""},
+    Pattern{Method::Get, "/api/v1/session/ways", RouteKind::GetSignInWays, ""},
+    Pattern{Method::Get, "/api/v1/oidc/begin", RouteKind::BeginOidc, "to"},
+    Pattern{Method::Get, "/api/v1/oidc/callback", RouteKind::FinishOidc,
+            "code state error error_description error_uri iss session_state scope authuser prompt hd"},
     Pattern{Method::Put, "/api/v1/session/password", RouteKind::ChangePassword, ""},
     Pattern{Method::Get, "/api/v1/events", RouteKind::ListEvents, "F search limit after"},
     Pattern{Method::Get, "/api/v1/overview", RouteKind::GetOverview, "F search order limit"},
@@ -212,6 +216,9 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::Page:
         case RouteKind::Health:
         case RouteKind::Description:
+        case RouteKind::GetSignInWays:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::SignIn: return std::nullopt;
         case RouteKind::PutBundle:
         case RouteKind::PutBatch:

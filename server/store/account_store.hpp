@@ -19,6 +19,7 @@ struct Account {
     std::string password_hash;  // a PHC string of argon2id
     std::uint64_t created_realtime_ns = 0;
     bool disabled = false;
+    std::string subject{};  // issuer and subject of whom a provider of OpenID Connect vouches for; empty: made here
 };
 
 struct Session {

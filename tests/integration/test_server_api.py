@@ -475,6 +475,9 @@ class Api(ServerCase):
 
         for query in ("", "?format=ndjson&only=refusals"):
             checker.ask("GET", "/api/v1/audit/export" + query)
+        checker.ask("GET", "/api/v1/session/ways")
+        for address in ("/api/v1/oidc/begin", "/api/v1/oidc/callback"):
+            checker.ask("GET", address, expect=404)
         checker.ask("PUT", "/api/v1/session/password", {"password": "wrong", "new_password": PASSWORD}, 403)
 
         _, made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201)

@@ -126,6 +126,7 @@ async function answer(request, response, url) {
   const [kind, name, what, number, detail] = url.pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
   const { method } = request;
   if (kind === "session" && method === "POST") return signIn(request, response);
+  if (kind === "session" && name === "ways") return { provider: null };
   const session = sessionOf(request);
   if (!session) throw new Refusal(401, "nobody is signed in");
   const query = url.searchParams;

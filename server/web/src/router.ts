@@ -13,7 +13,7 @@ const listeners = new Set<() => void>();
 
 function here(): Place {
   const { pathname, search } = window.location;
-  return { path: inner(pathname) ?? pathname, query: new URLSearchParams(search), key: pathname + search };
+  return { path: inner(pathname) ?? pathname, query: new URLSearchParams(search), key: (inner(pathname) ?? pathname) + search };
 }
 
 function tell(): void {
