@@ -25,6 +25,7 @@ import before  # noqa: E402
 import calls  # noqa: E402
 import functions  # noqa: E402
 import names  # noqa: E402
+import scale  # noqa: E402
 import server  # noqa: E402
 import stacks  # noqa: E402
 
@@ -386,6 +387,11 @@ def bench_server():
     server.bench(row)
 
 
+def bench_scale():
+    """The server under 1,000 machines for two minutes, over PostgreSQL and S3: what it takes, and how fast pages are meanwhile."""
+    scale.bench(row)
+
+
 def bench_switches():
     """What it costs other programs that switches are looked at."""
     before.bench_switches(row)
@@ -416,7 +422,7 @@ def bench_functions():
 
 BENCHES = {"marker": bench_marker, "idle": bench_idle, "arming": bench_arming, "calls": bench_calls, "functions": bench_functions, "switches": bench_switches, "before": bench_before, "count": bench_count, "breach": bench_breach,
            "capture": bench_capture, "recording": bench_recording, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
-           "server": bench_server}
+           "server": bench_server, "scale": bench_scale}
 
 
 def print_table():

@@ -9,6 +9,7 @@ import concurrent.futures
 import contextlib
 import hashlib
 import http.client
+import io
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import ssl
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -26,7 +28,10 @@ import urllib.parse
 
 BUILD_DIR = pathlib.Path(os.environ["LAGTRAP_BUILD_DIR"])
 SOURCE_DIR = pathlib.Path(__file__).resolve().parents[1]
-SERVER, MAKE_RUNS, MAKE_BUNDLE = (BUILD_DIR / "server" / name for name in ("lagtrap-server", "make_runs", "make_bundle"))
+sys.path.insert(0, str(SOURCE_DIR / "tests" / "integration"))
+import lagtrap_test as parts  # noqa: E402
+
+SERVER, MAKE_RUNS = (BUILD_DIR / "server" / name for name in ("lagtrap-server", "make_runs"))
 RADOSGW = SOURCE_DIR / "tests" / "integration" / "radosgw.sh"
 POSTGRES = pathlib.Path("/usr/lib/postgresql/15/bin")
 MACHINES, RUNS_OF_BATCH, EVENTS = 1000, 600, 20
@@ -124,9 +129,37 @@ class Server:
         return made
 
 
+def record(folder):
+    """The parts of a bundle that the daemon records here: 300 ms for a lock, in a trace of a second; name and bytes."""
+    event = parts.library_event("work", parts.PLANTED, threshold="50ms", trace_length="1s", stages=("prepare", "execute", "finish"))
+    with parts.Daemon(event) as daemon:
+        with parts.Watched(parts.PLANTED, "--kind", "lock", "--fast", "1000", "--slow-ms", "300", "--wait") as program:
+            program.go().result()
+        bundle = daemon.wait_for_bundles(1)[0]
+        unpacked = subprocess.run(["zstd", "-dc", bundle], check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(unpacked)) as archive:
+        return [(entry.name, archive.extractfile(entry).read()) for entry in archive]
+
+
+def pack(path, members, session, host):
+    """The same recording as another machine would have made it."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members:
+            if name == "system.xml":
+                content = re.sub(rb'( session=")[^"]*', rb"\g<1>" + session.encode(), content, count=1)
+                content = re.sub(rb'( host=")[^"]*', rb"\g<1>" + host.encode(), content, count=1)
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    subprocess.run(["zstd", "-q", "-1", "-o", path], input=written.getvalue(), check=True)
+    return path
+
+
 def make_uploads(folder, batches, bundles):
     """What the machines send: (kind, machine, file), each of it once."""
     since_s = int(time.time()) - RUNS_OF_BATCH
+    recording = record(folder)
 
     def batch(number):
         machine, path = number % MACHINES, folder / f"{number}.runs"
@@ -135,9 +168,8 @@ def make_uploads(folder, batches, bundles):
 
     def bundle(number):
         machine = number * 7 % MACHINES
-        made = subprocess.run([MAKE_BUNDLE, f"00000000-0000-4000-8000-{number:012}", f"machine-{machine}", folder, str(number % 9), str(since_s - 600),
-                               f"event-{number % EVENTS}"], check=True, capture_output=True, text=True)
-        return "bundles", machine, pathlib.Path(made.stdout.strip())
+        path = pack(folder / f"{number}.bundle", recording, f"00000000-0000-4000-8000-{number:012}", f"machine-{machine}")
+        return "bundles", machine, path
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(batch, range(batches))), list(pool.map(bundle, range(bundles)))
 
@@ -251,17 +283,20 @@ def measure(seconds, runs_per_second, bundles_per_second):
         stack.callback(lambda: (server.process.terminate(), server.process.wait()))
         batches, bundles = make_uploads(work, runs_per_second * seconds // RUNS_OF_BATCH, bundles_per_second * seconds)
         load = Load(server, server.tokens())
-        parts = {"server": [server.process.pid], "PostgreSQL": [postmaster], "S3": gateway, "generator": [os.getpid()]}
-        before = {name: cpu_seconds(pids) for name, pids in parts.items()}
+        processes = {"server": [server.process.pid], "PostgreSQL": [postmaster], "S3": gateway, "generator": [os.getpid()]}
+        before = {name: cpu_seconds(pids) for name, pids in processes.items()}
         with Reader(server) as reader:
             took_s = load.run(batches, bundles, seconds)
-            cpu = {name: (cpu_seconds(pids) - before[name]) / took_s for name, pids in parts.items()}
+            cpu = {name: (cpu_seconds(pids) - before[name]) / took_s for name, pids in processes.items()}
             # The generator is the ancestor of the server.
             cpu["generator"] -= cpu["server"]
             begun = time.monotonic()
             while server.metric("lagtrap_server_bundles_parsed_total") < len(load.took_s["bundles"]) and time.monotonic() - begun < 600:
                 time.sleep(0.5)
             caught_up_s = time.monotonic() - begun
+        stored = server.metric("lagtrap_server_runs")
+        if stored != len(load.took_s["batches"]) * RUNS_OF_BATCH or server.metric("lagtrap_server_bundles_bad") > 0:
+            raise RuntimeError(f"{stored} runs are stored, {server.metric('lagtrap_server_bundles_bad')} bundles cannot be read")
         quarter = max(1, len(reader.memory) // 4)
         return {
             "seconds": took_s, "asked_runs_per_second": runs_per_second, "asked_bundles_per_second": bundles_per_second,

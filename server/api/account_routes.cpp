@@ -159,6 +159,10 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
     if (const auto status = check_password(std::get<std::string>(fresh)); !status) return bad_request(status.error());
     if (std::get<std::string>(fresh) == std::get<std::string>(old))
         return reply_of({400, "the new password is the one in use", "choose another one"});
+    const auto account = parts.store.find_account(principal.name);
+    if (!account) return failure(account.error());
+    if (*account && (*account)->password_hash.empty())
+        return reply_of({403, "this account has no password here", "change it where you sign in"});
     const Attempt attempt{parts.limits, principal.name, sender};
     if (const auto wait = attempt.take(); wait.count() > 0) {
         parts.audit.note_unknown(sender, refused_change, "too many attempts, " + from(request));

@@ -111,6 +111,12 @@ class Oidc(ServerCase):
         entries = self.audit(server)
         self.assertIn(("ann", "sign in", None, "by Example Login"), entries)
         self.assertIn((None, "refuse sign-in", "eve", "none of the groups has a role here"), entries)
+        change = urllib.request.Request(f"{server.url}/api/v1/session/password", method="PUT",
+                                        data=json.dumps({"password": "any password", "new_password": "another password"}).encode(),
+                                        headers={"Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"})
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            ann.opener.open(change, timeout=60)
+        self.assertEqual((refused.exception.code, json.loads(refused.exception.read())["error"]["message"]), (403, "this account has no password here"))
         # A session ends as any other.
         request = urllib.request.Request(f"{server.url}/api/v1/session", method="DELETE", headers={"Sec-Fetch-Site": "same-origin"})
         ann.opener.open(request, timeout=60).close()
