@@ -9,6 +9,7 @@
 
 #include "daemon/call_trace.hpp"
 #include "daemon/function_trace.hpp"
+#include "daemon/object_trace.hpp"
 
 namespace lagtrap::daemon {
 
@@ -47,6 +48,13 @@ Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
     if (request.at("command") == "calls") {
         TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
         return work_of(std::move(wanted), std::move(answer));
+    }
+    if (request.at("command") == "objects") {
+        TRY_ASSIGN(ObjectRequest wanted, parse_object_request(request));
+        return Work(
+            [this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs, const auto& stop) {
+                trace_objects(wanted, inspector_, costs, *answer, stop);
+            });
     }
     TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
     return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs, const auto& stop) {

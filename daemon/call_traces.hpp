@@ -1,4 +1,4 @@
-// The traces of calls and functions that clients of the control socket, or settings, ask for, each on a thread of its own.
+// The traces of calls, functions and objects that clients of the control socket, or settings, ask for, each on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class CallTraces {
     // Ends them all, and waits until their probes are out.
     ~CallTraces();
 
-    // One thread's. Of calls, or of functions, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
+    // One thread's. Of calls, functions or objects, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
     [[nodiscard]] Status begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
     // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);

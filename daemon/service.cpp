@@ -165,7 +165,8 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
     self->control_->stream_by([traces = self->call_traces_.get()](const auto& request, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
-        if (command == nullptr || (*command != "calls" && *command != "functions")) return false;
+        if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
+            return false;
         TRY(traces->begin(request, std::move(stream)));
         return true;
     });
@@ -470,7 +471,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
         return outcome(collector_->trigger(std::string(event->as_string())));
     }
-    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions");
+    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon
