@@ -21,11 +21,13 @@ inline constexpr std::size_t most_successes = 4;
 struct ValuePlace {
     std::optional<unsigned> argument;  // from 0; nullopt: its result
     bool behind = false;               // the argument points to where it will be when the call has ended
+    bool operator==(const ValuePlace&) const = default;
 };
 
 struct ObjectFunctions {
     std::string pattern;  // of symbols: "sqlite3_prepare*"
     ValuePlace object;    // of functions that tell an error: the text
+    bool operator==(const ObjectFunctions&) const = default;
 };
 
 enum class Failure : std::uint8_t { Never, Negative, Null, Nonzero, NotPositive, MinusOne };
@@ -42,6 +44,7 @@ struct ObjectRule {
     std::vector<std::int64_t> successes;  // results that are none
     std::optional<unsigned> title;        // the argument of creations that is a text which names the object
     bool reused = false;                  // numbers come from a pool that others use too, as file descriptors do
+    bool operator==(const ObjectRule&) const = default;
 };
 
 // "sqlite3_prepare*:arg3* sqlite3_open:arg1*"; also "fopen:result". ErrorKind::Invalid: what was found and what is allowed.

@@ -210,6 +210,13 @@ json::object to_json(const ObjectCounts& counts) {
     return {{"counts", {{"at_ns", counts.at_ns}, {"classes", rows_of(counts.classes)}}}};
 }
 
+json::object to_json(const std::vector<ObjectFailure>& failures) {
+    json::array rows;
+    for (const ObjectFailure& one : failures)
+        rows.push_back(json::array{one.function, one.count, one.error, one.title, one.object, one.first_ns});
+    return {{"failures", std::move(rows)}};
+}
+
 json::object to_json(const ObjectsEnded& ended) {
     json::array totals, oldest;
     for (const ObjectFunctionTotals& one : ended.totals)
@@ -255,9 +262,17 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
         }
         if (const auto* counts = object.if_contains("counts"))
             reply.counts = {number_in(counts->as_object(), "at_ns"), classes_of(counts->as_object().at("classes"))};
+        if (const auto* failures = object.if_contains("failures")) {
+            reply.failures.emplace();
+            for (const json::value& row : failures->as_array()) {
+                ObjectFailure& one = reply.failures->emplace_back();
+                Row(row) >> one.function >> one.count >> one.error >> one.title >> one.object >> one.first_ns;
+            }
+        }
         if (const auto* out = object.if_contains("taken_out")) reply.taken_out = taken_out_of_rows(out->as_array());
         if (const auto* ended = object.if_contains("ended_objects")) reply.ended = ended_of(ended->as_object());
-        if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.taken_out && !reply.ended)
+        if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.failures && !reply.taken_out &&
+            !reply.ended)
             return wrong("has a line that says nothing that is known");
         return reply;
     } catch (const std::exception&) {

@@ -1,5 +1,5 @@
 // What the daemon answers to {"command":"objects"}: JSON objects, a line each. {"ok":true,"started_objects":...} once, then any
-// number of "object_calls", "messages", "counts" and "taken_out", and "ended_objects" last; instead of all of them
+// number of "object_calls", "messages", "counts", "failures" and "taken_out", and "ended_objects" last; instead of all of them
 // {"ok":false,"error":...}. It is all that a reader elsewhere needs.
 #pragma once
 
@@ -81,6 +81,16 @@ struct ObjectMessage {
     std::string text;
 };
 
+// Failed calls of one kind.
+struct ObjectFailure {
+    std::uint32_t function = 0;
+    std::uint64_t count = 0;
+    std::string error;  // the first one: "std::runtime_error: no such page", "result 14, unable to open database file"
+    std::string title;  // of the first object
+    std::uint64_t object = 0;  // the same
+    std::uint64_t first_ns = 0;
+};
+
 // Since the watch began.
 struct ClassCounts {
     std::uint64_t created = 0;
@@ -135,6 +145,7 @@ struct ObjectsEnded {
 [[nodiscard]] boost::json::object to_json(const std::vector<ObjectCall>& calls);
 [[nodiscard]] boost::json::object to_json(const std::vector<ObjectMessage>& messages);
 [[nodiscard]] boost::json::object to_json(const ObjectCounts& counts);
+[[nodiscard]] boost::json::object to_json(const std::vector<ObjectFailure>& failures);
 [[nodiscard]] boost::json::object to_json(const ObjectsEnded& ended);
 
 // One line of the answer; exactly one is there.
@@ -143,6 +154,7 @@ struct ObjectsReply {
     std::optional<std::vector<ObjectCall>> calls;
     std::optional<std::vector<ObjectMessage>> messages;
     std::optional<ObjectCounts> counts;
+    std::optional<std::vector<ObjectFailure>> failures;  // of summaries, in place of the calls
     std::optional<std::vector<TakenOut>> taken_out;
     std::optional<ObjectsEnded> ended;
 };

@@ -35,15 +35,6 @@ class ObjectForest {
     std::map<std::uint32_t, Waiting> waiting_;  // by thread
 };
 
-struct ObjectFailure {
-    std::uint32_t function = 0;
-    std::uint64_t count = 0;
-    std::string error;  // the first one: "std::runtime_error: no such page", "result 14, unable to open database file"
-    std::string title;  // of the first object
-    std::uint64_t object = 0;  // the same
-    std::uint64_t first_ns = 0;
-};
-
 // Failed calls by what failed and why; errors that differ in numbers are of one kind. An exception counts where it was thrown, not for each call that it left.
 class ObjectFailures {
   public:

@@ -10,8 +10,7 @@
 #include <fmt/core.h>
 
 #include "calls/object_rule.hpp"
-#include "calls/object_stream.hpp"
-#include "calls/object_tree.hpp"
+#include "calls/object_summary.hpp"
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
 #include "cli/interrupt.hpp"
@@ -24,8 +23,6 @@ namespace lagtrap::cli {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t longest_shown = 3;
 
 class ObjectsShow {
   public:
@@ -41,85 +38,32 @@ class ObjectsShow {
 
     Status show(const std::string& line) {
         TRY_ASSIGN(calls::ObjectsReply reply, calls::parse_objects_reply(line));
-        TRY(check(reply));
+        const bool begins = reply.started.has_value(), ends = reply.ended.has_value();
+        const auto taken_out = reply.taken_out;
+        std::vector<calls::ObjectNode> trees;
+        TRY(summary_.add(std::move(reply), &trees));
         if (record_.is_open() && !(record_ << line << '\n')) return system_error(options_.record);
-        if (options_.json) console_.out << line << "\n";
-        if (reply.started) begin(std::move(*reply.started));
-        if (reply.calls) take(std::move(*reply.calls));
-        if (reply.messages)
-            for (const calls::ObjectMessage& one : *reply.messages) failures_.add(one, started_.functions);
-        if (reply.taken_out && !options_.json)
-            console_.out << objects_taken_out_text(*reply.taken_out, started_, look_.look);
-        if (reply.ended) end(*reply.ended);
+        if (options_.json) {
+            console_.out << line << "\n";
+        } else {
+            if (begins) console_.out << objects_started_text(summary_.started(), look_.look);
+            if (options_.tree)
+                for (const calls::ObjectNode& one : trees)
+                    console_.out << object_tree_text(one, summary_.started(), look_);
+            if (taken_out) console_.out << objects_taken_out_text(*taken_out, summary_.started(), look_.look);
+            if (ends) console_.out << objects_ended_text(summary_, options_.top, look_);
+        }
         console_.out.flush();
         return success();
     }
-    [[nodiscard]] bool ended() const { return ended_; }
+    [[nodiscard]] bool ended() const { return summary_.ended().has_value(); }
 
   private:
-    [[nodiscard]] Status check(const calls::ObjectsReply& reply) const {
-        const std::size_t functions = reply.started ? reply.started->functions.size() : started_.functions.size();
-        const std::size_t classes = started_.classes.size();
-        bool good = reply.started || !started_.functions.empty();
-        if (reply.calls)
-            for (const calls::ObjectCall& one : *reply.calls) good = good && one.function < functions;
-        if (reply.messages)
-            for (const calls::ObjectMessage& one : *reply.messages) good = good && one.function < functions;
-        if (reply.taken_out)
-            for (const calls::TakenOut& one : *reply.taken_out) good = good && one.function < functions;
-        if (reply.ended) {
-            for (const calls::ObjectFunctionTotals& one : reply.ended->totals) good = good && one.function < functions;
-            for (const calls::OldObject& one : reply.ended->oldest)
-                good = good && one.function < functions && one.class_number < classes;
-        }
-        return good ? success() : Status(make_error(ErrorKind::Invalid, "a line names a function that is not known"));
-    }
-
-    void begin(calls::ObjectsStarted started) {
-        started_ = std::move(started);
-        if (!options_.json) console_.out << objects_started_text(started_, look_.look);
-    }
-
-    void take(std::vector<calls::ObjectCall> calls) {
-        for (calls::ObjectCall& call : calls) {
-            failures_.add(call, started_.functions[call.function].role);
-            for (calls::ObjectNode& root : forest_.add(std::move(call))) take(std::move(root));
-        }
-    }
-
-    void take(calls::ObjectNode root) {
-        if (options_.tree && !options_.json) console_.out << object_tree_text(root, started_, look_);
-        const auto length_of = [](const calls::ObjectNode& node) { return node.call.end_ns - node.call.begin_ns; };
-        // One of each function: the same call again says little more.
-        const auto same = std::find_if(longest_.begin(), longest_.end(),
-                                       [&](const auto& one) { return one.call.function == root.call.function; });
-        if (same != longest_.end()) {
-            if (length_of(root) <= length_of(*same)) return;
-            longest_.erase(same);
-        }
-        const auto place = std::find_if(longest_.begin(), longest_.end(),
-                                        [&](const auto& one) { return length_of(root) > length_of(one); });
-        if (place == longest_.end() && longest_.size() >= longest_shown) return;
-        longest_.insert(place, std::move(root));
-        if (longest_.size() > longest_shown) longest_.pop_back();
-    }
-
-    void end(const calls::ObjectsEnded& ended) {
-        for (calls::ObjectNode& root : forest_.take_waiting()) take(std::move(root));
-        ended_ = true;
-        if (!options_.json)
-            console_.out << objects_ended_text(ended, started_, failures_.all(), longest_, options_.top, look_);
-    }
-
     const ObjectsOptions& options_;
     Console& console_;
     ObjectsLook look_;
     std::ofstream record_;
-    calls::ObjectsStarted started_;
-    calls::ObjectForest forest_;
-    calls::ObjectFailures failures_;
-    std::vector<calls::ObjectNode> longest_;
-    bool ended_ = false;
+    calls::ObjectsSummary summary_;
 };
 
 Result<json::array> rules_of(const ObjectsOptions& options) {

@@ -236,15 +236,21 @@ std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out
     return text;
 }
 
-std::string objects_ended_text(const calls::ObjectsEnded& ended, const calls::ObjectsStarted& started,
-                               const std::vector<calls::ObjectFailure>& failures,
-                               const std::vector<ObjectNode>& longest, std::size_t top, const ObjectsLook& look) {
-    std::string text = failures_text(failures, started, top, look.look);
+std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size_t top, const ObjectsLook& look) {
+    const calls::ObjectsStarted& started = summary.started();
+    const calls::ObjectsEnded& ended = *summary.ended();
+    std::string text = failures_text(summary.failures(), started, top, look.look);
     text += classes_text(ended, started, look.look);
     text += functions_text(ended.totals, started, top, look.look);
-    if (!longest.empty()) text += "\n" + look.look.paint(Colour::Bold, "Longest calls, with what they called") + "\n";
-    for (const ObjectNode& one : longest) text += object_tree_text(one, started, look);
-    text += alive_text(ended, started, look.look);
+    if (!summary.longest().empty())
+        text += "\n" + look.look.paint(Colour::Bold, "Longest calls, with what they called") + "\n";
+    for (const ObjectNode& one : summary.longest()) text += object_tree_text(one, started, look);
+    return text + alive_text(ended, started, look.look);
+}
+
+std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top, const ObjectsLook& look) {
+    const calls::ObjectsEnded& ended = *summary.ended();
+    std::string text = objects_summary_text(summary, top, look);
     text += fmt::format("\nEnded after {}: {}; the probes are out (in {}).\n", duration(ended.length_ns), ended.reason,
                         duration(ended.detach_ns));
     text += fmt::format("{} told", counted(ended.sent, "call", "calls"));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calls/object_stream.hpp"
-#include "calls/object_tree.hpp"
+#include "calls/object_summary.hpp"
 #include "cli/calls_text.hpp"
 
 namespace lagtrap::cli {
@@ -21,10 +21,11 @@ struct ObjectsLook {
 // A tree, a line for each call: time and memory first.
 [[nodiscard]] std::string object_tree_text(const calls::ObjectNode& root, const calls::ObjectsStarted& started,
                                            const ObjectsLook& look);
-// Failures first, then classes, functions, the calls that took longest, what still lives, and what was lost.
-[[nodiscard]] std::string objects_ended_text(const calls::ObjectsEnded& ended, const calls::ObjectsStarted& started,
-                                             const std::vector<calls::ObjectFailure>& failures,
-                                             const std::vector<calls::ObjectNode>& longest, std::size_t top,
+// Failures first, then classes, functions, the calls that took longest, and what still lives. Of a summary that has ended.
+[[nodiscard]] std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size_t top,
+                                               const ObjectsLook& look);
+// The same, and how it ended and what was lost.
+[[nodiscard]] std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top,
                                              const ObjectsLook& look);
 [[nodiscard]] std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out,
                                                  const calls::ObjectsStarted& started, const CallsLook& look);

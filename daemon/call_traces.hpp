@@ -17,6 +17,7 @@
 #include "daemon/call_costs.hpp"
 #include "daemon/call_trace.hpp"
 #include "daemon/function_recorder.hpp"
+#include "daemon/object_trace.hpp"
 #include "daemon/process_inspector.hpp"
 
 namespace lagtrap::daemon {
@@ -35,6 +36,7 @@ class CallTraces {
     [[nodiscard]] Status begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
     // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
     [[nodiscard]] std::size_t running();
 
@@ -49,6 +51,7 @@ class CallTraces {
     using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
     [[nodiscard]] Status start(Work work, bool recorded);
     [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] CallCosts costs();
 

@@ -142,10 +142,13 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                                                       const auto& lines) {
         return functions->record(event, pid, lines);
     };
+    const auto begin_objects = [traces = self->call_traces_.get()](ObjectRequest request, auto lines) {
+        return traces->begin_recorded(std::move(request), std::move(lines));
+    };
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool),
         Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_spool_change,
-                           shed_now, on_session, begin_calls, begin_functions});
+                           shed_now, on_session, begin_calls, begin_functions, begin_objects});
     const auto recordings = [collector = self->collector_.get()] {
         return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
     };

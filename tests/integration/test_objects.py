@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, run
+from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
 
 SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
            '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
@@ -245,6 +245,28 @@ def wrong_requests_say_what_is_right():
         check("no regular expression" in refused("--class", "(") , refused("--class", "("))
 
 
+def a_breach_has_its_objects_in_the_bundle():
+    event = (f'<event name="work" threshold="1ms" trace-length="10s"><function name="slow_work" binary="{PROGRAM}"/>'
+             '<object class="Item|Gadget"/><object name="handle" create="handle_open:arg1*" use="handle_use:arg0" '
+             'release="handle_close:arg0" message="handle_error:result" error="nonzero"/></event>')
+    with Daemon(event) as daemon, Program() as program:
+        program.run("slow", 20)
+        wait_for(lambda: any(path.stat().st_size for path in daemon.spool.rglob("objects.jsonl")), "the probes to be in")
+        program.run("fail", 3)
+        program.run("keep", 4)
+        program.run("handles", 2)
+        bundle = daemon.wait_for_bundles(1)[0]
+        objects = report(bundle)["delays"][0]["objects"]
+        classes = {one["name"]: one for one in objects["classes"]}
+        check(classes["shop::Item"]["created"] == 4 and classes["shop::Item"]["alive"] == 4, f"{classes}")
+        check(classes["shop::Gadget"]["failures"] == 3, f"{classes}")
+        failures = {(one["function"], one["count"]) for one in objects["failures"]}
+        check(("shop::Gadget::Gadget", 3) in failures and ("handle_use", 2) in failures, f"{objects['failures']}")
+        text = subprocess.run([LAGTRAP, "report", bundle], capture_output=True, text=True, check=True).stdout
+        for words in ("Objects", "std::runtime_error: no gadget of size -1", "the handle is worn out", "keep_items"):
+            check(words in text, f"{words} is missing: {text}")
+
+
 def probes_are_out_when_the_daemon_is_killed():
     with Daemon(SETTINGS) as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY):
@@ -258,4 +280,4 @@ def probes_are_out_when_the_daemon_is_killed():
 if __name__ == "__main__":
     run(counts_equal_what_the_program_did, memory_is_what_the_calls_took, calls_nest_as_they_were_made, failed_creations_say_why,
         handles_of_c_fail_with_their_text, a_preset_follows_a_library, what_is_recorded_is_shown_elsewhere,
-        what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, probes_are_out_when_the_daemon_is_killed)
+        what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle, probes_are_out_when_the_daemon_is_killed)

@@ -1,4 +1,5 @@
 // Creates, uses and releases objects as it is told on standard input, and counts what it does: a mode a line, an answer each.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -92,6 +93,12 @@ NOINLINE void make_and_release(int count) {
     }
 }
 
+// A run of the event of the test.
+extern "C" NOINLINE void slow_work(int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    asm volatile("");
+}
+
 // The same place of the stack each time.
 NOINLINE void fail(int count) {
     for (int i = 0; i < count; ++i) {
@@ -154,6 +161,7 @@ int main() {
         if (mode == "misuse") misuse();
         if (mode == "threads") in_threads(count);
         if (mode == "hot") hot(count);
+        if (mode == "slow") slow_work(count);
         std::cout << mode << std::endl;
     }
 }
