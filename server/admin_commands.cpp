@@ -125,6 +125,16 @@ Result<std::string> find_build(Store& store, const std::string& beginning) {
                           "\"; before its first run a build is named by its whole id (readelf -n PROGRAM shows it)");
 }
 
+Status warn_without_accounts(Store& store) {
+    TRY_ASSIGN(const auto accounts, store.accounts());
+    if (accounts.empty())
+        fmt::print(
+            stderr,
+            "With a token, pages and API ask everybody who they are, and nobody has an account yet. Make one with:\n"
+            "lagtrap-server user add NAME --role admin\n");
+    return success();
+}
+
 }  // namespace
 
 Status add_user(Store& store, const std::string& name, const std::string& role) {
@@ -198,7 +208,9 @@ Status add_token(Store& store, const NewToken& wanted) {
     token.id = fresh.id;
     token.secret_sha256 = sha256_of(fresh.secret);
     TRY(store.add_token(token));
-    fmt::print("token, for its owner's token file (shown once):\n{}\n", fresh.text());
+    if (!wanted.quiet) fmt::print("token, for its owner's token file (shown once):\n");
+    fmt::print("{}\n", fresh.text());
+    TRY(warn_without_accounts(store));
     return note(store, "add token", token.name, token_scope_name(token.scopes));
 }
 

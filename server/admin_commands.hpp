@@ -27,7 +27,9 @@ struct NewToken {
     std::string host;     // empty: any
     std::string group;    // a label; may be empty
     std::string expires;  // a duration from now; empty: never
+    bool quiet = false;   // the token alone goes to standard output
 };
+// Says on standard error what follows where nobody has an account yet.
 [[nodiscard]] Status add_token(Store& store, const NewToken& token);
 [[nodiscard]] Status list_tokens(Store& store);
 // By id, or by name where only one has it.

@@ -50,12 +50,13 @@ struct Running {
     std::unique_ptr<Blobs> blobs;
     std::unique_ptr<JobRunner> jobs;
     std::unique_ptr<Teller> teller;
+    std::unique_ptr<OidcProvider> provider;
     std::unique_ptr<Ingest> ingest;
     std::unique_ptr<Application> application;
 };
 
 Result<Running> open_parts(const Options& options, const IngestLimits& limits, const SenderLimits& sender_limits,
-                           std::optional<TokenTable> tokens) {
+                           BasePath base, std::optional<TokenTable> tokens) {
     const auto log = [](const std::string& line) { spdlog::info("{}", line); };
     Running parts;
     TRY_ASSIGN(parts.store, open_chosen_store(options));
@@ -65,13 +66,15 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     parts.jobs = std::make_unique<JobRunner>(*parts.store, *parts.blobs, log);
     TRY_ASSIGN(TellerOptions teller_options, read_teller_options(options));
     parts.teller = std::make_unique<Teller>(*parts.store, std::move(teller_options), log);
+    TRY_ASSIGN(parts.provider, read_provider(options));
     JobRunner& jobs = *parts.jobs;
     parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
     parts.application = std::make_unique<Application>(
-        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log}, sender_limits, std::move(tokens));
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get()}, sender_limits,
+        std::move(base), std::move(tokens));
     return parts;
 }
 
@@ -143,9 +146,12 @@ int serve(Options& options) {
     if (const auto address = store_address(options); !address) return fail(address.error(), wrong_options);
     if (const auto cache = store_cache_bytes(options); !cache) return fail(cache.error(), wrong_options);
     if (const auto teller = read_teller_options(options); !teller) return fail(teller.error(), wrong_options);
+    auto base = read_base_path(options);
+    if (!base) return fail(base.error(), wrong_options);
+    if (const auto provider = read_provider(options); !provider) return fail(provider.error(), wrong_options);
     auto tokens = read_token_file(options);
     if (!tokens) return fail(tokens.error(), wrong_options);
-    auto parts = open_parts(options, *limits, *sender_limits, std::move(tokens).value());
+    auto parts = open_parts(options, *limits, *sender_limits, *base, std::move(tokens).value());
     if (!parts) return fail(parts.error(), failed);
     if (const auto status = check_openness(options, *parts->application); !status)
         return fail(status.error(), wrong_options);
@@ -155,7 +161,7 @@ int serve(Options& options) {
     parts->application->remove_old_bundles();
     parts->jobs->start(options.parsers);
     parts->teller->start();
-    spdlog::info("listening on {}, data in {}", (*server)->address(), options.data);
+    spdlog::info("listening on {}{}, data in {}", (*server)->address(), base->text(), options.data);
     if (options.http.tls_certificate.empty() && !options.http.behind_proxy && !is_loopback(options.http.listen).value())
         spdlog::warn(
             "plain HTTP shows tokens to the network; use --tls-certificate, or a proxy with TLS and --behind-proxy");
@@ -238,6 +244,11 @@ void add_server_options(CLI::App& app, Options& options) {
         ->check(CLI::Range(0, 64));
     app.add_option("--public-url", options.public_url,
                    "address of the pages for people, for links in messages, such as https://lagtrap.example");
+    app.add_option(
+        "--base-path", options.base_path,
+        "where pages and API lie on their host, such as /lagtrap; a proxy in front passes paths on unchanged");
+    app.add_option("--oidc-file", options.oidc_file,
+                   "file that names a provider of OpenID Connect by which people sign in; not readable for others");
     app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();
     app.add_option("--header-timeout", options.header_timeout, "for a request's header")->capture_default_str();
     app.add_option("--body-timeout", options.body_timeout, "without a byte of a body")->capture_default_str();
@@ -289,6 +300,7 @@ void add_token_commands(CLI::App& app, Options& options, Command& chosen) {
     add->add_option("--scope", options.token.scope, "upload, read or admin")->required();
     add->add_option("--host", options.token.host, "the only host that uploads may be of");
     add->add_option("--group", options.token.group, "a label, for a token that hosts share");
+    add->add_flag("--quiet", options.token.quiet, "print the token alone, for scripts");
     add->add_option("--expires", options.token.expires, "life, such as 90d; default: without end");
     add->callback([&] {
         chosen = [&options] { return administer(options, [&](Store& s) { return add_token(s, options.token); }); };

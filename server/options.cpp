@@ -93,6 +93,28 @@ Result<TellerOptions> read_teller_options(const Options& options) {
     return teller;
 }
 
+Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options) {
+    if (options.oidc_file.empty()) return std::unique_ptr<OidcProvider>();
+    if (options.public_url.empty())
+        return make_error(ErrorKind::Invalid,
+                          "--oidc-file goes with --public-url: the provider sends people back to that address");
+    auto settings = read_oidc_settings(options.oidc_file);
+    if (!settings) return settings.error().within("--oidc-file");
+    return std::make_unique<OidcProvider>(std::move(settings).value());
+}
+
+Result<BasePath> read_base_path(const Options& options) {
+    auto base = BasePath::parse(options.base_path);
+    if (!base) return base.error().within("--base-path");
+    std::string_view url = options.public_url;
+    while (url.ends_with('/')) url.remove_suffix(1);
+    if (!url.empty() && !url.ends_with(base->text()))
+        return make_error(ErrorKind::Invalid, "--public-url is " + printable(url) + ", but the pages lie below " +
+                                                  base->text() + "; expected an address that ends with it, such as " +
+                                                  printable(url) + base->text());
+    return base;
+}
+
 Result<std::optional<TokenTable>> read_token_file(const Options& options) {
     if (options.token_file.empty()) return std::optional<TokenTable>();
     TRY_ASSIGN(TokenTable table, TokenTable::load(options.token_file));

@@ -74,6 +74,12 @@ Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, 
             TRY(store_.change_account(*account, {}));
         }
     }
+    TRY_ASSIGN(SignedIn signed_in, open_session(name, address, now_ns));
+    return std::optional(std::move(signed_in));
+}
+
+Result<SignedIn> Authenticator::open_session(const std::string& name, const std::string& address,
+                                             std::uint64_t now_ns) {
     SignedIn signed_in{random_secret(), now_ns + nanoseconds(session_life)};
     Session session;
     session.token_sha256 = sha256_of(signed_in.secret);
@@ -83,7 +89,29 @@ Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, 
     session.expires_realtime_ns = signed_in.expires_realtime_ns;
     session.address = address;
     TRY(store_.add_session(session));
+    return signed_in;
+}
+
+Result<std::optional<SignedIn>> Authenticator::sign_in_known(const std::string& name, const std::string& subject,
+                                                             Role role, const std::string& address,
+                                                             std::uint64_t now_ns) {
+    // Without a password: signs in by the provider alone.
+    TRY(store_.add_account({name, role, {}, now_ns, false, subject}));
+    TRY_ASSIGN(auto account, store_.find_account(name));
+    if (!account || account->disabled || account->subject != subject) return std::optional<SignedIn>();
+    if (account->role != role) {
+        account->role = role;
+        TRY(store_.change_account(*account, {}));
+    }
+    TRY_ASSIGN(SignedIn signed_in, open_session(name, address, now_ns));
     return std::optional(std::move(signed_in));
+}
+
+Result<bool> Authenticator::change_password(const Principal& principal, std::string_view old, std::string_view fresh) {
+    TRY_ASSIGN(auto account, store_.find_account(principal.name));
+    if (!account || match_password(account->password_hash, old) == PasswordMatch::No) return false;
+    TRY_ASSIGN(account->password_hash, hash_password(fresh));
+    return store_.change_account(*account, principal.session_digest);
 }
 
 Status Authenticator::sign_out(const Principal& principal) {

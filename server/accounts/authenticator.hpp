@@ -34,12 +34,24 @@ class Authenticator {
     // Takes 46 MiB and 50 ms, whether the account exists or not. Nothing if account and password do not fit.
     [[nodiscard]] Result<std::optional<SignedIn>> sign_in(const std::string& account, std::string_view password,
                                                           const std::string& address, std::uint64_t now_ns);
+    // Whoever `subject` is, by the word of a provider: their account is made at the first time, and has from then on the role
+    // given here. Nothing if the name is that of an account of somebody else, or if the account is disabled.
+    [[nodiscard]] Result<std::optional<SignedIn>> sign_in_known(const std::string& name, const std::string& subject,
+                                                                Role role, const std::string& address,
+                                                                std::uint64_t now_ns);
+    // Of the account of a session, whose other sessions end. False, after as long, if `old` is not its password. `fresh` has
+    // been checked (check_password()).
+    [[nodiscard]] Result<bool> change_password(const Principal& principal, std::string_view old,
+                                               std::string_view fresh);
     [[nodiscard]] Status sign_out(const Principal& principal);
 
     // Whether the store has neither accounts nor tokens.
     [[nodiscard]] Result<bool> knows_nobody();
 
   private:
+    [[nodiscard]] Result<SignedIn> open_session(const std::string& name, const std::string& address,
+                                                std::uint64_t now_ns);
+
     AccountStore& store_;
 };
 

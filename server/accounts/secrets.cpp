@@ -33,6 +33,15 @@ std::string random_secret() {
     return {text.data(), secret_letters};
 }
 
+std::string sha256_base64url(std::string_view text) {
+    std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
+    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    std::array<char, secret_letters + 1> letters;
+    sodium_bin2base64(letters.data(), letters.size(), digest.data(), digest.size(),
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    return {letters.data(), secret_letters};
+}
+
 std::string random_id() {
     std::array<unsigned char, id_bytes> bytes;
     fill(bytes.data(), bytes.size());

@@ -12,6 +12,9 @@ namespace lagtrap::server {
 // 48 random bits as 12 hexadecimal digits: the public part of a machine token.
 [[nodiscard]] std::string random_id();
 
+// SHA-256 as 43 letters of base64url.
+[[nodiscard]] std::string sha256_base64url(std::string_view text);
+
 // Whether both are the same, in a time that tells nothing of where they differ.
 [[nodiscard]] bool equal_secrets(std::string_view a, std::string_view b);
 

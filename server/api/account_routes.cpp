@@ -9,6 +9,7 @@
 #include "server/accounts/passwords.hpp"
 #include "server/accounts/secrets.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/list_file.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -17,13 +18,12 @@ constexpr std::size_t name_limit_bytes = 64;
 constexpr std::size_t host_limit_bytes = 256;
 constexpr std::uint32_t audit_default = 100;
 constexpr const char* refused_sign_in = "refuse sign-in";
+constexpr const char* refused_change = "refuse password change";
+constexpr const char* audit_columns = "id,at,at_ns,who,action,object,detail\r\n";
 
 Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
 
-std::string set_cookie(bool secure, const std::string& secret, std::int64_t seconds) {
-    return std::string(cookie_name(secure)) + "=" + secret +
-           "; Path=/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(seconds) + (secure ? "; Secure" : "");
-}
+Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "use the server's https address"}; }
 
 std::string from(const Request& request) { return "from " + request.sender; }
 
@@ -68,9 +68,35 @@ json::object account_json(AccountStore& store, const Account& account) {
             {"last_sign_in_ns", digits_or_null(last_sign_in(store, account.name))}};
 }
 
-}  // namespace
+json::object audit_json(const AuditEntry& entry) {
+    return {{"id", json_digits(entry.number)},      {"at_ns", json_digits(entry.at_realtime_ns)},
+            {"who", text_or_null(entry.who)},       {"action", entry.action},
+            {"object", text_or_null(entry.object)}, {"detail", text_or_null(entry.detail)}};
+}
 
-const char* cookie_name(bool secure) { return secure ? "__Host-lagtrap" : "lagtrap"; }
+void add_audit_line(std::string& line, const AuditEntry& entry) {
+    Cells cells{line};
+    cells.add(entry.number);
+    cells.add(format_utc(entry.at_realtime_ns));
+    cells.add(entry.at_realtime_ns);
+    for (const std::string* text : {&entry.who, &entry.action, &entry.object, &entry.detail}) cells.add(*text);
+    line += "\r\n";
+}
+
+std::optional<PageKey> next_entry(const std::vector<AuditEntry>& entries, std::uint32_t limit) {
+    if (entries.size() < limit) return std::nullopt;
+    return PageKey{entries.back().at_realtime_ns, entries.back().number};
+}
+
+std::variant<AuditPart, Refusal> read_audit_part(const Route& route) {
+    const auto only = route.parameter("only");
+    if (!only) return AuditPart::All;
+    if (*only == "sign-ins") return AuditPart::SignIns;
+    if (*only == "refusals") return AuditPart::Refusals;
+    return Refusal{400, "\"only\": expected sign-ins or refusals"};
+}
+
+}  // namespace
 
 Reply get_session(const Principal& principal) {
     return json_reply(json::object{
@@ -80,8 +106,7 @@ Reply get_session(const Principal& principal) {
 }
 
 Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request) {
-    if (!request.secure && !request.from_loopback)
-        return reply_of({403, "passwords are taken over HTTPS alone", "use the server's https address"});
+    if (!request.secure && !request.from_loopback) return reply_of(https_alone());
     const auto body = read_object(request, {"account", "password"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -109,16 +134,48 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
     parts.audit.note(name, "sign in", {}, from(request));
     Reply reply = empty_reply();
     const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
-    reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, (*signed_in)->secret, seconds));
+    reply.headers.emplace_back("Set-Cookie", parts.cookie.text(request.secure, (*signed_in)->secret, seconds));
     return reply;
 }
 
-Reply sign_out(Authenticator& authenticator, Audit& audit, const Principal& principal, const Request& request) {
-    if (const auto status = authenticator.sign_out(principal); !status) return failure(status.error());
-    if (principal.kind == Principal::Kind::Session) audit.note(principal.name, "sign out", {}, from(request));
+Reply sign_out(const SignInParts& parts, const Principal& principal, const Request& request) {
+    if (const auto status = parts.authenticator.sign_out(principal); !status) return failure(status.error());
+    if (principal.kind == Principal::Kind::Session) parts.audit.note(principal.name, "sign out", {}, from(request));
     Reply reply = empty_reply();
-    reply.headers.emplace_back("Set-Cookie", set_cookie(request.secure, "", 0));
+    reply.headers.emplace_back("Set-Cookie", parts.cookie.text(request.secure, "", 0));
     return reply;
+}
+
+Reply change_own_password(const SignInParts& parts, const std::string& sender, const Principal& principal,
+                          const Request& request) {
+    if (!request.secure && !request.from_loopback) return reply_of(https_alone());
+    const auto body = read_object(request, {"password", "new_password"});
+    if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
+    const auto& object = std::get<json::object>(body);
+    const auto old = read_text(object, "password", password_longest_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&old)) return reply_of(*wrong);
+    const auto fresh = read_text(object, "new_password", password_longest_bytes);
+    if (const auto* wrong = std::get_if<Refusal>(&fresh)) return reply_of(*wrong);
+    if (const auto status = check_password(std::get<std::string>(fresh)); !status) return bad_request(status.error());
+    if (std::get<std::string>(fresh) == std::get<std::string>(old))
+        return reply_of({400, "the new password is the one in use", "choose another one"});
+    const Attempt attempt{parts.limits, principal.name, sender};
+    if (const auto wait = attempt.take(); wait.count() > 0) {
+        parts.audit.note_unknown(sender, refused_change, "too many attempts, " + from(request));
+        return reply_of({429, "too many attempts with a wrong password", "wait, and try again",
+                         std::chrono::ceil<std::chrono::seconds>(wait)});
+    }
+    const auto changed =
+        parts.authenticator.change_password(principal, std::get<std::string>(old), std::get<std::string>(fresh));
+    if (!changed) return failure(changed.error());
+    if (!*changed) {
+        parts.audit.note(principal.name, refused_change, {}, "the password in use was wrong, " + from(request));
+        return reply_of({403, "that is not the password in use", "type the password with which you signed in"});
+    }
+    attempt.give_back();
+    parts.audit.note(principal.name, "change password", principal.name,
+                     "its other sessions are over, " + from(request));
+    return empty_reply();
 }
 
 Reply list_accounts(AccountStore& store) {
@@ -144,6 +201,9 @@ Reply add_account(AccountStore& store, Audit& audit, const Principal& principal,
         if (!status) return bad_request(status.error());
     const auto role = parse_role(texts[2]);
     if (!role) return bad_request(role.error());
+    if (principal.kind == Principal::Kind::Local && *role != Role::Admin)
+        return reply_of({409, "the first account has to be an admin's",
+                         "from then on everybody signs in, and only an admin can make accounts"});
     const auto hash = hash_password(texts[1]);
     if (!hash) return failure(hash.error());
     const Account account{texts[0], *role, *hash, ClockSnapshot::take().realtime_ns, false};
@@ -189,6 +249,10 @@ Reply list_tokens(AccountStore& store) {
 }
 
 Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
+    // From the first token on everybody has to prove who they are, and nobody could.
+    if (principal.kind == Principal::Kind::Local)
+        return reply_of(
+            {409, "nobody could sign in any more once there is a token", "make an account of role admin first"});
     const auto body = read_object(request, {"name", "scope", "(host)", "(expires_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -243,20 +307,35 @@ Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal
 Reply list_audit(AccountStore& store, const Route& route) {
     const auto page = read_page(route, audit_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
+    const auto part = read_audit_part(route);
+    if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
-    const auto entries = store.audit(limit, after ? std::optional(after->id) : std::nullopt);
+    const auto entries = store.audit(limit, after ? std::optional(after->id) : std::nullopt, std::get<AuditPart>(part));
     if (!entries) return failure(entries.error());
     json::array rows;
-    for (const AuditEntry& entry : *entries)
-        rows.push_back({{"id", json_digits(entry.number)},
-                        {"at_ns", json_digits(entry.at_realtime_ns)},
-                        {"who", text_or_null(entry.who)},
-                        {"action", entry.action},
-                        {"object", text_or_null(entry.object)},
-                        {"detail", text_or_null(entry.detail)}});
-    std::optional<PageKey> next;
-    if (entries->size() == limit) next = PageKey{entries->back().at_realtime_ns, entries->back().number};
-    return json_reply(json::object{{"entries", std::move(rows)}, {"next", next_of(next)}});
+    for (const AuditEntry& entry : *entries) rows.push_back(audit_json(entry));
+    return json_reply(json::object{{"entries", std::move(rows)}, {"next", next_of(next_entry(*entries, limit))}});
+}
+
+Reply export_audit(AccountStore& store, const Route& route) {
+    const auto format = read_list_format(route);
+    if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
+    const auto part = read_audit_part(route);
+    if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
+    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
+    auto next = [&store, only = std::get<AuditPart>(part), csv](std::optional<PageKey> after,
+                                                                std::string& text) -> Result<std::optional<PageKey>> {
+        TRY_ASSIGN(const auto entries, store.audit(page_limit, after ? std::optional(after->id) : std::nullopt, only));
+        for (const AuditEntry& entry : entries) {
+            if (csv) {
+                add_audit_line(text, entry);
+            } else {
+                text += json::serialize(audit_json(entry)) + "\n";
+            }
+        }
+        return next_entry(entries, page_limit);
+    };
+    return list_file(std::get<ListFormat>(format), "audit", audit_columns, std::move(next));
 }
 
 }  // namespace lagtrap::server

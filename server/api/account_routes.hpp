@@ -6,6 +6,7 @@
 #include "server/accounts/rate_limit.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
+#include "server/api/session_cookie.hpp"
 #include "server/store/account_store.hpp"
 
 namespace lagtrap::server {
@@ -22,11 +23,14 @@ struct SignInParts {
     AccountStore& store;
     Audit& audit;
     SignInLimits& limits;
+    const SessionCookie& cookie;
 };
 // `sender`: network_of_sender() of who asks.
 [[nodiscard]] Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request);
-[[nodiscard]] Reply sign_out(Authenticator& authenticator, Audit& audit, const Principal& principal,
-                             const Request& request);
+[[nodiscard]] Reply sign_out(const SignInParts& parts, const Principal& principal, const Request& request);
+// Of the account of a session. A wrong password counts as an attempt to sign in with it does.
+[[nodiscard]] Reply change_own_password(const SignInParts& parts, const std::string& sender, const Principal& principal,
+                                        const Request& request);
 
 [[nodiscard]] Reply list_accounts(AccountStore& store);
 [[nodiscard]] Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
@@ -38,8 +42,7 @@ struct SignInParts {
                                  const Request& request);
 // The newest first.
 [[nodiscard]] Reply list_audit(AccountStore& store, const Route& route);
-
-// "__Host-lagtrap" over TLS; a browser takes that name over TLS alone, so it is "lagtrap" over plain HTTP.
-[[nodiscard]] const char* cookie_name(bool secure);
+// All of it, as a file.
+[[nodiscard]] Reply export_audit(AccountStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -58,6 +58,7 @@ Refusal too_many(const char* what, std::chrono::milliseconds wait) {
 std::uint64_t body_limit_of(RouteKind kind) {
     switch (kind) {
         case RouteKind::SignIn:
+        case RouteKind::ChangePassword:
         case RouteKind::SetDirty:
         case RouteKind::LabelBuild:
         case RouteKind::ChangeCause:
@@ -74,6 +75,9 @@ Work work_of(RouteKind kind) {
     switch (kind) {
         case RouteKind::Health: return Work::Health;
         case RouteKind::SignIn:
+        case RouteKind::ChangePassword:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::AddAccount: return Work::SignIn;
         case RouteKind::GetOverview:
         case RouteKind::GetTrend:
@@ -101,6 +105,18 @@ Work work_of(RouteKind kind) {
     }
 }
 
+// For those who type the host alone, or leave out the last slash.
+Plan plan_to_base(const BasePath& base) {
+    Plan plan;
+    plan.answer = [address = base.text() + "/"](const Request&) {
+        Reply reply;
+        reply.status = 308;
+        reply.headers.emplace_back("Location", address);
+        return reply;
+    };
+    return plan;
+}
+
 // Whom limits are counted for.
 std::string sender_key(const Principal& principal, const Request& request) {
     return principal.name.empty() ? "address " + network_of_sender(request.sender) : "name " + principal.name;
@@ -108,9 +124,14 @@ std::string sender_key(const Principal& principal, const Request& request) {
 
 }  // namespace
 
-Application::Application(const Parts& parts, const SenderLimits& limits, std::optional<TokenTable> tokens)
+Application::Application(const Parts& parts, const SenderLimits& limits, BasePath base,
+                         std::optional<TokenTable> tokens)
     : parts_(parts),
       limits_(limits),
+      base_(std::move(base)),
+      cookie_(base_),
+      pending_cookie_(base_, "-oidc"),
+      pages_(base_),
       authenticator_(parts.store),
       audit_(parts.store, parts.log),
       requests_(limits.requests),
@@ -130,6 +151,7 @@ void Application::replace_tokens(TokenTable tokens) {
 }
 
 Result<bool> Application::is_open() {
+    if (parts_.provider != nullptr) return false;
     {
         const std::lock_guard lock(tokens_mutex_);
         if (tokens_) return false;
@@ -177,7 +199,7 @@ std::variant<Principal, Refusal> Application::identify(const Request& request, s
         return local;
     }
     if (!request.authorization.empty()) return identify_token(request, now_ns);
-    const auto secret = find_cookie(request.cookie, cookie_name(request.secure));
+    const auto secret = find_cookie(request.cookie, cookie_.name(request.secure));
     if (secret.empty()) return Principal{};
     auto found = authenticator_.of_session(secret, now_ns);
     if (!found) return Ingest::refusal_of(found.error());
@@ -205,7 +227,11 @@ std::optional<Refusal> Application::check_origin(const Request& request, const P
 }
 
 std::variant<Plan, Refusal> Application::admit(const Request& request) {
-    auto found = find_route(request.method, request.target);
+    const auto target = base_.inner(request.target);
+    if (!target && base_.is_short_of(request.target)) return plan_to_base(base_);
+    if (!target)
+        return Refusal{404, "no such address", "the addresses of this server begin with " + base_.text() + "/"};
+    auto found = find_route(request.method, *target);
     if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
     auto& route = std::get<Route>(found);
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
@@ -233,17 +259,23 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     if (body_limit_of(route.kind) > 0 && !request.content_type.starts_with("application/json"))
         return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
     if (route.kind == RouteKind::SignIn) return plan_sign_in(request);
+    if (route.kind == RouteKind::BeginOidc || route.kind == RouteKind::FinishOidc)
+        return plan_with_place(request, [this, route](const std::string&, const Request& asked) {
+            return route.kind == RouteKind::BeginOidc ? begin_oidc(oidc_parts(), route, asked)
+                                                      : finish_oidc(oidc_parts(), route, asked);
+        });
+    if (route.kind == RouteKind::ChangePassword) return plan_password_change(request, principal);
     return plan_answer(std::move(route), std::move(principal));
 }
 
 Work Application::admission_work(const Request& request) const {
-    const auto found = find_route(request.method, request.target);
+    const auto found = find_route(request.method, base_.inner(request.target).value_or("/"));
     const auto* route = std::get_if<Route>(&found);
     return route != nullptr && route->kind == RouteKind::Health ? Work::Health : Work::Light;
 }
 
 // Before the line for the threads that hash passwords, so that one sender's attempts cannot fill it.
-std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
+std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, WithPlace answer) {
     const std::string sender = network_of_sender(request.sender);
     auto place = sign_in_places_.take(sender);
     if (!place) {
@@ -253,10 +285,43 @@ std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
     Plan plan;
     plan.work = work_of(RouteKind::SignIn);
     plan.body_limit_bytes = body_limit_of(RouteKind::SignIn);
-    plan.answer = [this, sender, place = std::move(place)](const Request& asked) {
-        return sign_in({authenticator_, parts_.store, audit_, sign_ins_}, sender, asked);
+    plan.answer = [sender, answer = std::move(answer), place = std::move(place)](const Request& asked) {
+        return answer(sender, asked);
     };
     return plan;
+}
+
+SignInParts Application::sign_in_parts() { return {authenticator_, parts_.store, audit_, sign_ins_, cookie_}; }
+
+OidcParts Application::oidc_parts() {
+    return {sign_in_parts(),
+            parts_.provider,
+            pending_cookie_,
+            base_,
+            parts_.teller.options().public_url + "/api/v1/oidc/callback",
+            parts_.log};
+}
+
+std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
+    return plan_with_place(request, [this](const std::string& sender, const Request& asked) {
+        return sign_in(sign_in_parts(), sender, asked);
+    });
+}
+
+std::variant<Plan, Refusal> Application::plan_password_change(const Request& request, const Principal& principal) {
+    if (principal.kind != Principal::Kind::Session)
+        return Refusal{403, "only who is signed in has a password to change", "sign in first"};
+    return plan_with_place(request, [this, principal](const std::string& sender, const Request& asked) {
+        return change_own_password(sign_in_parts(), sender, principal, asked);
+    });
+}
+
+// The first one ends that everybody on this machine may do everything; at once, so that whoever made it is asked to sign in.
+Reply Application::add_first_or_further_account(const Principal& principal, const Request& request) {
+    Reply reply = add_account(parts_.store, audit_, principal, request);
+    const std::lock_guard lock(open_mutex_);
+    open_asked_ns_ = 0;
+    return reply;
 }
 
 Plan Application::plan_answer(Route route, Principal principal) {
@@ -327,14 +392,15 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
     Store& store = parts_.store;
     Blobs& blobs = parts_.ingest.blobs();
     switch (route.kind) {
-        case RouteKind::Page: return page_file(route, request);
-        case RouteKind::Description: return api_description();
+        case RouteKind::Page: return pages_.find(route, request);
+        case RouteKind::Description: return pages_.api_description();
         case RouteKind::Health:
             if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
             return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
         case RouteKind::Metrics: return metrics();
+        case RouteKind::GetSignInWays: return get_sign_in_ways(parts_.provider);
         case RouteKind::GetSession: return get_session(principal);
-        case RouteKind::SignOut: return sign_out(authenticator_, audit_, principal, request);
+        case RouteKind::SignOut: return sign_out(sign_in_parts(), principal, request);
         case RouteKind::ListEvents: return list_events(store, route);
         case RouteKind::GetOverview: return get_overview(store, route);
         case RouteKind::GetTrend: return get_trend(store, route);
@@ -370,12 +436,13 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::ListFormats: return list_formats();
         case RouteKind::HasBatch: return has_batch(store, route);
         case RouteKind::ListAccounts: return list_accounts(store);
-        case RouteKind::AddAccount: return add_account(store, audit_, principal, request);
+        case RouteKind::AddAccount: return add_first_or_further_account(principal, request);
         case RouteKind::DeleteAccount: return delete_account(store, audit_, principal, route.arguments[0], request);
         case RouteKind::ListTokens: return list_tokens(store);
         case RouteKind::AddToken: return add_token(store, audit_, principal, request);
         case RouteKind::DeleteToken: return delete_token(store, audit_, principal, route.arguments[0], request);
         case RouteKind::ListAudit: return list_audit(store, route);
+        case RouteKind::ExportAudit: return export_audit(store, route);
         case RouteKind::ListRules: return list_rules(store);
         case RouteKind::GetRule: return get_rule(store, route);
         case RouteKind::AddRule: return add_rule({store, audit_, parts_.teller, principal}, request);
@@ -383,6 +450,9 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::DeleteRule: return delete_rule({store, audit_, parts_.teller, principal}, route, request);
         case RouteKind::TestRule: return test_rule({store, audit_, parts_.teller, principal}, route);
         case RouteKind::SignIn:
+        case RouteKind::ChangePassword:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::PutBundle:
         case RouteKind::PutBatch: break;
     }

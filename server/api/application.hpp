@@ -16,10 +16,14 @@
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/api/account_routes.hpp"
+#include "server/api/base_path.hpp"
 #include "server/api/counters.hpp"
 #include "server/api/health_check.hpp"
+#include "server/api/oidc_routes.hpp"
+#include "server/api/page_files.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/service.hpp"
+#include "server/api/session_cookie.hpp"
 #include "server/ingest/ingest.hpp"
 #include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
@@ -42,13 +46,14 @@ struct Parts {
     JobRunner& jobs;
     Teller& teller;
     std::function<void(const std::string&)> log;  // any thread
+    OidcProvider* provider = nullptr;             // by which people sign in too
 };
 
 // Any thread.
 class Application final : public Service {
   public:
     // `tokens`: the table of the token file, where there is one.
-    Application(const Parts& parts, const SenderLimits& limits, std::optional<TokenTable> tokens);
+    Application(const Parts& parts, const SenderLimits& limits, BasePath base, std::optional<TokenTable> tokens);
 
     [[nodiscard]] std::variant<Plan, Refusal> admit(const Request& request) override;
     [[nodiscard]] Work admission_work(const Request& request) const override;
@@ -70,12 +75,22 @@ class Application final : public Service {
     [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
                                                           const Principal& principal, std::uint64_t now_ns);
     [[nodiscard]] std::variant<Plan, Refusal> plan_sign_in(const Request& request);
+    [[nodiscard]] std::variant<Plan, Refusal> plan_password_change(const Request& request, const Principal& principal);
+    using WithPlace = std::function<Reply(const std::string& sender, const Request& request)>;
+    [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, WithPlace answer);
+    [[nodiscard]] SignInParts sign_in_parts();
+    [[nodiscard]] OidcParts oidc_parts();
+    [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
     [[nodiscard]] Reply metrics();
 
     Parts parts_;
     const SenderLimits limits_;
+    const BasePath base_;
+    const SessionCookie cookie_;
+    const SessionCookie pending_cookie_;
+    const PageFiles pages_;
     Authenticator authenticator_;
     Audit audit_;
     RateLimit requests_;

@@ -1,13 +1,9 @@
 #include "server/api/export_routes.hpp"
 
-#include <algorithm>
-#include <functional>
-
-#include <fmt/format.h>
-
 #include "core/clock.hpp"
 #include "server/api/delay_routes.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/list_file.hpp"
 #include "server/api/run_json.hpp"
 
 namespace lagtrap::server {
@@ -19,72 +15,6 @@ constexpr const char* run_columns =
 constexpr const char* delay_columns =
     "bundle,number,event,begin,begin_ns,duration_ns,threshold_ns,host,user,build,process,pid,tid,thread,run,"
     "on_cpu_ns,runnable_ns,blocked_ns,handed_over_ns,unknown_ns,unit\r\n";
-
-enum class ExportFormat { Csv, Lines };
-
-// A part of a list in the text of the file; where the next part begins, or nothing after the last.
-using NextPart = std::function<Result<std::optional<PageKey>>(std::optional<PageKey> after, std::string& text)>;
-
-// Holds one part of the list at a time, however long the list is.
-class ListSource final : public BodySource {
-  public:
-    ListSource(std::string head, NextPart next) : text_(std::move(head)), next_(std::move(next)) {}
-
-    Result<std::size_t> read(char* into, std::size_t size) override {
-        while (taken_ == text_.size() && !ended_) {
-            text_.clear();
-            taken_ = 0;
-            TRY_ASSIGN(after_, next_(after_, text_));
-            ended_ = !after_;
-        }
-        const std::size_t part = std::min(size, text_.size() - taken_);
-        std::copy_n(text_.data() + taken_, part, into);
-        taken_ += part;
-        return part;
-    }
-
-  private:
-    std::string text_;
-    std::size_t taken_ = 0;
-    std::optional<PageKey> after_;
-    bool ended_ = false;
-    NextPart next_;
-};
-
-// A cell of RFC 4180. Names come from other machines: what a spreadsheet would take for a formula gets an apostrophe.
-void add_text(std::string& line, std::string_view text) {
-    const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-    if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
-        line += text;
-        return;
-    }
-    line += formula ? "\"'" : "\"";
-    for (const char letter : text) line += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-    line += '"';
-}
-
-struct Cells {
-    std::string& line;
-    bool first = true;
-
-    void next() {
-        if (!first) line += ',';
-        first = false;
-    }
-    void add(std::string_view text) {
-        next();
-        add_text(line, text);
-    }
-    template <std::integral Integer>
-    void add(Integer value) {
-        next();
-        fmt::format_to(std::back_inserter(line), "{}", +value);
-    }
-    void add(const std::optional<std::uint64_t>& value) {
-        next();
-        if (value) fmt::format_to(std::back_inserter(line), "{}", *value);
-    }
-};
 
 void add_run(std::string& line, const StoredRun& run) {
     Cells cells{line};
@@ -139,31 +69,14 @@ void add_delay(std::string& line, const StoredDelay& stored) {
     line += "\r\n";
 }
 
-std::variant<ExportFormat, Refusal> read_format(const Route& route) {
-    const auto format = route.parameter("format").value_or("csv");
-    if (format == "csv") return ExportFormat::Csv;
-    if (format == "ndjson") return ExportFormat::Lines;
-    return Refusal{400, "\"format\": expected csv or ndjson"};
-}
-
-Reply file_reply(ExportFormat format, const char* name, const char* columns, NextPart next) {
-    const bool csv = format == ExportFormat::Csv;
-    Reply reply;
-    reply.content_type = csv ? "text/csv; charset=utf-8" : "application/x-ndjson";
-    reply.headers.emplace_back("Content-Disposition",
-                               fmt::format("attachment; filename=\"{}.{}\"", name, csv ? "csv" : "ndjson"));
-    reply.source = std::make_shared<ListSource>(csv ? columns : "", std::move(next));
-    return reply;
-}
-
 }  // namespace
 
 Reply export_runs(Store& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    const auto format = read_format(route);
+    const auto format = read_list_format(route);
     if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
-    const bool csv = std::get<ExportFormat>(format) == ExportFormat::Csv;
+    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
     auto next = [&store, wanted = std::get<Filter>(filter), csv](std::optional<PageKey> after,
                                                                  std::string& text) -> Result<std::optional<PageKey>> {
         TRY_ASSIGN(const RunPage page, store.runs(wanted, RunOrder::Newest, page_limit, after));
@@ -176,15 +89,15 @@ Reply export_runs(Store& store, const Route& route) {
         }
         return page.next;
     };
-    return file_reply(std::get<ExportFormat>(format), "runs", run_columns, std::move(next));
+    return list_file(std::get<ListFormat>(format), "runs", run_columns, std::move(next));
 }
 
 Reply export_delays(Store& store, const Route& route) {
     const auto filter = read_filter(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    const auto format = read_format(route);
+    const auto format = read_list_format(route);
     if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
-    const bool csv = std::get<ExportFormat>(format) == ExportFormat::Csv;
+    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
     auto next = [&store, wanted = std::get<Filter>(filter), csv](std::optional<PageKey> after,
                                                                  std::string& text) -> Result<std::optional<PageKey>> {
         TRY_ASSIGN(const DelayPage page, store.list_delays(wanted, {}, RunOrder::Newest, page_limit, after));
@@ -197,7 +110,7 @@ Reply export_delays(Store& store, const Route& route) {
         }
         return page.next;
     };
-    return file_reply(std::get<ExportFormat>(format), "delays", delay_columns, std::move(next));
+    return list_file(std::get<ListFormat>(format), "delays", delay_columns, std::move(next));
 }
 
 }  // namespace lagtrap::server

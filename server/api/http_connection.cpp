@@ -381,7 +381,14 @@ class HttpConnectionOver final : public HttpConnection {
         response.set("Referrer-Policy", "no-referrer");
         response.set(http::field::cache_control, "no-store");
         if constexpr (is_tls) response.set("Strict-Transport-Security", "max-age=31536000");
-        for (const auto& [name, value] : reply.headers) response.set(name, value);
+        // Cookies come several at a time; of all else the last one counts.
+        for (const auto& [name, value] : reply.headers) {
+            if (name == "Set-Cookie") {
+                response.insert(name, value);
+            } else {
+                response.set(name, value);
+            }
+        }
         response.keep_alive(keep_alive);
     }
 

@@ -1,5 +1,6 @@
 #include "server/api/page_files.hpp"
 
+#include "core/digest.hpp"
 #include "server/api/api_description.hpp"
 #include "server/api/compression.hpp"
 #include "server/web/web_files.hpp"
@@ -25,12 +26,34 @@ std::string tag_of(const WebFile& file, const Form& form) {
     return tag;
 }
 
+// Every occurrence.
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+        text.replace(at, what.size(), by);
+    return text;
+}
+
 }  // namespace
 
-Reply page_file(const Route& route, const Request& request) {
+PageFiles::PageFiles(const BasePath& base) : description_(api_description_text()) {
+    const auto index = find_web_file("/index.html");
+    if (base.text().empty() || !index) return;
+    index_ = replaced(std::string(index->bytes), "=\"/assets/", "=\"" + base.text() + "/assets/");
+    index_ = replaced(std::move(index_), "name=\"lagtrap-base\" content=\"\"",
+                      "name=\"lagtrap-base\" content=\"" + base.text() + "\"");
+    index_tag_ = "\"" + sha256_of(index_).substr(0, 32) + "\"";
+    description_ = replaced(std::move(description_), "{url: /,", "{url: " + base.text() + ",");
+}
+
+Reply PageFiles::find(const Route& route, const Request& request) const {
     const auto path = decode_percent(route.path, Plus::Itself);
-    const auto file = path ? find_web_file(*path) : std::nullopt;
+    auto file = path ? find_web_file(*path) : std::nullopt;
     if (!file) return reply_of({404, "there is no such page"});
+    if (!index_.empty() && file->path == "/index.html") {
+        file->bytes = index_;
+        file->etag = index_tag_;
+        file->gzip = file->brotli = {};
+    }
     const Form form = choose_form(*file, request.accept_encoding);
     const std::string tag = tag_of(*file, form);
     Reply reply;
@@ -49,10 +72,10 @@ Reply page_file(const Route& route, const Request& request) {
     return reply;
 }
 
-Reply api_description() {
+Reply PageFiles::api_description() const {
     Reply reply;
     reply.content_type = "application/yaml";
-    reply.body = std::string(api_description_text());
+    reply.body = description_;
     return reply;
 }
 

@@ -26,6 +26,11 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/session", RouteKind::GetSession, ""},
     Pattern{Method::Post, "/api/v1/session", RouteKind::SignIn, ""},
     Pattern{Method::Delete, "/api/v1/session", RouteKind::SignOut, ""},
+    Pattern{Method::Get, "/api/v1/session/ways", RouteKind::GetSignInWays, ""},
+    Pattern{Method::Get, "/api/v1/oidc/begin", RouteKind::BeginOidc, "to"},
+    Pattern{Method::Get, "/api/v1/oidc/callback", RouteKind::FinishOidc,
+            "code state error error_description error_uri iss session_state scope authuser prompt hd"},
+    Pattern{Method::Put, "/api/v1/session/password", RouteKind::ChangePassword, ""},
     Pattern{Method::Get, "/api/v1/events", RouteKind::ListEvents, "F search limit after"},
     Pattern{Method::Get, "/api/v1/overview", RouteKind::GetOverview, "F search order limit"},
     Pattern{Method::Get, "/api/v1/events/{event}/trend", RouteKind::GetTrend, "F"},
@@ -68,7 +73,8 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/tokens", RouteKind::ListTokens, ""},
     Pattern{Method::Post, "/api/v1/tokens", RouteKind::AddToken, ""},
     Pattern{Method::Delete, "/api/v1/tokens/{id}", RouteKind::DeleteToken, ""},
-    Pattern{Method::Get, "/api/v1/audit", RouteKind::ListAudit, "limit after"},
+    Pattern{Method::Get, "/api/v1/audit", RouteKind::ListAudit, "only limit after"},
+    Pattern{Method::Get, "/api/v1/audit/export", RouteKind::ExportAudit, "only format"},
     Pattern{Method::Get, "/api/v1/rules", RouteKind::ListRules, ""},
     Pattern{Method::Post, "/api/v1/rules", RouteKind::AddRule, ""},
     Pattern{Method::Get, "/api/v1/rules/{id}", RouteKind::GetRule, ""},
@@ -210,6 +216,9 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::Page:
         case RouteKind::Health:
         case RouteKind::Description:
+        case RouteKind::GetSignInWays:
+        case RouteKind::BeginOidc:
+        case RouteKind::FinishOidc:
         case RouteKind::SignIn: return std::nullopt;
         case RouteKind::PutBundle:
         case RouteKind::PutBatch:
@@ -221,6 +230,7 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::HasBatch: return Need{Right::Upload, Right::Read};
         // Whoever is signed in may know as whom.
         case RouteKind::GetSession:
+        case RouteKind::ChangePassword:
         case RouteKind::SignOut: return Need{Right::Read, Right::Upload};
         case RouteKind::ListAccounts:
         case RouteKind::AddAccount:
@@ -229,6 +239,7 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::AddToken:
         case RouteKind::DeleteToken:
         case RouteKind::ListAudit:
+        case RouteKind::ExportAudit:
         case RouteKind::ListRules:
         case RouteKind::AddRule:
         case RouteKind::GetRule:

@@ -19,6 +19,7 @@ struct Account {
     std::string password_hash;  // a PHC string of argon2id
     std::uint64_t created_realtime_ns = 0;
     bool disabled = false;
+    std::string subject{};  // issuer and subject of whom a provider of OpenID Connect vouches for; empty: made here
 };
 
 struct Session {
@@ -54,6 +55,9 @@ struct AuditEntry {
     std::string object;
     std::string detail;
 };
+
+// Which entries of the audit: all, those of signing in and out and of attempts at it, or what was refused.
+enum class AuditPart : std::uint8_t { All, SignIns, Refusals };
 
 // As for RunStore.
 class AccountStore {
@@ -91,7 +95,8 @@ class AccountStore {
     [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;
     // The newest first, numbers below `before` only (nothing: all).
     [[nodiscard]] virtual Result<std::vector<AuditEntry>> audit(std::uint32_t limit,
-                                                                std::optional<std::uint64_t> before) = 0;
+                                                                std::optional<std::uint64_t> before,
+                                                                AuditPart part) = 0;
 };
 
 }  // namespace lagtrap::server

@@ -109,12 +109,16 @@ ALTER TABLE run ADD COLUMN unit INT NOT NULL DEFAULT 0;
 ALTER TABLE delay ADD COLUMN unit INT NOT NULL DEFAULT 0;
 )";
 
+constexpr const char* subjects = R"(
+ALTER TABLE account ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units}};
+        {8, units},   {9, subjects}};
     return steps;
 }
 

@@ -3,14 +3,15 @@
 namespace lagtrap::server {
 namespace {
 
-const std::string account_columns = "SELECT name, role, password_hash, created_ns, disabled FROM account";
+const std::string account_columns = "SELECT name, role, password_hash, created_ns, disabled, subject FROM account";
 const std::string session_columns =
     "SELECT s.token_sha256, s.account, s.created_ns, s.used_ns, s.expires_ns, s.address FROM session s";
 const std::string token_columns =
     "SELECT id, secret_sha256, name, scopes, host, host_group, made_by, created_ns, expires_ns, used_ns FROM token";
 
 Account read_account(const Rows& rows) {
-    return {rows.text(0), static_cast<Role>(rows.integer(1)), rows.text(2), rows.natural(3), rows.integer(4) != 0};
+    return {rows.text(0), static_cast<Role>(rows.integer(1)), rows.text(2), rows.natural(3), rows.integer(4) != 0,
+            rows.text(5)};
 }
 
 Session read_session(const Rows& rows) {
@@ -70,10 +71,10 @@ Status change_only(Database& database, const std::string& sql, const Values& val
 
 Result<AddOutcome> SqlStore::add_account(const Account& account) {
     TRY_ASSIGN(const auto added, change(*database_,
-                                        "INSERT INTO account(name, role, password_hash, created_ns, disabled)"
-                                        " VALUES($1,$2,$3,$4,$5) ON CONFLICT(name) DO NOTHING",
+                                        "INSERT INTO account(name, role, password_hash, created_ns, disabled, subject)"
+                                        " VALUES($1,$2,$3,$4,$5,$6) ON CONFLICT(name) DO NOTHING",
                                         {account.name, account.role, account.password_hash, account.created_realtime_ns,
-                                         account.disabled}));
+                                         account.disabled, account.subject}));
     return added > 0 ? AddOutcome::New : AddOutcome::Already;
 }
 
@@ -179,9 +180,14 @@ Status SqlStore::add_audit(const AuditEntry& entry) {
                        {entry.at_realtime_ns, who, action, object, detail});
 }
 
-Result<std::vector<AuditEntry>> SqlStore::audit(std::uint32_t limit, std::optional<std::uint64_t> before) {
+Result<std::vector<AuditEntry>> SqlStore::audit(std::uint32_t limit, std::optional<std::uint64_t> before,
+                                                AuditPart part) {
+    const std::string only = part == AuditPart::SignIns    ? " AND action IN ('sign in', 'sign out', 'refuse sign-in')"
+                             : part == AuditPart::Refusals ? " AND action LIKE 'refuse %'"
+                                                           : "";
     return select_all(
-        *database_, "SELECT id, at_ns, who, action, object, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2",
+        *database_,
+        "SELECT id, at_ns, who, action, object, detail FROM audit WHERE id < $1" + only + " ORDER BY id DESC LIMIT $2",
         {before.value_or(INT64_MAX), limit}, read_audit);
 }
 

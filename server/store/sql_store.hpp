@@ -94,8 +94,8 @@ class SqlStore : public Store {
     [[nodiscard]] Status touch_token(const std::string& id, std::uint64_t used_realtime_ns) override;
     [[nodiscard]] Result<bool> remove_token(const std::string& id) override;
     [[nodiscard]] Status add_audit(const AuditEntry& entry) override;
-    [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit,
-                                                        std::optional<std::uint64_t> before) override;
+    [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit, std::optional<std::uint64_t> before,
+                                                        AuditPart part) override;
 
     // jobs (sql_jobs.cpp)
     [[nodiscard]] Result<AddOutcome> put_job(const NewJob& job) override;

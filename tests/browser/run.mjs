@@ -1,4 +1,4 @@
-// Runs the browser tests: node run.mjs. README.md beside this file says what can be set.
+// Runs the browser tests: node run.mjs [FILE...]; without a file, all whose name ends with _test.mjs. README.md beside this file says what can be set.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,8 @@ if (!world) {
   });
 }
 JSON.parse(readFileSync(world, "utf8"));
-const tests = readdirSync(here).filter((name) => name.endsWith("_test.mjs")).map((name) => join(here, name));
+const named = process.argv.slice(2);
+const tests = (named.length > 0 ? named : readdirSync(here).filter((name) => name.endsWith("_test.mjs"))).map((name) => join(here, name));
 const child = spawn(process.execPath, ["--test", "--test-concurrency=1", ...tests], {
   stdio: "inherit", env: { ...process.env, LAGTRAP_WEB_WORLD: world, LAGTRAP_CHROMIUM: browser },
 });

@@ -45,7 +45,7 @@ function findBrowser() {
 // A page of its own session. Whatever the page's script throws or the content security policy refuses fails the test that
 // calls `done`.
 export async function openPage({ account = "admin", colours = "light", width = 1440, height = 900, zone } = {}) {
-  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone });
+  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone, ignoreHTTPSErrors: world.own_certificate === true });
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(`thrown: ${error.message}`));

@@ -473,6 +473,13 @@ class Api(ServerCase):
         newest = checker.ask("GET", "/api/v1/audit?limit=1")[1]["entries"][0]
         self.assertEqual((newest["who"], newest["action"], newest["object"]), ("ann", "delete account", "ulla"))
 
+        for query in ("", "?format=ndjson&only=refusals"):
+            checker.ask("GET", "/api/v1/audit/export" + query)
+        checker.ask("GET", "/api/v1/session/ways")
+        for address in ("/api/v1/oidc/begin", "/api/v1/oidc/callback"):
+            checker.ask("GET", address, expect=404)
+        checker.ask("PUT", "/api/v1/session/password", {"password": "wrong", "new_password": PASSWORD}, 403)
+
         _, made = checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload", "host": "db1"}, 201)
         checker.ask("POST", "/api/v1/tokens", {"name": "rack", "scope": "upload"}, 409)
         checker.ask("POST", "/api/v1/tokens", {"name": "old", "scope": "read", "expires_ns": "1"}, 400)

@@ -229,11 +229,18 @@ class Rights(ServerCase):
     def test_an_open_server_answers_this_machine_alone(self):
         server = self.server()
         self.assertEqual(server.request("GET", "/api/v1/session", headers={"Host": "evil.example"})[0].status, 421)
-        new = json.dumps({"name": "x", "scope": "admin"})
+        new = json.dumps({"account": "ann", "password": PASSWORD, "role": "admin"})
         kind = {"Content-Type": "application/json"}
-        self.assertEqual(server.request("POST", "/api/v1/tokens", new, {**kind, "Origin": "https://evil.example"})[0].status, 403)
-        self.assertEqual(server.request("POST", "/api/v1/tokens", new, kind)[0].status, 201)
-        # With the first token the server is open no more.
+        self.assertEqual(server.request("POST", "/api/v1/accounts", new, {**kind, "Origin": "https://evil.example"})[0].status, 403)
+        self.assertEqual(server.request("POST", "/api/v1/accounts", new, kind)[0].status, 201)
+        # With the first account the server is open no more.
+        self.assertEqual(server.request("GET", "/api/v1/accounts")[0].status, 401)
+
+    def test_a_token_made_on_the_command_line_closes_the_server_too(self):
+        server = self.server()
+        made = subprocess.run([SERVER, "--data", self.root / "data", "token", "add", "rack", "--scope", "upload"], check=True,
+                              capture_output=True, text=True)
+        self.assertIn("lagtrap-server user add NAME --role admin", made.stderr)
         wait_for(lambda: server.request("GET", "/api/v1/tokens")[0].status == 401, "the server to close")
 
     def test_tokens_of_one_host(self):

@@ -43,9 +43,10 @@ class Server(OwnedProcess):
         self.data = pathlib.Path(data)
         self.log_path = self.data.with_suffix(f".{uuid.uuid4()}.log")
         with open(self.log_path, "w") as log:
-            self.process = subprocess.Popen([SERVER, "--listen", "127.0.0.1:0", "--data", data, *options], stderr=log)
+            listen = () if "--listen" in options else ("--listen", "127.0.0.1:0")
+            self.process = subprocess.Popen([SERVER, *listen, "--data", data, *options], stderr=log)
         self.url = wait_for(self._address, "the server to listen")
-        self.port = int(self.url.rsplit(":", 1)[1])
+        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
 
     def _address(self):
         if self.process.poll() is not None:

@@ -65,17 +65,38 @@ async function signIn(request, response) {
   return undefined;
 }
 
+const audit_parts = { "sign-ins": /^(sign in|sign out|refuse sign-in)$/, refusals: /^refuse / };
+
+function exportAudit(query) {
+  const { entries } = listAudit(new URLSearchParams({ limit: "1000000", only: query.get("only") ?? "" }));
+  if (query.get("format") === "ndjson") return { file: entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), type: "application/x-ndjson", name: "audit.ndjson" };
+  const lines = entries.map((entry) => ["id", "at_ns", "who", "action", "object", "detail"].map((name) => `"${entry[name] ?? ""}"`).join(","));
+  return { file: ["id,at_ns,who,action,object,detail", ...lines, ""].join("\r\n"), type: "text/csv; charset=utf-8", name: "audit.csv" };
+}
+
+async function changePassword(request, session) {
+  const { password: old, new_password } = await bodyOf(request);
+  const found = accounts.get(session.account);
+  if (found.password !== old) throw new Refusal(403, "that is not the password in use", "type the password with which you signed in");
+  found.password = new_password;
+  for (const [secret, candidate] of sessions) if (candidate.account === session.account && candidate !== session) sessions.delete(secret);
+  note(session.account, "change password", session.account, "its other sessions are over, from 127.0.0.1");
+  return undefined;
+}
+
 function listAudit(query) {
   const limit = Number(query.get("limit") ?? 100);
   const after = query.get("after");
-  const older = after === null ? audit : audit.filter((entry) => Number(entry.id) < Number(after.split("-")[1]));
+  const part = audit_parts[query.get("only")];
+  const chosen = part ? audit.filter((entry) => part.test(entry.action)) : audit;
+  const older = after === null ? chosen : chosen.filter((entry) => Number(entry.id) < Number(after.split("-")[1]));
   const entries = older.slice(0, limit);
   return { entries, next: entries.length === limit ? `0-${entries.at(-1).id}` : null };
 }
 
 async function administer(method, kind, name, request, session, query) {
   needAdmin(session);
-  if (kind === "audit") return listAudit(query);
+  if (kind === "audit") return name === "export" ? exportAudit(query) : listAudit(query);
   if (kind === "accounts") {
     if (method === "GET") return { accounts: [...accounts.values()].map(shown) };
     if (method === "DELETE") {
@@ -105,9 +126,11 @@ async function answer(request, response, url) {
   const [kind, name, what, number, detail] = url.pathname.slice("/api/v1/".length).split("/").map(decodeURIComponent);
   const { method } = request;
   if (kind === "session" && method === "POST") return signIn(request, response);
+  if (kind === "session" && name === "ways") return { provider: null };
   const session = sessionOf(request);
   if (!session) throw new Refusal(401, "nobody is signed in");
   const query = url.searchParams;
+  if (kind === "session" && name === "password") return changePassword(request, session);
   if (kind === "session") {
     if (method === "GET") return session;
     for (const [secret, candidate] of sessions) if (candidate === session) sessions.delete(secret);
@@ -165,7 +188,7 @@ const server = createServer(async (request, response) => {
   try {
     const result = await (url.pathname.startsWith("/api/v1/") ? answer(request, response, url) : page(url));
     if (result === undefined || result === "removed") response.writeHead(204).end();
-    else if (result.file !== undefined) response.writeHead(200, { "Content-Type": result.type }).end(result.file);
+    else if (result.file !== undefined) response.writeHead(200, { "Content-Type": result.type, ...(result.name && { "Content-Disposition": `attachment; filename="${result.name}"` }) }).end(result.file);
     else response.writeHead(request.method === "POST" && /(accounts|tokens|rules)$/.test(url.pathname) ? 201 : 200, { "Content-Type": "application/json" }).end(JSON.stringify(result));
   } catch (error) {
     const status = error instanceof Refusal ? error.status : error.code === "ENOENT" ? 404 : 500;

@@ -1,4 +1,5 @@
 // Requests to the server.
+import { outer } from "./base";
 
 export class ApiError extends Error {
   constructor(
@@ -42,7 +43,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 async function request(path: string, options: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    response = await fetch(outer(path), { credentials: "same-origin", ...options });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new ApiError(0, "the server does not answer", "Check that lagtrap-server runs and that the network works, then try again.");

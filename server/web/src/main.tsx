@@ -1,7 +1,9 @@
 // The page as a whole: who is signed in, where one is, and the frame around it.
-import { render } from "preact";
+import { options, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send, whenSignedOut } from "./api";
+import { outer } from "./base";
+import { OwnAccount } from "./pages/account";
 import { Accounts } from "./pages/accounts";
 import { Audit } from "./pages/audit";
 import { Bundles } from "./pages/bundles";
@@ -33,8 +35,9 @@ function Page({ session }: { session: Session }) {
     case "run": return <RunPage key={route.id} id={route.id} session={session} />;
     case "bundles": return <Bundles place={place} />;
     case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
+    case "account": return <OwnAccount session={session} />;
     case "accounts": return <Accounts session={session} />;
-    case "audit": return <Audit session={session} />;
+    case "audit": return <Audit session={session} place={place} />;
     case "compare": return <ComparePage place={place} />;
     case "rules": return <Rules session={session} />;
     case "rule": return <RulePage key={route.id} id={route.id} session={session} />;
@@ -74,7 +77,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
         <button type="button" class="quiet" onClick={nextTheme} title="Colours: as the system has them, light, dark">Colours: {theme}</button>
         {session && session.account !== "" && (
           <>
-            <span class="who">{session.account} <span class="muted">{session.role}</span></span>
+            <span class="who"><a href="/account" aria-current={current("/account")} title="Your account: password and session">{session.account}</a> <span class="muted">{session.role}</span></span>
             <button type="button" class="quiet" onClick={onSignOut}>Sign out</button>
           </>
         )}
@@ -131,6 +134,13 @@ function App() {
   );
 }
 
+// Components name addresses as they are within the pages; the browser gets those of its host.
+const made = options.vnode;
+options.vnode = (vnode) => {
+  const props = vnode.props as { href?: unknown };
+  if (vnode.type === "a" && typeof props.href === "string") props.href = outer(props.href);
+  made?.(vnode);
+};
 startTheme();
 followLinks();
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,5 +1,6 @@
 // The address bar: what it says now, and going elsewhere without loading the page anew.
 import { useEffect, useState } from "preact/hooks";
+import { inner, outer } from "./base";
 
 export interface Place {
   path: string;
@@ -12,17 +13,17 @@ const listeners = new Set<() => void>();
 
 function here(): Place {
   const { pathname, search } = window.location;
-  return { path: pathname, query: new URLSearchParams(search), key: pathname + search };
+  return { path: inner(pathname) ?? pathname, query: new URLSearchParams(search), key: (inner(pathname) ?? pathname) + search };
 }
 
 function tell(): void {
   for (const listener of [...listeners]) listener();
 }
 
-// `replace` for what is no step of its own, such as the letters of a search.
+// `address` is one within the pages. `replace` for what is no step of its own, such as the letters of a search.
 export function navigate(address: string, how: "push" | "replace" = "push"): void {
-  if (how === "push") window.history.pushState(null, "", address);
-  else window.history.replaceState(null, "", address);
+  if (how === "push") window.history.pushState(null, "", outer(address));
+  else window.history.replaceState(null, "", outer(address));
   tell();
 }
 
@@ -34,7 +35,7 @@ export function setQuery(changes: Record<string, string | undefined>, how: "push
     else query.set(name, value);
   }
   const text = query.toString();
-  navigate(window.location.pathname + (text === "" ? "" : `?${text}`), how);
+  navigate(here().path + (text === "" ? "" : `?${text}`), how);
 }
 
 export function usePlace(): Place {
@@ -55,9 +56,10 @@ export function followLinks(): void {
       return;
     const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
     if (!link || link.target !== "" || link.hasAttribute("download") || link.origin !== window.location.origin) return;
-    if (link.pathname.startsWith("/api/") || (link.hash !== "" && link.pathname === window.location.pathname)) return;
+    const path = inner(link.pathname);
+    if (path === null || path.startsWith("/api/") || (link.hash !== "" && link.pathname === window.location.pathname)) return;
     event.preventDefault();
-    navigate(link.pathname + link.search);
+    navigate(path + link.search);
     window.scrollTo(0, 0);
   });
 }

@@ -9,6 +9,7 @@ export type Route =
   | { page: "run"; id: string }
   | { page: "bundles" }
   | { page: "delay"; digest: string; number: number | null }
+  | { page: "account" }
   | { page: "accounts" }
   | { page: "audit" }
   | { page: "rules" }
@@ -33,6 +34,7 @@ export function parseRoute(path: string): Route {
     if (first === "events") return { page: "events" };
     if (first === "causes") return { page: "causes" };
     if (first === "bundles") return { page: "bundles" };
+    if (first === "account") return { page: "account" };
     if (first === "accounts") return { page: "accounts" };
     if (first === "audit") return { page: "audit" };
     if (first === "compare") return { page: "compare" };

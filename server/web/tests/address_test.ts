@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { absolute, addressQuery, apiQuery, eventAddress, narrowing, parseAddressTime, parseFilters } from "../src/filters";
+import { inner, outer } from "../src/base";
 import { parseRoute } from "../src/routes";
 
 const parse = (text: string) => parseFilters(new URLSearchParams(text));
@@ -66,4 +67,12 @@ test("addresses lead to pages", () => {
   for (const path of ["/run/x", "/run/", "/event/", "/event/%E0%A4%A", `/bundle/${digest}/0`, "/bundle/xyz", "/other", "/event/a/b"]) {
     assert.deepEqual(parseRoute(path), { page: "missing" }, path);
   }
+});
+
+test("addresses below a path of the host, and back", () => {
+  assert.equal(outer("/event/a%20b?x=1", "/tools/lagtrap"), "/tools/lagtrap/event/a%20b?x=1");
+  assert.equal(inner("/tools/lagtrap/event/a%20b", "/tools/lagtrap"), "/event/a%20b");
+  assert.equal(inner("/tools/lagtrapper/x", "/tools/lagtrap"), null);
+  for (const address of ["?order=p99", "#main", "https://elsewhere.example/", "//elsewhere.example/"]) assert.equal(outer(address, "/lagtrap"), address);
+  assert.equal(inner(outer("/events", ""), ""), "/events");
 });

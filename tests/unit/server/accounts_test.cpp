@@ -215,6 +215,20 @@ TEST_F(AuthenticatorTest, SessionsEnd) {
     EXPECT_FALSE(alive(changed, now_ns));
 }
 
+TEST_F(AuthenticatorTest, ANewPasswordEndsTheOtherSessions) {
+    add_account("ann", Role::Reader);
+    const std::string own = sign_in("ann"), elsewhere = sign_in("ann");
+    Authenticator authenticator(*store_);
+    const Principal principal = **authenticator.of_session(own, now_ns);
+    EXPECT_FALSE(*authenticator.change_password(principal, "not the password", "another password"));
+    EXPECT_TRUE(alive(elsewhere, now_ns));
+    EXPECT_TRUE(*authenticator.change_password(principal, password, "another password"));
+    EXPECT_TRUE(alive(own, now_ns));
+    EXPECT_FALSE(alive(elsewhere, now_ns));
+    EXPECT_FALSE(authenticator.sign_in("ann", password, "", now_ns)->has_value());
+    EXPECT_TRUE(authenticator.sign_in("ann", "another password", "", now_ns)->has_value());
+}
+
 TEST_F(AuthenticatorTest, ADisabledAccountIsShutOut) {
     add_account("ann", Role::Admin);
     const std::string secret = sign_in("ann");

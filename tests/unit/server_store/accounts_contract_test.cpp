@@ -8,6 +8,7 @@
 namespace lagtrap::server {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using namespace std::chrono_literals;
@@ -65,10 +66,25 @@ TEST_F(AccountsContract, TokensAndAudit) {
     EXPECT_TRUE(must(store_->remove_token("id1")));
     EXPECT_FALSE(must(store_->remove_token("id1")));
     for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(store_->add_audit({0, i, "ann", "token", "id1", "made"}).ok());
-    const auto entries = must(store_->audit(2, {}));
+    const auto entries = must(store_->audit(2, {}, AuditPart::All));
     ASSERT_THAT(entries, SizeIs(2));
     EXPECT_EQ(entries[0].at_realtime_ns, 3U);
-    EXPECT_THAT(must(store_->audit(9, entries[1].number)), SizeIs(1));
+    EXPECT_THAT(must(store_->audit(9, entries[1].number, AuditPart::All)), SizeIs(1));
+}
+
+TEST_F(AccountsContract, ThePartsOfTheAudit) {
+    for (const char* action :
+         {"sign in", "add token", "refuse token", "refuse sign-in", "sign out", "refused by nobody"})
+        ASSERT_TRUE(store_->add_audit({0, 1, "ann", action, "", ""}).ok());
+    const auto actions = [&](AuditPart part, std::uint32_t limit, std::optional<std::uint64_t> before) {
+        std::vector<std::string> found;
+        for (const AuditEntry& entry : must(store_->audit(limit, before, part))) found.push_back(entry.action);
+        return found;
+    };
+    EXPECT_THAT(actions(AuditPart::SignIns, 9, {}), ElementsAre("sign out", "refuse sign-in", "sign in"));
+    EXPECT_THAT(actions(AuditPart::Refusals, 9, {}), ElementsAre("refuse sign-in", "refuse token"));
+    const auto first = must(store_->audit(1, {}, AuditPart::SignIns));
+    EXPECT_THAT(actions(AuditPart::SignIns, 1, first[0].number), ElementsAre("refuse sign-in"));
 }
 
 TEST_F(AccountsContract, TheAuditIsKeptForFourHundredDays) {
@@ -76,9 +92,9 @@ TEST_F(AccountsContract, TheAuditIsKeptForFourHundredDays) {
     for (const std::uint64_t day : {1ULL, 2ULL, 300ULL})
         ASSERT_TRUE(store_->add_audit({0, day * a_day_ns, "ann", "sign in", "", ""}).ok());
     ASSERT_TRUE(store_->maintain(401 * a_day_ns).ok());
-    EXPECT_THAT(must(store_->audit(9, {})), SizeIs(3));
+    EXPECT_THAT(must(store_->audit(9, {}, AuditPart::All)), SizeIs(3));
     ASSERT_TRUE(store_->maintain(402 * a_day_ns).ok());
-    EXPECT_THAT(must(store_->audit(9, {})), SizeIs(2));
+    EXPECT_THAT(must(store_->audit(9, {}, AuditPart::All)), SizeIs(2));
 }
 
 TEST_F(JobsContract, AJobIsTakenOnceAndFinished) {

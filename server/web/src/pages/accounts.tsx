@@ -29,8 +29,13 @@ export function Accounts({ session }: { session: Session }) {
         <Empty title="Only admins may see accounts and tokens."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>
       ) : (
         <>
+          {session.account === "" && (
+            <Empty title="Nobody has an account yet: anyone on this machine may do everything here, and nobody from elsewhere anything.">
+              <p>Make an account for yourself first. From then on everybody signs in, and you can make further accounts and tokens.</p>
+            </Empty>
+          )}
           <AccountSection session={session} />
-          <TokenSection />
+          {session.account !== "" && <TokenSection />}
         </>
       )}
     </main>
@@ -42,7 +47,8 @@ function AccountSection({ session }: { session: Session }) {
   const { problem, act } = useAction(list.reload);
   const [account, setAccount] = useState("");
   const [password, setPassword] = useState("");
-  const [role, setRole] = useState<Role>("reader");
+  const first = session.account === "";
+  const [role, setRole] = useState<Role>(first ? "admin" : "reader");
   const add = async (event: Event) => {
     event.preventDefault();
     if (await act(() => send("POST", "/api/v1/accounts", { account, password, role }))) {
@@ -76,8 +82,8 @@ function AccountSection({ session }: { session: Session }) {
         <label class="field"><span>Password, 12 letters or more</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
         <label class="field"><span>Role</span>
           <select name="new-role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            <option value="reader">reader: sees everything</option>
-            <option value="uploader">uploader: may also upload and mark runs</option>
+            {!first && <option value="reader">reader: sees everything</option>}
+            {!first && <option value="uploader">uploader: may also upload and mark runs</option>}
             <option value="admin">admin: may do everything</option>
           </select>
         </label>

@@ -3,9 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 import { type ApiError, get } from "../api";
 import { useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
+import { type Place, setQuery } from "../router";
 import type { AuditEntry, AuditList, Session } from "../types";
 
-const address = "/api/v1/audit?limit=100";
+const parts: [only: string, title: string][] = [["", "Everything"], ["sign-ins", "Signing in and out"], ["refusals", "What was refused"]];
 
 function Row({ entry }: { entry: AuditEntry }) {
   const refused = entry.action.startsWith("refuse");
@@ -20,7 +21,11 @@ function Row({ entry }: { entry: AuditEntry }) {
   );
 }
 
-function Entries() {
+function Entries({ place }: { place: Place }) {
+  const wanted = place.query.get("only") ?? "";
+  const only = parts.some(([name]) => name === wanted) ? wanted : "";
+  const address = `/api/v1/audit?limit=100${only === "" ? "" : `&only=${only}`}`;
+  const file = (format: string) => `/api/v1/audit/export?format=${format}${only === "" ? "" : `&only=${only}`}`;
   const first = useGet<AuditList>(address);
   const [more, setMore] = useState<AuditList | null>(null);
   const [problem, setProblem] = useState<ApiError | null>(null);
@@ -41,10 +46,21 @@ function Entries() {
     <Ready of={first} height={400}>
       {(list) => {
         const rows = [...list.entries, ...(more?.entries ?? [])];
-        if (rows.length === 0) return <Empty title="Nothing has been done yet."><p>Signing in, accounts, tokens and what is removed will be listed here.</p></Empty>;
+        const choice = (
+          <div class="row-form">
+            <label class="field"><span>Show</span>
+              <select name="only" value={only} onChange={(event) => setQuery({ only: event.currentTarget.value })}>
+                {parts.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
+              </select>
+            </label>
+            <span>All of it as a file: <a href={file("csv")} download>CSV</a> <a href={file("ndjson")} download>NDJSON</a></span>
+          </div>
+        );
+        if (rows.length === 0) return <>{choice}<Empty title="There is no such entry yet."><p>Signing in, accounts, tokens and what is removed will be listed here.</p></Empty></>;
         return (
           <>
             <p class="muted">Kept for 400 days; of refused attempts the last 100,000.</p>
+            {choice}
             <table class="list" data-testid="audit">
               <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Of what</th><th scope="col">More</th></tr></thead>
               <tbody>{rows.map((entry) => <Row key={entry.id} entry={entry} />)}</tbody>
@@ -58,14 +74,14 @@ function Entries() {
   );
 }
 
-export function Audit({ session }: { session: Session }) {
+export function Audit({ session, place }: { session: Session; place: Place }) {
   return (
     <main id="main">
       <Title text="Audit" />
       {session.role !== "admin" ? (
         <Empty title="Only admins may see the audit."><p>You are signed in as {session.account}, a {session.role}. Ask an admin of this server.</p></Empty>
       ) : (
-        <Entries />
+        <Entries place={place} />
       )}
     </main>
   );

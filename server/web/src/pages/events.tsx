@@ -106,7 +106,8 @@ export function NoEvents({ narrowed }: { narrowed: boolean }) {
   return (
     <Empty title="Nothing has been received yet.">
       <ol>
-        <li>Make a token for uploads: <code>lagtrap-server token add NAME --scope upload</code>, or under Accounts.</li>
+        <li>Make an account for yourself, if you have none: under <a href="/accounts">Accounts</a>, or with <code>lagtrap-server user add NAME --role admin</code>. Sign in with it.</li>
+        <li>Make a token for uploads, at the same place or with <code>lagtrap-server token add NAME --scope upload</code>.</li>
         <li>On a machine to be watched, give <code>lagtrap-uploader</code> this server's address and the token.</li>
         <li>Set <code>record="runs"</code> on an event of <code>/etc/lagtrap/settings.xml</code> to have every run reported, not only delays.</li>
       </ol>

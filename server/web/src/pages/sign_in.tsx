@@ -1,12 +1,28 @@
 import { useState } from "preact/hooks";
 import { ApiError, send } from "../api";
+import { useGet } from "../load";
 import { Title } from "../parts";
+import { usePlace } from "../router";
+
+// What the server says in the address when signing in by a provider failed.
+const reasons: Record<string, string> = {
+  "no-group": "You are known, but none of your groups may use this server. Ask an admin of it for access.",
+  "name-taken": "There is an account of your name that is not yours, or that is disabled. Ask an admin of this server.",
+  "bad-name": "The name that you have there cannot be one of an account here. Ask an admin of this server.",
+  expired: "That took more than ten minutes, or began in another browser. Begin again.",
+  refused: "You were not signed in there. Begin again; if it stays, an admin finds the reason in the server's log.",
+  "no-answer": "It does not answer as it should. Try again in a moment; if it stays, an admin finds the reason in the server's log.",
+};
 
 export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
   const [account, setAccount] = useState("");
   const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState("");
+  const place = usePlace();
+  const [problem, setProblem] = useState(reasons[place.query.get("sign_in") ?? ""] ?? "");
+  const ways = useGet<{ provider: string | null }>("/api/v1/session/ways");
+  const provider = ways.data?.provider ?? null;
+  const wanted = place.query.has("sign_in") ? "/" : place.key;
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -27,6 +43,12 @@ export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
   return (
     <main id="main" class="narrow">
       <Title text="Sign in" />
+      {provider !== null && (
+        <div class="panel form">
+          <a class="button primary" href={`/api/v1/oidc/begin?to=${encodeURIComponent(wanted)}`}>Sign in with {provider}</a>
+          <p class="muted">Or with an account of this server:</p>
+        </div>
+      )}
       <form class="panel form" onSubmit={submit} aria-label="Sign in">
         <label class="field">
           <span>Account</span>

@@ -1,0 +1,65 @@
+// One's own account, and the audit as a file.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
+
+after(closeBrowser);
+
+test("one changes one's own password, and is signed out elsewhere", async () => {
+  const name = `own-${process.pid}`;
+  const [old, fresh] = ["the first long password", "the second long password"];
+  const admin = await openPage();
+  const headers = { "Sec-Fetch-Site": "same-origin" };
+  assert.equal((await admin.context.request.post(`${world.url}/api/v1/accounts`, { headers, data: { account: name, password: old, role: "reader" } })).status(), 201);
+  world.accounts[name] = { account: name, password: old };
+  const here = await openPage({ account: name });
+  const elsewhere = await openPage({ account: name });
+  const { page } = here;
+  await here.go("/");
+  await page.getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { name: "Your account" }).waitFor();
+  const fill = async (...texts) => {
+    for (const [index, label] of ["Password in use", "New password, 12 letters or more", "New password once more"].entries())
+      await page.getByLabel(label).fill(texts[index]);
+    await page.getByRole("button", { name: "Change password" }).click();
+  };
+  await fill(old, fresh, "something else entirely");
+  await page.getByRole("alert").filter({ hasText: "the two new passwords differ" }).waitFor();
+  await fill("not the password", fresh, fresh);
+  await page.getByRole("alert").filter({ hasText: "that is not the password in use" }).waitFor();
+  await keep(page, "own-account");
+  await checkAxe(page);
+  await fill(old, fresh, fresh);
+  await page.getByRole("status").filter({ hasText: "The password is changed" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Your account" }).waitFor();
+  await elsewhere.go("/");
+  await elsewhere.page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await elsewhere.page.getByLabel("Account").fill(name);
+  await elsewhere.page.getByLabel("Password").fill(fresh);
+  await elsewhere.page.getByRole("button", { name: "Sign in" }).click();
+  await elsewhere.page.getByRole("link", { name, exact: true }).waitFor();
+  await here.done();
+  await elsewhere.done();
+  await admin.context.request.delete(`${world.url}/api/v1/accounts/${name}`, { headers });
+  await admin.done();
+});
+
+test("an admin looks at sign-ins alone, and takes them away as a file", async () => {
+  const { page, go, done } = await openPage();
+  await go("/audit");
+  await page.getByTestId("audit").waitFor();
+  await page.getByLabel("Show").selectOption("Signing in and out");
+  await page.waitForURL(/only=sign-ins/);
+  await page.waitForFunction(() => [...document.querySelectorAll('[data-testid="audit"] tbody td:nth-child(3)')].every((cell) => /^(sign in|sign out|refuse sign-in)$/.test(cell.textContent)));
+  await checkAxe(page);
+  for (const [link, suffix] of [["CSV", "csv"], ["NDJSON", "ndjson"]]) {
+    const coming = page.waitForEvent("download");
+    await page.getByRole("link", { name: link, exact: true }).click();
+    const file = await coming;
+    assert.equal(file.suggestedFilename(), `audit.${suffix}`);
+    assert.match(readFileSync(await file.path(), "utf8"), /sign in/);
+  }
+  await done();
+});

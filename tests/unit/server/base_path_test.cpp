@@ -1,0 +1,63 @@
+#include "server/api/base_path.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/api/page_files.hpp"
+#include "server/api/session_cookie.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+BasePath base_of(std::string_view text) { return BasePath::parse(text).value(); }
+
+TEST(BasePath, IsNothingOrPartsBetweenSlashes) {
+    EXPECT_EQ(base_of("").text(), "");
+    EXPECT_EQ(base_of("/").text(), "");
+    EXPECT_EQ(base_of("/lagtrap/").text(), "/lagtrap");
+    EXPECT_EQ(base_of("/tools/lag-trap_2.~").text(), "/tools/lag-trap_2.~");
+    for (const std::string& wrong :
+         {std::string("lagtrap"), std::string("/a//b"), std::string("/../x"), std::string("/a/."), std::string("/a b"),
+          std::string("/a?b"), std::string("/\"x"), "/" + std::string(200, 'a')})
+        EXPECT_FALSE(BasePath::parse(wrong).ok()) << wrong;
+}
+
+TEST(BasePath, IsTakenOffTargetsBelowIt) {
+    const BasePath base = base_of("/lagtrap");
+    EXPECT_EQ(base.inner("/lagtrap/events?span=1h"), "/events?span=1h");
+    EXPECT_EQ(base.inner("/lagtrap/"), "/");
+    EXPECT_EQ(base.inner("/lagtrap/lagtrap/x"), "/lagtrap/x");
+    EXPECT_EQ(base.inner("/healthz"), "/healthz");
+    EXPECT_EQ(base.inner("/metrics"), "/metrics");
+    for (const char* elsewhere : {"/", "/lagtrap", "/lagtrapper/x", "/api/v1/session", "/lagtrap?x", "/healthz/x", "x"})
+        EXPECT_FALSE(base.inner(elsewhere)) << elsewhere;
+    EXPECT_TRUE(base.is_short_of("/"));
+    EXPECT_TRUE(base.is_short_of("/lagtrap"));
+    EXPECT_FALSE(base.is_short_of("/lagtrap/"));
+    EXPECT_EQ(base_of("").inner("/events"), "/events");
+    EXPECT_FALSE(base_of("").is_short_of("/"));
+}
+
+TEST(BasePath, CookiesGoToItsPagesAlone) {
+    const SessionCookie whole(base_of(""));
+    EXPECT_EQ(whole.text(true, "s", 9), "__Host-lagtrap=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=9; Secure");
+    EXPECT_EQ(whole.text(false, "s", 9), "lagtrap=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=9");
+    const SessionCookie below(base_of("/lagtrap"));
+    EXPECT_EQ(below.text(true, "s", 9),
+              "__Secure-lagtrap=s; Path=/lagtrap/; HttpOnly; SameSite=Lax; Max-Age=9; Secure");
+    EXPECT_EQ(below.name(true), "__Secure-lagtrap");
+}
+
+TEST(BasePath, IsInThePageAndInTheDescription) {
+    Route route;
+    route.path = "/events";
+    const Reply whole = PageFiles(base_of("")).find(route, {});
+    const Reply below = PageFiles(base_of("/lagtrap")).find(route, {});
+    EXPECT_NE(whole.body.find("\"/assets/"), std::string::npos);
+    EXPECT_EQ(below.body.find("\"/assets/"), std::string::npos);
+    EXPECT_NE(below.body.find("\"/lagtrap/assets/"), std::string::npos);
+    EXPECT_NE(below.body.find("name=\"lagtrap-base\" content=\"/lagtrap\""), std::string::npos);
+    EXPECT_NE(PageFiles(base_of("/lagtrap")).api_description().body.find("{url: /lagtrap,"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lagtrap::server

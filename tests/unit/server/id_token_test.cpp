@@ -1,0 +1,183 @@
+#include "server/accounts/id_token.hpp"
+
+#include <cjose/cjose.h>
+
+#include <memory>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/accounts/oidc_settings.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+namespace json = boost::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::uint64_t now_s = 1'800'000'000;
+
+// A key pair of a provider, with what it signs.
+class Signer {
+  public:
+    explicit Signer(const std::string& id, const std::string& algorithm = "RS256", int bits = 2048)
+        : id_(id), algorithm_(algorithm) {
+        cjose_err error{};
+        const auto* exponent = reinterpret_cast<const std::uint8_t*>("\x01\x00\x01");
+        key_ = algorithm.starts_with("ES") ? cjose_jwk_create_EC_random(CJOSE_JWK_EC_P_256, &error)
+               : algorithm == "HS256"
+                   ? cjose_jwk_create_oct_random(256, &error)
+                   : cjose_jwk_create_RSA_random(static_cast<std::size_t>(bits), exponent, 3, &error);
+        cjose_jwk_set_kid(key_, id.data(), id.size(), &error);
+    }
+    Signer(const Signer&) = delete;
+    Signer& operator=(const Signer&) = delete;
+    ~Signer() { cjose_jwk_release(key_); }
+
+    [[nodiscard]] std::string public_json() const {
+        cjose_err error{};
+        const std::unique_ptr<char, decltype(&std::free)> text(cjose_jwk_to_json(key_, false, &error), &std::free);
+        return text.get();
+    }
+    [[nodiscard]] std::string sign(const json::object& claims) const {
+        cjose_err error{};
+        cjose_header_t* header = cjose_header_new(&error);
+        cjose_header_set(header, CJOSE_HDR_ALG, algorithm_.c_str(), &error);
+        if (!id_.empty()) cjose_header_set(header, CJOSE_HDR_KID, id_.c_str(), &error);
+        const std::string text = json::serialize(claims);
+        cjose_jws_t* jws =
+            cjose_jws_sign(key_, header, reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &error);
+        const char* compact = nullptr;
+        cjose_jws_export(jws, &compact, &error);
+        std::string token(compact);
+        cjose_jws_release(jws);
+        cjose_header_release(header);
+        return token;
+    }
+
+  private:
+    std::string id_, algorithm_;
+    cjose_jwk_t* key_ = nullptr;
+};
+
+json::object claims_with(std::initializer_list<std::pair<const char*, json::value>> changes = {}) {
+    json::object claims = {{"iss", "https://login.example"},
+                           {"aud", "lagtrap"},
+                           {"sub", "17"},
+                           {"exp", now_s + 300},
+                           {"iat", now_s},
+                           {"nonce", "n"},
+                           {"preferred_username", "ann"},
+                           {"groups", {"staff", 7, "admins"}}};
+    for (const auto& [name, value] : changes) claims[name] = value;
+    return claims;
+}
+
+std::string set_of(std::initializer_list<const Signer*> signers) {
+    std::string text;
+    for (const Signer* signer : signers) text += (text.empty() ? "" : ",") + signer->public_json();
+    return "{\"keys\":[" + text + "]}";
+}
+
+Result<IdTokenFacts> check(const std::string& token, const std::string& key_set) {
+    return check_id_token(token, read_key_set(key_set).value(),
+                          {"https://login.example", "lagtrap", "n", "preferred_username", "groups", now_s});
+}
+
+TEST(IdToken, SaysWhoSignedIn) {
+    for (const char* algorithm : {"RS256", "PS384", "ES256"}) {
+        const Signer signer("k1", algorithm), other("k2");
+        const auto facts = check(signer.sign(claims_with()), set_of({&other, &signer}));
+        ASSERT_TRUE(facts.ok()) << algorithm << ": " << facts.error().message;
+        EXPECT_EQ(facts->subject, "17");
+        EXPECT_EQ(facts->name, "ann");
+        EXPECT_THAT(facts->groups, ElementsAre("staff", "admins"));
+    }
+    const Signer nameless("");
+    EXPECT_TRUE(check(nameless.sign(claims_with({{"aud", {"lagtrap"}}})), set_of({&nameless})).ok());
+    EXPECT_TRUE(
+        check(nameless.sign(claims_with({{"aud", {"lagtrap", "x"}}, {"azp", "lagtrap"}})), set_of({&nameless})).ok());
+}
+
+TEST(IdToken, EachWrongClaimIsRefused) {
+    const Signer signer("k");
+    const std::string keys = set_of({&signer});
+    for (const auto& [name, value, expected] : std::initializer_list<std::tuple<const char*, json::value, const char*>>{
+             {"iss", "https://evil.example", "is by https://evil.example"},
+             {"iss", nullptr, "is by"},
+             {"aud", "another", "for another client"},
+             {"aud", {"lagtrap", "another"}, "for another client"},
+             {"aud", nullptr, "for another client"},
+             {"azp", "another", "for another client"},
+             {"exp", now_s - 60, "has expired"},
+             {"exp", nullptr, "lacks its times"},
+             {"exp", "1900000000", "lacks its times"},
+             {"exp", -1, "lacks its times"},
+             {"iat", now_s + 61, "of the future"},
+             {"nbf", now_s + 61, "not valid yet"},
+             {"nonce", "m", "nonce"},
+             {"nonce", nullptr, "nonce"},
+             {"sub", "", "sub"},
+             {"sub", 7, "sub"}}) {
+        const auto facts = check(signer.sign(claims_with({{name, value}})), keys);
+        ASSERT_FALSE(facts.ok()) << name << " " << value;
+        EXPECT_EQ(facts.error().kind, ErrorKind::Denied);
+        EXPECT_THAT(facts.error().message, HasSubstr(expected));
+    }
+    EXPECT_TRUE(check(signer.sign(claims_with({{"exp", now_s - 59}, {"iat", now_s + 60}})), keys).ok());
+}
+
+TEST(IdToken, SignaturesAreChecked) {
+    const Signer signer("k"), impostor("k"), elliptic("k", "ES256"), unknown("new");
+    const std::string keys = set_of({&signer});
+    EXPECT_THAT(check(impostor.sign(claims_with()), keys).error().message, HasSubstr("wrong signature"));
+    EXPECT_EQ(check(unknown.sign(claims_with()), keys).error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(check(elliptic.sign(claims_with()), keys).error().kind, ErrorKind::NotFound);
+    std::string changed = signer.sign(claims_with());
+    changed[changed.find('.') + 5] = changed[changed.find('.') + 5] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(check(changed, keys).ok());
+    // Signed by nobody, and by what everybody has: the public key as a secret.
+    const Signer symmetric("k", "HS256");
+    EXPECT_THAT(check(symmetric.sign(claims_with()), keys).error().message, HasSubstr("signed by \"HS256\""));
+    const std::string unsigned_token = "eyJhbGciOiJub25lIn0." + changed.substr(changed.find('.') + 1, 40) + ".";
+    EXPECT_FALSE(check(unsigned_token, keys).ok());
+    for (const char* broken : {"", ".", "..", "a.b.c", "{}", "eyJhbGciOiJSUzI1NiJ9..x"})
+        EXPECT_FALSE(check(broken, keys).ok()) << broken;
+    EXPECT_FALSE(check(std::string(70'000, 'a'), keys).ok());
+}
+
+TEST(IdToken, KeysThatDoNotSignAreLeftOut) {
+    const Signer good("good"), weak("weak", "RS256", 1024), secret("secret", "HS256");
+    std::string text = set_of({&weak, &secret, &good});
+    EXPECT_THAT(read_key_set(text).value(), ElementsAre(testing::Field(&SigningKey::id, "good")));
+    text.replace(text.rfind("\"kid\""), 0, "\"use\":\"enc\",");
+    EXPECT_TRUE(read_key_set(text).value().empty());
+    std::string many = "{\"keys\":[" + good.public_json();
+    for (int i = 0; i < 100; ++i) many += "," + good.public_json();
+    EXPECT_EQ(read_key_set(many + "]}").value().size(), 64U);
+    for (const char* broken : {"", "[]", "{}", "{\"keys\":7}", "{\"keys\":[7,[],\"x\",{}]"})
+        EXPECT_FALSE(read_key_set(broken).ok()) << broken;
+}
+
+TEST(OidcSettings, TheWidestRoleOfTheGroupsCounts) {
+    OidcSettings settings;
+    settings.roles = {{"staff", Role::Reader}, {"admins", Role::Admin}, {"builders", Role::Uploader}};
+    EXPECT_EQ(settings.role_of({"staff", "admins"}), Role::Admin);
+    EXPECT_EQ(settings.role_of({"builders", "staff"}), Role::Uploader);
+    EXPECT_EQ(settings.role_of({"others"}), std::nullopt);
+    settings.roles.push_back({"*", Role::Reader});
+    EXPECT_EQ(settings.role_of({}), Role::Reader);
+}
+
+TEST(OidcSettings, SecretsGoToSafeAddressesAlone) {
+    for (const char* safe : {"https://login.example/x", "http://localhost:8080", "http://127.0.0.1/x"})
+        EXPECT_TRUE(is_safe_address(safe)) << safe;
+    for (const char* not_safe : {"", "http://login.example", "ftp://localhost", "http://localhost.example",
+                                 "http://127.0.0.1@evil.example/", "javascript:x"})
+        EXPECT_FALSE(is_safe_address(not_safe)) << not_safe;
+}
+
+}  // namespace
+}  // namespace lagtrap::server
