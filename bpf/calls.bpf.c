@@ -12,6 +12,7 @@
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/one_stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -218,20 +219,6 @@ static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree*
     if (bpf_ringbuf_output(&done_trees, &number, sizeof(number), 0) == 0) return;
     __sync_fetch_and_add(&all->lost, 1);
     __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
-}
-
-static long note_start(struct task_struct* task, struct vm_area_struct* area, __u64* start) {
-    *start = area->vm_start;
-    return 0;
-}
-
-/* Whether two places are on one stack, as far as mappings tell: of stacks that lie in one mapping they do not. */
-static __noinline bool on_one_stack(__u64 one, __u64 other) {
-    struct task_struct* task = bpf_get_current_task_btf();
-    __u64 starts[2] = {0, 1};
-    bpf_find_vma(task, one, note_start, &starts[0], 0);
-    bpf_find_vma(task, other, note_start, &starts[1], 0);
-    return starts[0] == starts[1] || starts[0] == 0 || starts[1] == 1;
 }
 
 /* A walk from the innermost open call outwards. */

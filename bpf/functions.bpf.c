@@ -9,6 +9,7 @@
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/one_stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -93,20 +94,6 @@ int BPF_PROG(count_off_cpu, bool preempt, struct task_struct* prev, struct task_
         }
     }
     return 0;
-}
-
-static long note_start(struct task_struct* task, struct vm_area_struct* area, __u64* start) {
-    *start = area->vm_start;
-    return 0;
-}
-
-/* As in calls.bpf.c. */
-static __noinline bool on_one_stack(__u64 one, __u64 other) {
-    struct task_struct* task = bpf_get_current_task_btf();
-    __u64 starts[2] = {0, 1};
-    bpf_find_vma(task, one, note_start, &starts[0], 0);
-    bpf_find_vma(task, other, note_start, &starts[1], 0);
-    return starts[0] == starts[1] || starts[0] == 0 || starts[1] == 1;
 }
 
 static __always_inline void keep_path(struct traced_thread* thread, struct lagtrap_traced_function* function,

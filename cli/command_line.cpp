@@ -23,6 +23,7 @@ struct Choice {
     unsigned live_seconds = 1;
     CallsOptions calls;
     FunctionsOptions functions;
+    ObjectsOptions objects;
     CheckOptions check;
     DoctorOptions doctor;
     MarkerOptions markers;
@@ -137,6 +138,51 @@ void add_functions(CLI::App& app, Choice& choice) {
         ->capture_default_str();
     functions->callback(
         [&choice] { choice.run = [&choice](Console& console) { return trace_functions(choice.functions, console); }; });
+}
+
+void add_objects(CLI::App& app, Choice& choice) {
+    CLI::App* objects =
+        app.add_subcommand("objects", "Follow objects of a running process: created, used, released, failed");
+    ObjectsOptions& options = choice.objects;
+    options.socket = default_socket;
+    objects->add_option("--process", options.process, "Its number, or its name if no other has it");
+    objects->add_option("--class", options.classes, "A class of C++, or a regular expression of names of classes");
+    objects->add_option("--preset", options.presets, "Objects of a known library");
+    objects->add_flag("--list-presets", options.list_presets, "List the presets");
+    objects->add_option("--name", options.name, "Of objects of C: what they are called")->capture_default_str();
+    objects->add_option("--library", options.library, "Pattern of the name of the file that has the functions");
+    objects->add_option("--create", options.create, "Functions that create one: FUNCTION:result, FUNCTION:arg0*");
+    objects->add_option("--use", options.use, "Functions that use one: FUNCTION:arg0");
+    objects->add_option("--release", options.release, "Functions that release one: FUNCTION:arg0");
+    objects->add_option("--message", options.message, "Functions that give the text of an error: FUNCTION:result");
+    objects->add_option("--error", options.error,
+                        "Results that are failures: never, negative, null, nonzero, not-positive, errno");
+    objects->add_option("--success", options.success, "Results that are none all the same, as \"100 101\"");
+    objects->add_option("--title", options.title, "The argument of creations that names the object, as arg0");
+    objects->add_option("--include", options.include,
+                        "Of functions that use objects, those that this expression finds");
+    objects->add_option("--exclude", options.exclude, "Functions that use objects not to watch, the same");
+    objects->add_option("--min", options.least, "Count shorter calls that succeed, and tell nothing more of them")
+        ->capture_default_str();
+    objects->add_option("--mark", options.mark, "Calls that take as long stand out")->capture_default_str();
+    objects->add_option("--for", options.length, "End after this time; 0s: at Ctrl-C")->capture_default_str();
+    objects->add_option("--rate", options.calls_per_second, "Calls that may be told a second")->capture_default_str();
+    objects->add_option("--budget", options.budget_percent, "What the probes may take, in percent of a CPU")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 10'000.0));
+    objects->add_flag("--no-memory", options.no_memory, "Do not count memory: the allocator is not watched");
+    objects->add_flag("--tree", options.tree, "Show each outermost call with what it called, as it ends");
+    objects->add_option("--top", options.top, "Functions and failures to list")->capture_default_str();
+    CLI::Option* record = objects->add_option("--record", options.record, "Write what is seen to this file");
+    objects->add_option("--read", options.read, "Show such a file, or - for standard input, in place of a process")
+        ->excludes(record);
+    objects->add_flag("--all", options.all, "Leave nothing out");
+    objects->add_flag("--json", options.json, "Print JSON, an object a line; another machine's --read takes it");
+    objects->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    objects->callback(
+        [&choice] { choice.run = [&choice](Console& console) { return trace_objects(choice.objects, console); }; });
 }
 
 void add_settings(CLI::App& app, Choice& choice) {
@@ -291,6 +337,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_live(app, choice);
     add_calls(app, choice);
     add_functions(app, choice);
+    add_objects(app, choice);
     add_settings(app, choice);
     add_presets(app, choice);
     add_add(app, choice);

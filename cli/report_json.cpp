@@ -10,6 +10,7 @@
 #include "cli/report_calls.hpp"
 #include "cli/report_traced.hpp"
 #include "core/clock.hpp"
+#include "trace/recorded_objects.hpp"
 
 namespace lagtrap::cli {
 
@@ -179,6 +180,7 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"began_around", meanwhile_json(recording, delay)},
             {"run_calls", run_calls_json(recording, delay)},
             {"traced_functions", traced_functions_json(recording, delay)},
+            {"objects", trace::objects_json(recording.system, delay.begin_pid, SIZE_MAX / 8)},
             {"samples", report.samples},
             {"split", split_json(report.split)},
             {"stages", stages_json(report.stages)},

@@ -9,6 +9,7 @@
 #include "cli/report_before.hpp"
 #include "cli/report_calls.hpp"
 #include "cli/report_functions.hpp"
+#include "cli/report_objects.hpp"
 #include "cli/report_traced.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
@@ -375,7 +376,7 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
         text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
         text += functions_part(report, look) + calls_part(recording, report.delay, look) +
-                traced_part(recording, report.delay, look);
+                traced_part(recording, report.delay, look) + objects_part(recording, report.delay, look);
         if (look.all) text += stacks_part(report, look);
         text += wakers_part(report, look) + before_part(recording, report.delay, paint, look.all, look.columns);
         text += meanwhile_part(recording, report.delay, look);

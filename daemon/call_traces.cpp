@@ -43,9 +43,19 @@ CallTraces::Work CallTraces::work_of(CallRequest request, std::shared_ptr<Answer
     };
 }
 
+CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
+    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
+        trace_objects(request, inspector_, costs, *answer, stop);
+    };
+}
+
 Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer) {
     if (request.at("command") == "calls") {
         TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
+        return work_of(std::move(wanted), std::move(answer));
+    }
+    if (request.at("command") == "objects") {
+        TRY_ASSIGN(ObjectRequest wanted, parse_object_request(request));
         return work_of(std::move(wanted), std::move(answer));
     }
     TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
@@ -63,6 +73,11 @@ Status CallTraces::begin(const boost::json::object& request, std::shared_ptr<Ans
 }
 
 Status CallTraces::begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer) {
+    bury();
+    return start(work_of(std::move(request), std::move(answer)), true);
+}
+
+Status CallTraces::begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
     bury();
     return start(work_of(std::move(request), std::move(answer)), true);
 }

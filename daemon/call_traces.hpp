@@ -1,4 +1,4 @@
-// The traces of calls and functions that clients of the control socket, or settings, ask for, each on a thread of its own.
+// The traces of calls, functions and objects that clients of the control socket, or settings, ask for, each on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include "daemon/call_costs.hpp"
 #include "daemon/call_trace.hpp"
 #include "daemon/function_recorder.hpp"
+#include "daemon/object_trace.hpp"
 #include "daemon/process_inspector.hpp"
 
 namespace lagtrap::daemon {
@@ -31,10 +32,11 @@ class CallTraces {
     // Ends them all, and waits until their probes are out.
     ~CallTraces();
 
-    // One thread's. Of calls, or of functions, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
+    // One thread's. Of calls, functions or objects, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
     [[nodiscard]] Status begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
     // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
     [[nodiscard]] std::size_t running();
 
@@ -49,6 +51,7 @@ class CallTraces {
     using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
     [[nodiscard]] Status start(Work work, bool recorded);
     [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] CallCosts costs();
 

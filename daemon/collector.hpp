@@ -25,6 +25,7 @@
 #include "daemon/kept_roots.hpp"
 #include "daemon/listener.hpp"
 #include "daemon/merge_job.hpp"
+#include "daemon/object_trace.hpp"
 #include "daemon/recorder.hpp"
 #include "settings/settings.hpp"
 #include "trace/awaited_file.hpp"
@@ -81,6 +82,8 @@ class Collector {
         // The same of the functions of a process, as the event wants them.
         std::function<Status(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines)>
             begin_functions{};
+        // The same of its objects.
+        std::function<Status(ObjectRequest request, std::shared_ptr<AnswerLines> lines)> begin_objects{};
     };
 
     Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
@@ -165,6 +168,7 @@ class Collector {
     void begin_traces(const Breach* breach);
     void begin_calls(const settings::Event& event, std::uint32_t pid);
     void begin_functions(const settings::Event& event, std::uint32_t pid);
+    void begin_objects(const settings::Event& event, std::uint32_t pid);
     void begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
                      const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin);
     void merge_recorded();

@@ -142,10 +142,13 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                                                       const auto& lines) {
         return functions->record(event, pid, lines);
     };
+    const auto begin_objects = [traces = self->call_traces_.get()](ObjectRequest request, auto lines) {
+        return traces->begin_recorded(std::move(request), std::move(lines));
+    };
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool),
         Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_spool_change,
-                           shed_now, on_session, begin_calls, begin_functions});
+                           shed_now, on_session, begin_calls, begin_functions, begin_objects});
     const auto recordings = [collector = self->collector_.get()] {
         return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
     };
@@ -165,7 +168,8 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                      [service = self.get()](const auto& request) { return service->answer(request); }));
     self->control_->stream_by([traces = self->call_traces_.get()](const auto& request, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
-        if (command == nullptr || (*command != "calls" && *command != "functions")) return false;
+        if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
+            return false;
         TRY(traces->begin(request, std::move(stream)));
         return true;
     });
@@ -470,7 +474,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
         return outcome(collector_->trigger(std::string(event->as_string())));
     }
-    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions");
+    return refusal("unknown command; known are status, trigger, approve, decline, calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include <boost/json/object.hpp>
 #include <fmt/core.h>
 
 #include "settings/values.hpp"
@@ -53,6 +54,7 @@ class EventBuilder {
         build_nesting();
         if (const Element* calls = element_.child("calls")) build_calls(*calls);
         if (const Element* functions = element_.child("functions")) build_functions(*functions);
+        for (const Element* object : element_.children_of("object")) build_object(*object);
         return std::move(event_);
     }
 
@@ -203,6 +205,32 @@ class EventBuilder {
         traced.bytes_per_second = functions.number_of("rate");
         traced.share_ppm = functions.number_of("share");
         check_standing(functions);
+    }
+
+    void build_object(const Element& object) {
+        const auto refuse = [&](const Error& error) {
+            diagnostics_.add(object.place, fmt::format("<object> in {}: {}", event_text(), error.message),
+                             "expected a preset, a class, or functions that create and release",
+                             "`lagtrap objects --list-presets` lists presets");
+        };
+        boost::json::object attributes;
+        for (const Attribute& one : object.attributes)
+            if (one.given) attributes[one.spec->name] = one.text;
+        if (attributes.contains("preset")) {
+            auto rules =
+                attributes.size() == 1
+                    ? calls::object_preset(object.text_of("preset"))
+                    : Result<std::vector<calls::ObjectRule>>(make_error(
+                          ErrorKind::Invalid, "a preset has all its attributes; no other may stand beside it"));
+            if (!rules) return refuse(rules.error());
+            std::move(rules->begin(), rules->end(), std::back_inserter(event_.objects));
+            return;
+        }
+        if (!attributes.contains("name"))
+            attributes["name"] = attributes.contains("class") ? attributes["class"] : boost::json::value("object");
+        auto rule = calls::parse_object_rule(attributes);
+        if (!rule) return refuse(rule.error());
+        event_.objects.push_back(std::move(*rule));
     }
 
     // Which processes are watched has to be known before any of them is slow.

@@ -86,12 +86,34 @@ constexpr std::array function_attributes{
     binary_of_marker};
 
 constexpr std::uint64_t most_call_depth = 32;
+constexpr std::size_t objects_limit = 16;
 constexpr std::array calls_attributes{
     AttributeSpec{"depth", Count, Optional, "3", "", 0, most_call_depth, "Levels of calls below the function."},
     AttributeSpec{"match", Expression, Optional, "", "", 0, 0,
                   "Of what it calls only functions, or files, whose names this matches somewhere; default: all."},
     AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
                   "What the probes may take of one CPU; functions that are called too often for it are taken out."}};
+
+constexpr std::string_view object_errors = "never|negative|null|nonzero|not-positive|errno";
+constexpr std::array object_attributes{
+    AttributeSpec{"preset", Text, Optional, "", "", 0, 0, "Objects of a known library; then nothing else is given."},
+    AttributeSpec{"name", Name, Optional, "", "", 0, 0, "What they are called; default: the class, or object."},
+    AttributeSpec{"class", Expression, Optional, "", "", 0, 0,
+                  "Objects of the classes of C++ whose names, or last parts of names, this matches as a whole."},
+    AttributeSpec{"library", Pattern, Optional, "", "", 0, 0, "The name of the file that has the functions."},
+    AttributeSpec{"create", Text, Optional, "", "", 0, 0,
+                  "Functions of C that create one, and where they have it: NAME:result, NAME:arg0, NAME:arg0*."},
+    AttributeSpec{"use", Text, Optional, "", "", 0, 0, "The same of functions that use one."},
+    AttributeSpec{"release", Text, Optional, "", "", 0, 0, "The same of functions that release one."},
+    AttributeSpec{"message", Text, Optional, "", "", 0, 0, "Functions that give the text of an error, and where."},
+    AttributeSpec{"error", Choice, Optional, "", object_errors, 0, 0, "Results that are failures."},
+    AttributeSpec{"create-error", Choice, Optional, "", object_errors, 0, 0, "The same of creations alone."},
+    AttributeSpec{"use-error", Choice, Optional, "", object_errors, 0, 0, "The same of uses alone."},
+    AttributeSpec{"release-error", Choice, Optional, "", object_errors, 0, 0, "The same of releases alone."},
+    AttributeSpec{"success", Text, Optional, "", "", 0, 0, "Up to 4 results that are no failures all the same."},
+    AttributeSpec{"title", Text, Optional, "", "", 0, 0, "The argument of creations that is a text: arg0."},
+    AttributeSpec{"reused", Choice, Optional, "", "yes|no", 0, 0,
+                  "Whether others use the same numbers, as of file descriptors."}};
 
 constexpr std::array functions_attributes{
     AttributeSpec{"standing", Choice, Optional, "no", "yes|no", 0, 0,
@@ -286,6 +308,11 @@ constexpr ElementSpec functions_element{"functions",
                                         "kept.",
                                         functions_attributes,
                                         {}};
+constexpr ElementSpec object_element{"object",
+                                     "After a breach objects of the process are followed for as long as the recording "
+                                     "lasts: created, used, released, failed.",
+                                     object_attributes,
+                                     {}};
 constexpr ElementSpec library_stage_element{
     "stage", "A stage that the program marks with LAGTRAP_STAGE.", library_stage_attributes, {}};
 
@@ -296,11 +323,11 @@ constexpr ElementSpec library_element{
     "the key is the one of LAGTRAP_BEGIN_KEY.",
     library_attributes, library_children};
 
-constexpr std::array event_children{ChildSpec{&scope_element, 1},    ChildSpec{&key_element, 1},
-                                    ChildSpec{&begin_element, 1},    ChildSpec{&stage_element, stages_limit},
-                                    ChildSpec{&end_element, 1},      ChildSpec{&function_element, 1},
-                                    ChildSpec{&library_element, 1},  ChildSpec{&calls_element, 1},
-                                    ChildSpec{&functions_element, 1}};
+constexpr std::array event_children{ChildSpec{&scope_element, 1},     ChildSpec{&key_element, 1},
+                                    ChildSpec{&begin_element, 1},     ChildSpec{&stage_element, stages_limit},
+                                    ChildSpec{&end_element, 1},       ChildSpec{&function_element, 1},
+                                    ChildSpec{&library_element, 1},   ChildSpec{&calls_element, 1},
+                                    ChildSpec{&functions_element, 1}, ChildSpec{&object_element, objects_limit}};
 constexpr ElementSpec event_element{"event",
                                     "An operation to watch. Holds <begin> and <end>, or <function>, or <library>.",
                                     event_attributes, event_children};

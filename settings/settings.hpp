@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "calls/object_rule.hpp"
+
 namespace lagtrap::settings {
 
 enum class MarkerKind { Usdt, Function, Tracepoint, Library };
@@ -124,7 +126,8 @@ struct Event {
     Marker begin;
     std::vector<Stage> stages;
     Marker end;
-    std::optional<RecordedCalls> calls;  // of events that are a function
+    std::optional<RecordedCalls> calls;      // of events that are a function
+    std::vector<calls::ObjectRule> objects;  // that are followed after a breach
     std::optional<TracedFunctions> functions;
 };
 

@@ -18,6 +18,7 @@ struct LinesFile {
 };
 
 inline constexpr LinesFile calls_lines{"calls", "calls.jsonl", 64ULL << 20, 64ULL << 10};
+inline constexpr LinesFile objects_lines{"objects", "objects.jsonl", 64ULL << 20, 4ULL << 20};
 inline constexpr LinesFile functions_lines{"functions", "functions.jsonl", 64ULL << 20, 4ULL << 20};
 
 // `take` gets each whole line, until it gives false; a last line without its end was cut short, and is none. Errors: the file

@@ -130,6 +130,7 @@ Status Merger::load() {
     TRY(load_threads());
     load_calls();
     load_functions();
+    load_objects();
     TRY(load_user_log());
     TRY(walk_copies());
     TRY(sorter_.finish());

@@ -8,12 +8,16 @@
 
 #include "core/text.hpp"
 #include "trace/merger.hpp"
+#include "trace/recorded_objects.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
 // Of those with the longest calls, so many are kept whatever their own time.
 constexpr std::size_t longest_kept = 50;
+// Of objects: calls of the longest trees, and bytes of all lines.
+constexpr std::size_t object_calls_kept = 300;
+constexpr std::size_t object_bytes_kept = 512 << 10;
 
 CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<calls::Function>& functions) {
     const calls::Function& function = functions[totals.function];
@@ -48,6 +52,23 @@ void Merger::load_functions() {
     if (recorded_functions_.problem.empty() || file_.quality.shed.size() >= shed_limit) return;
     file_.quality.shed.push_back(printable(fmt::format(
         "functions were not {}: {}", recorded_functions_.started ? "counted" : "traced", recorded_functions_.problem)));
+}
+
+// In the system file alone. It is bounded: names of many classes of C++ would fill it.
+void Merger::load_objects() {
+    const RecordedObjects all = read_recorded_objects(directory_);
+    std::size_t bytes = 0;
+    for (std::string& line : all.summary.lines(object_calls_kept)) {
+        bytes += line.size();
+        file_.objects.push_back(std::move(line));
+    }
+    std::string problem = all.problem;
+    if (bytes > object_bytes_kept) {
+        file_.objects.clear();
+        problem = "their names take too much room; fewer classes, or --exclude, help";
+    }
+    if (problem.empty() || file_.quality.shed.size() >= shed_limit) return;
+    file_.quality.shed.push_back(printable(fmt::format("objects were not followed: {}", problem)));
 }
 
 // Of calls and functions that are shown.

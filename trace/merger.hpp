@@ -43,6 +43,7 @@ class Merger {
     void load_calls();
     void add_calls();
     void load_functions();
+    void load_objects();
     void ask_sources();
     void fill_sources();
     void count_functions();

@@ -261,6 +261,10 @@ std::string write_system_file(const SystemFile& file) {
         set_text(node, "build-id", module.build_id);
     }
     if (file.functions) write_functions(root, *file.functions);
+    if (!file.objects.empty()) {
+        pugi::xml_node node = root.append_child("objects");
+        for (const std::string& line : file.objects) set_text(node.append_child("line"), "json", line);
+    }
     std::ostringstream text;
     document.save(text, " ");
     return text.str();

@@ -142,6 +142,8 @@ struct SystemFile {
     std::uint64_t delays_left_out = 0;                        // beyond those; `runs` counts them too
     std::vector<Module> modules;                              // by path
     std::optional<FunctionCounts> functions;                  // of one process, where the event wants them
+    static constexpr std::size_t object_lines_limit = 16;
+    std::vector<std::string> objects;  // what objects of a process did, as lines (trace/recorded_objects.hpp)
 };
 
 // XML text, UTF-8, no byte that XML forbids.

@@ -383,6 +383,9 @@ Result<SystemFile> read_system_file(std::string_view text) {
     read_lists(root, file, error);
     if (const pugi::xml_node functions = root.child("functions"))
         read_functions(functions, file.functions.emplace(), error);
+    if (const pugi::xml_node objects = root.child("objects"))
+        read_list(objects, "line", SystemFile::object_lines_limit, error,
+                  [&](pugi::xml_node child) { Attributes(child, error).text("json", file.objects.emplace_back()); });
     if (error) return *error;
     return file;
 }

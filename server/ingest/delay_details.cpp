@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "server/ingest/run_calls.hpp"
 #include "server/ingest/traced_functions.hpp"
+#include "trace/recorded_objects.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -16,6 +17,7 @@ namespace json = boost::json;
 
 constexpr std::size_t stages_limit = 256;
 constexpr std::size_t reasons_limit = 100;
+constexpr std::size_t object_rows_limit = 40;
 // Numbers of JSON are exact up to here.
 constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
 
@@ -101,6 +103,7 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
                                {"stages", stages_of(delay)},
                                {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
                                {"traced_functions", traced_functions_json(system, delay)},
+                               {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},
                                {"quality", quality_of(system, damage)}};
     return json::serialize(details);
 }

@@ -11,7 +11,7 @@ ALLOWED = {
     "bpf": {"core"},
     "calls": {"core"},
     "binaries": {"core", "bpf"},
-    "settings": {"core", "binaries"},
+    "settings": {"core", "binaries", "calls"},
     "trace": {"core", "binaries", "bpf", "calls"},
     "analysis": {"core", "binaries", "calls", "trace"},
     "formats": {"core", "trace", "analysis"},

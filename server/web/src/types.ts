@@ -317,7 +317,21 @@ export interface Delay {
   stages: Stage[];
   calls?: RunCalls | null;
   traced_functions?: TracedFunctions | null;
+  objects?: FollowedObjects | null;
   run?: string | null;
+}
+export interface FollowedObjects {
+  process: string;
+  length_ns: number;
+  memory: string;
+  told: number;
+  not_told: number;
+  taken_out: number;
+  classes: { name: string; created: number; released: number; alive: number; failures: number; released_twice: number; used_after: number; unknown: number; replaced: number; not_followed: number }[];
+  failures: { function: string; module: string; count: number; error: string; object: number; title: string }[];
+  functions: { name: string; module: string; role: string; calls: number; failures: number; elapsed_ns: number }[];
+  longest: { name: string; module: string; role: string; depth: number; begin_ns: number; elapsed_ns: number; bytes: number; object: number; title: string; state: string; error: string }[];
+  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string }[];
 }
 export interface TracedFunctions {
   length_ns: number;

@@ -12,6 +12,7 @@ import type { BundleDelays, Delay, DelayList, Formats, Quality } from "../types"
 import { Profile, stateOf } from "./profile";
 import { StageLine } from "./run";
 import { RunCallsView } from "./run_calls";
+import { ObjectsView } from "./objects";
 import { TracedFunctionsView } from "./traced_functions";
 import { TimelineView } from "./timeline";
 
@@ -111,6 +112,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       {delay.stages.length > 0 && <Section title="Stages"><StageLine stages={delay.stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
+      {delay.objects && <ObjectsView objects={delay.objects} />}
       <Profile digest={digest} delay={delay} place={place} />
       <TimelineView digest={digest} delay={delay} />
       <OtherTools digest={digest} delay={delay} place={place} />

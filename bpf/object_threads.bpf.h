@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Open calls of threads, and objects that live or were released, of objects.bpf.c.
+ */
+#ifndef LAGTRAP_BPF_OBJECT_THREADS_BPF_H
+#define LAGTRAP_BPF_OBJECT_THREADS_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/objects.h"
+
+const volatile __u32 target_pid = 0;
+const volatile __u64 errno_slot =
+    0; /* address of the word that says where errno is, from the thread's base; 0: not known */
+
+struct object_frame {
+    __u64 stack_pointer; /* at the first instruction */
+    __u64 begin_ns;
+    __u64 off_cpu_ns; /* that the thread had by then, as the following three */
+    __u64 taken_bytes;
+    __u64 given_bytes;
+    __u64 allocations;
+    __u64 probes_ns; /* of calls below it, and of the allocator */
+    __u64 object;
+    __u64 place; /* where the object's number will be */
+    __u64 caller;
+    __s64 resident_pages;
+    __u32 function;
+    __u8 state;    /* enum lagtrap_object_state */
+    __u8 inserted; /* it put the object among those alive */
+    __u8 wanted;   /* something below it was sent */
+    __u8 padding;
+    char title[LAGTRAP_OBJECT_TEXT_BYTES];
+};
+
+struct object_thread {
+    __u64 off_cpu_ns;
+    __u64 left_cpu_ns; /* 0: it has a CPU */
+    __u64 taken_bytes;
+    __u64 given_bytes;
+    __u64 allocations;
+    __u64 changed_bytes; /* of the block that realloc has */
+    __u64 memory_place;  /* of posix_memalign */
+    __u64 thrown_ns;
+    __u32 depth;
+    __u32 in_change; /* realloc is open */
+    char thrown_type[LAGTRAP_OBJECT_TEXT_BYTES];
+    char thrown_text[LAGTRAP_OBJECT_TEXT_BYTES];
+    struct object_frame frames[LAGTRAP_OBJECT_DEPTH];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct object_thread);
+} threads SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_OBJECT_FUNCTIONS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_object_function);
+} functions SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, LAGTRAP_OBJECT_CLASSES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_object_class);
+} classes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct lagtrap_object_totals);
+} totals SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_OBJECTS_ALIVE);
+    __type(key, struct lagtrap_object_key);
+    __type(value, struct lagtrap_object_alive);
+} alive SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, LAGTRAP_OBJECTS_RELEASED);
+    __type(key, struct lagtrap_object_key);
+    __type(value, __u32); /* the class */
+} released SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, LAGTRAP_OBJECT_RING_BYTES);
+} object_calls SEC(".maps");
+
+static __always_inline struct lagtrap_object_totals* all_totals(void) {
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&totals, &zero);
+}
+
+static __always_inline struct lagtrap_object_function* function_of(__u32 number) {
+    return bpf_map_lookup_elem(&functions, &number);
+}
+
+static __always_inline struct lagtrap_object_class* class_of(__u32 number) {
+    return bpf_map_lookup_elem(&classes, &number);
+}
+
+/* The number is bounded once more where it is used: compilers move the check to other values. */
+static __always_inline struct object_frame* frame_at(struct object_thread* thread, __u32 place) {
+    if (place >= LAGTRAP_OBJECT_DEPTH) return NULL;
+    __u64 bounded = place;
+    asm volatile("%0 &= %1" : "+r"(bounded) : "i"(LAGTRAP_OBJECT_DEPTH - 1));
+    return &thread->frames[bounded];
+}
+
+static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
+
+#endif

@@ -1,0 +1,178 @@
+// What objects of a delay's process did while they were followed: failures first, then what lived, and the longest calls as trees.
+import { useState } from "preact/hooks";
+import { formatBytes, formatCount, formatDuration } from "../format";
+import { Section } from "../parts";
+import type { FollowedObjects } from "../types";
+
+type Call = FollowedObjects["longest"][number];
+
+export function ObjectsView({ objects }: { objects: FollowedObjects }) {
+  const [filter, setFilter] = useState("");
+  const [failedOnly, setFailedOnly] = useState(false);
+  const wanted = matcher(filter);
+  const failures = objects.failures.filter((one) => wanted(`${one.function} ${one.error} ${one.title}`));
+  const functions = objects.functions.filter((one) => wanted(one.name) && (!failedOnly || one.failures > 0));
+  return (
+    <Section title="Objects" aside={<span class="muted">{span(objects)}</span>}>
+      <div data-testid="objects">
+        <p>
+          <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
+            onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
+          <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>
+        </p>
+        <FailuresTable failures={failures} />
+        {!failedOnly && <ClassesTable objects={objects} wanted={wanted} />}
+        <h3>Calls</h3>
+        <table class="list">
+          <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
+          <tbody>{functions.map((one) => (
+            <tr key={`${one.module} ${one.name} ${one.role}`}>
+              <td class="code" title={one.module}>{one.name}</td><td>{one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
+              <td class="number">{formatCount(one.calls)}</td><td class="number">{formatCount(one.failures)}</td>
+            </tr>))}</tbody>
+        </table>
+        <CallTree calls={shownCalls(objects.longest, wanted, failedOnly)} />
+        {!failedOnly && <OldestTable objects={objects} wanted={wanted} />}
+        <p class="muted">{losses(objects)}</p>
+      </div>
+    </Section>
+  );
+}
+
+// Words that all have to be there; with - before them none may.
+function matcher(filter: string): (text: string) => boolean {
+  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
+  return (text) => {
+    const lower = text.toLowerCase();
+    return words.every((word) => (word.startsWith("-") ? !lower.includes(word.slice(1)) : lower.includes(word)));
+  };
+}
+
+function span(objects: FollowedObjects): string {
+  const memory = objects.memory === "" ? "" : `; memory is not counted: ${objects.memory}`;
+  return `of ${objects.process}, followed for ${formatDuration(objects.length_ns)}${memory}`;
+}
+
+function FailuresTable({ failures }: { failures: FollowedObjects["failures"] }) {
+  if (failures.length === 0) return <p>No call failed.</p>;
+  return (
+    <>
+      <h3>Failures</h3>
+      <table class="list" data-testid="object-failures">
+        <thead><tr><th class="number">Count</th><th>Function</th><th>Component</th><th>Error</th><th>First object</th></tr></thead>
+        <tbody>{failures.map((one) => (
+          <tr key={`${one.module} ${one.function} ${one.error}`}>
+            <td class="number">{formatCount(one.count)}</td><td class="code object-failed">{one.function}</td>
+            <td class="code" title={one.module}>{fileName(one.module)}</td><td>{one.error}</td><td class="code">{objectName(one.object, one.title)}</td>
+          </tr>))}</tbody>
+      </table>
+    </>
+  );
+}
+
+function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (text: string) => boolean }) {
+  return (
+    <>
+      <h3>Objects by class</h3>
+      <table class="list" data-testid="object-classes">
+        <thead><tr><th>Class</th><th class="number">Created</th><th class="number">Released</th><th class="number">Alive</th><th class="number">Failed calls</th><th>What is wrong</th></tr></thead>
+        <tbody>{objects.classes.filter((one) => wanted(one.name)).map((one) => (
+          <tr key={one.name}>
+            <td class="code">{one.name}</td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
+            <td class="number">{formatCount(one.alive)}</td><td class="number">{formatCount(one.failures)}</td><td>{wrongs(one)}</td>
+          </tr>))}</tbody>
+      </table>
+    </>
+  );
+}
+
+function wrongs(one: FollowedObjects["classes"][number]): string {
+  const said: string[] = [];
+  if (one.released_twice > 0) said.push(`${formatCount(one.released_twice)} released twice`);
+  if (one.used_after > 0) said.push(`${formatCount(one.used_after)} calls after release`);
+  if (one.replaced > 0) said.push(`${formatCount(one.replaced)} gone without a release that was seen`);
+  if (one.unknown > 0) said.push(`${formatCount(one.unknown)} calls on what nobody saw created`);
+  if (one.not_followed > 0) said.push(`${formatCount(one.not_followed)} not followed`);
+  return said.join("; ");
+}
+
+// A call that is wanted comes with its callers.
+function shownCalls(calls: Call[], wanted: (text: string) => boolean, failedOnly: boolean): Call[] {
+  const kept = new Set<number>();
+  const callers: number[] = [];
+  calls.forEach((call, at) => {
+    callers.length = call.depth;
+    callers[call.depth] = at;
+    if (wanted(`${call.name} ${call.title} ${call.error}`) && (!failedOnly || call.error !== ""))
+      callers.forEach((caller) => kept.add(caller));
+  });
+  return calls.filter((_, at) => kept.has(at));
+}
+
+function CallTree({ calls }: { calls: Call[] }) {
+  if (calls.length === 0) return null;
+  return (
+    <>
+      <h3>Longest calls, with what they called</h3>
+      <table class="list" data-testid="object-calls">
+        <thead><tr><th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
+        <tbody>{calls.map((call, at) => (
+          <tr key={at}>
+            <td class="number">{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
+            <td class={`code ${look(call)}`} title={call.module} style={{ paddingLeft: `${0.5 + 1.2 * call.depth}rem` }}>{sign(call.role)}{call.name}</td>
+            <td class="code muted">{objectName(call.object, call.title)}</td>
+            <td class="object-failed">{call.error || (call.state === "used after release" || call.state === "released twice" ? call.state : "")}</td>
+          </tr>))}</tbody>
+      </table>
+    </>
+  );
+}
+
+function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (text: string) => boolean }) {
+  const oldest = objects.oldest.filter((one) => wanted(`${one.class} ${one.title} ${one.caller}`));
+  if (oldest.length === 0) return null;
+  return (
+    <>
+      <h3>Alive the longest</h3>
+      <table class="list">
+        <thead><tr><th>Class</th><th>Object</th><th class="number">Age</th><th class="number">Calls</th><th class="number">Memory</th><th>Created by</th></tr></thead>
+        <tbody>{oldest.map((one) => (
+          <tr key={`${one.class} ${one.object}`}>
+            <td class="code">{one.class}</td><td class="code">{objectName(one.object, one.title)}</td><td class="number">{formatDuration(one.age_ns)}</td>
+            <td class="number">{formatCount(one.uses)}</td><td class="number">{change(one.bytes)}</td><td class="code">{one.caller}</td>
+          </tr>))}</tbody>
+      </table>
+    </>
+  );
+}
+
+function look(call: Call): string {
+  if (call.error !== "") return "object-failed";
+  return call.role === "create" ? "object-created" : call.role === "release" ? "object-released" : "";
+}
+
+function sign(role: string): string {
+  return role === "create" ? "+ " : role === "release" ? "− " : "";
+}
+
+function change(bytes: number): string {
+  if (bytes === 0) return "";
+  return (bytes < 0 ? "−" : "+") + formatBytes(Math.abs(bytes));
+}
+
+// A descriptor's number, or an address.
+function objectName(object: number, title: string): string {
+  const number = object < 1 << 20 ? String(object) : `0x${object.toString(16)}`;
+  return title === "" ? number : `${number} "${title}"`;
+}
+
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function losses(objects: FollowedObjects): string {
+  const said = [`Calls looked at one by one: ${formatCount(objects.told)}.`];
+  if (objects.not_told > 0) said.push(`${formatCount(objects.not_told)} more were only counted.`);
+  if (objects.taken_out > 0) said.push(`Functions that were called too often and taken out: ${formatCount(objects.taken_out)}; what they did from then on is not counted.`);
+  return said.join(" ");
+}

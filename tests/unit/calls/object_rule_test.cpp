@@ -1,0 +1,57 @@
+#include "calls/object_rule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::calls {
+namespace {
+
+TEST(ObjectRuleTest, FunctionsHaveAPlace) {
+    const auto functions = parse_object_functions("sqlite3_prepare*:arg3*, fopen:result\tclose:arg0");
+    ASSERT_TRUE(functions.ok());
+    ASSERT_EQ(functions->size(), 3U);
+    EXPECT_EQ((*functions)[0].pattern, "sqlite3_prepare*");
+    EXPECT_EQ((*functions)[0].object.argument, 3U);
+    EXPECT_TRUE((*functions)[0].object.behind);
+    EXPECT_FALSE((*functions)[1].object.argument.has_value());
+    EXPECT_EQ((*functions)[2].object.argument, 0U);
+    EXPECT_FALSE((*functions)[2].object.behind);
+}
+
+TEST(ObjectRuleTest, WrongPlacesAreRefused) {
+    for (const char* text :
+         {"fopen", ":arg0", "fopen:", "fopen:arg6", "fopen:arg", "fopen:arg00", "fopen:arg1**", "fopen:Result"})
+        EXPECT_FALSE(parse_object_functions(text).ok()) << text;
+}
+
+TEST(ObjectRuleTest, WhatIsWrittenIsReadAgain) {
+    for (const ObjectPreset& preset : object_presets())
+        for (const ObjectRule& rule : preset.rules) {
+            const auto again = parse_object_rule(to_json(rule));
+            ASSERT_TRUE(again.ok()) << rule.name;
+            EXPECT_EQ(to_json(*again), to_json(rule));
+            EXPECT_EQ(again->create.size(), rule.create.size());
+            EXPECT_EQ(again->use_failure, rule.use_failure);
+            EXPECT_EQ(again->successes, rule.successes);
+            EXPECT_EQ(again->title, rule.title);
+            EXPECT_EQ(again->reused, rule.reused);
+        }
+}
+
+TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
+    const auto message_of = [](const boost::json::object& attributes) {
+        const auto rule = parse_object_rule(attributes);
+        return rule.ok() ? std::string() : rule.error().message;
+    };
+    EXPECT_NE(message_of({{"name", "x"}, {"creates", "f:arg0"}}).find("creates"), std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", "wrong"}}).find("error"), std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"success", "1 2 3 4 5"}}).find("success"),
+              std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"title", "result"}}).find("title"), std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"class", "C"}, {"create", "f:arg0"}}).find("class"), std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}}).find("create"), std::string::npos);
+    EXPECT_NE(message_of({{"create", "f:arg0"}}).find("name"), std::string::npos);
+    EXPECT_NE(message_of({{"name", 5}}).find("name"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lagtrap::calls
