@@ -1,7 +1,7 @@
 // One delay: flame graph, timeline, top stacks, downloads, Perfetto.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { closeBrowser, delayPath, keep, needs, openPage, parameter, world } from "./support.mjs";
+import { checkAxe, closeBrowser, delayPath, keep, needs, openPage, parameter, world } from "./support.mjs";
 
 after(closeBrowser);
 
@@ -247,5 +247,45 @@ test("from delay to delay in order of time, and back", needs("delay"), async () 
   const [again] = await asked(`/api/v1/bundles/${back[2]}/delays?number=${back[3]}`);
   assert.equal(again.begin_ns, newest.begin_ns);
   assert.equal(await neighbours.getByRole("link", { name: "Next delay" }).count(), 0, "it is the newest");
+  await done();
+});
+
+test("objects: failures first, a tree with its callers, and a filter", needs("delay.followed_class"), async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  const failures = page.getByTestId("object-failures").getByRole("row");
+  const name = world.delay.followed_class;
+  await page.getByTestId("object-classes").getByText(name, { exact: true }).waitFor();
+  const all = await failures.count();
+  const calls = page.getByTestId("object-calls").locator("tbody tr");
+  const before = await calls.count();
+  assert.ok((await page.getByTestId("objects").boundingBox()).height > 0);
+  await page.getByTestId("objects-filter").fill("sqlite3_step");
+  // What was called stands below its caller.
+  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=object-calls] tbody tr").length < count, before);
+  assert.deepEqual(await calls.locator("td:nth-child(3)").allInnerTexts(), ["shop::Cart::price", "sqlite3_step"]);
+  await page.getByTestId("objects-filter").fill("-sqlite3");
+  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=object-failures] tbody tr").length === count, all - 2);
+  await page.getByTestId("objects-filter").fill("");
+  await page.getByLabel("failures only").check();
+  await page.getByTestId("object-classes").waitFor({ state: "detached" });
+  assert.equal(await calls.count(), 1);
+  await checkAxe(page);
+  await page.getByLabel("failures only").uncheck();
+  await page.getByTestId("object-classes").waitFor();
+  await keep(page, "objects", { fullPage: true });
+  await done();
+});
+
+test("traced functions: own time, longest call and the path to it", needs("delay.traced_function"), async () => {
+  const { page, go, done } = await openPage();
+  await go(delayPath(world.delay));
+  const first = page.getByTestId("traced-functions").locator("tbody tr").first();
+  await first.getByText(world.delay.traced_function).waitFor();
+  const { bundle, number } = world.delay;
+  const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
+  assert.equal(delay.traced_functions.functions[0].name, world.delay.traced_function);
+  assert.match(await first.innerText(), new RegExp(delay.traced_functions.functions[0].path.join(" › ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
+  await page.getByText("Functions that were called too often and taken out: 12").waitFor();
   await done();
 });

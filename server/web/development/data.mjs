@@ -99,12 +99,42 @@ export const bundles = [
   { digest: big_bundle, bytes: 18432000, received_ns: ns(now_ms - 7200000), started_ns: ns(now_ms - 7260000), host: "web-07", event: "open document", process: "office", delays: 1, longest_delay_ns: 1250e6, bad_reason: null, parsed: true },
   { digest: bad_bundle, bytes: 20480, received_ns: ns(now_ms - 9000000), started_ns: null, host: "", event: "", process: "", delays: 0, longest_delay_ns: 0, bad_reason: "the trace ends in the middle of a packet at byte 20112", parsed: true },
 ];
+const followed = {
+  pid: 4002, process: "shop", length_ns: 10e9, memory: "", told: 812, not_told: 90, taken_out: 1,
+  classes: [
+    { name: "shop::Cart", created: 412, released: 399, alive: 13, failures: 7, released_twice: 0, used_after: 0, unknown: 2, replaced: 0, not_followed: 0 },
+    { name: "sqlite3_stmt", created: 90, released: 92, alive: 0, failures: 21, released_twice: 2, used_after: 1, unknown: 0, replaced: 0, not_followed: 0 },
+  ],
+  failures: [
+    { function: "sqlite3_prepare_v2", module: "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6", count: 21, error: "result 1, no such table: discounts", object: 0, title: "select * from discounts where a < 5" },
+    { function: "shop::Cart::Cart(shop::Customer const&)", module: "/usr/bin/shop", count: 7, error: "std::runtime_error: no customer 4711", object: 94136000000000, title: "" },
+  ],
+  functions: [
+    { name: "shop::Cart::price", module: "/usr/bin/shop", role: "use", calls: 412, failures: 0, elapsed_ns: 3.1e9 },
+    { name: "sqlite3_prepare_v2", module: "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6", role: "create", calls: 111, failures: 21, elapsed_ns: 1.2e8 },
+    { name: "shop::Cart::~Cart", module: "/usr/bin/shop", role: "release", calls: 399, failures: 0, elapsed_ns: 9e6 },
+  ],
+  longest: [
+    ["shop::Cart::price", "use", 0, 310e6, 4096, 94136000000000, "", ""], ["sqlite3_prepare_v2", "create", 1, 2e6, 8192, 94136000100000, "select * from prices", ""],
+    ["sqlite3_step", "use", 1, 290e6, 0, 94136000100000, "", ""], ["sqlite3_finalize", "release", 1, 9e3, -8192, 94136000100000, "", ""],
+    ["shop::Cart::Cart(shop::Customer const&)", "create", 0, 40e6, 0, 94136000000000, "", "std::runtime_error: no customer 4711"],
+  ].map(([name, role, depth, elapsed_ns, bytes, object, title, error], at) => ({ name, module: "/usr/bin/shop", role, depth, tid: 4102, begin_ns: at * 1e6, elapsed_ns, bytes, object, title, state: "alive", error })),
+  oldest: [{ class: "shop::Cart", object: 94136000200000, title: "", age_ns: 9.8e9, uses: 3, bytes: 65536, caller: "shop::Session::restore (shop)" }],
+};
+const traced = {
+  length_ns: 10e9, before_breach_ns: 5e9, watched: 2100, taken_out: 12, least_ns: 20e3, told: 1800, not_told: 3, called: 340, own_ns: 4e9,
+  functions: [
+    { name: "shop::price_cart", module: "/usr/bin/shop", source: "price.cpp:88", calls: 412, own_ns: 2.5e9, longest_ns: 310e6, path: ["main", "shop::serve", "shop::checkout"] },
+    { name: "shop::render", module: "/usr/bin/shop", source: "", calls: 420, own_ns: 0.4e9, longest_ns: 32e6, path: ["main", "shop::serve"] },
+  ],
+};
 export const delays = {
   [good_bundle]: [402e6, 310e6].map((duration_ns, index) => ({
     number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], thread: "worker-2", pid: 4002, tid: 4102 + index,
     on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), handed_over_ns: 0, unknown_ns: Math.round(duration_ns * 0.03),
     blocked: [{ reason: "lock (futex)", ns: Math.round(duration_ns * 0.55) }, { reason: "disk", ns: Math.round(duration_ns * 0.15) }],
     stages: [{ name: "parse", at_ns: 0, duration_ns: 4e6 }, { name: "connect", at_ns: 4e6, duration_ns: 17e6 }, { name: "price", at_ns: 21e6, duration_ns: duration_ns - 53e6 }, { name: "render", at_ns: duration_ns - 32e6, duration_ns: 32e6 }],
+    ...(index === 0 ? { objects: followed, traced_functions: traced } : {}),
   })),
   [big_bundle]: [{
     number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", unit: "", thread: "main", pid: 911, tid: 911,

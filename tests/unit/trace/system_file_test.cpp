@@ -94,6 +94,7 @@ SystemFile full_file() {
     counts = {41, "server", 80, 1'000, 900, 300, 2, 20'000, 55, 3, 4, {}, 6, 7, 8};
     counts.functions = {{"parse<int>", "/bin/app", "/src/parse.c", 12, 9, 1, 700, 500, {"main", "serve"}},
                         {"hash", "/bin/app", "", 0, 2, 0, 5, 4, {}}};
+    file.objects = {R"({"failures":[[0,1,"a < b & \"c\"","",0,5]]})", "{}"};
     return file;
 }
 
@@ -131,6 +132,7 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(so_far.waits[2].waker, static_cast<std::uint32_t>(LAGTRAP_WAKER_UNKNOWN));
     EXPECT_FALSE(read->delays[1].so_far.known());
     EXPECT_EQ(read->modules[0].build_id, "ab12");
+    EXPECT_EQ(read->objects, full_file().objects);
     ASSERT_TRUE(read->functions);
     EXPECT_EQ(read->functions->others_own_ns, 8U);
     ASSERT_EQ(read->functions->functions.size(), 2U);
