@@ -214,8 +214,10 @@ class EventBuilder {
                              "`lagtrap objects --list-presets` lists presets");
         };
         boost::json::object attributes;
-        for (const Attribute& one : object.attributes)
+        for (const Attribute& one : object.attributes) {
+            if (one.given && !one.valid) return;
             if (one.given) attributes[one.spec->name] = one.text;
+        }
         if (attributes.contains("preset")) {
             auto rules =
                 attributes.size() == 1
