@@ -229,6 +229,7 @@ struct walk {
     __u32 function; /* that begins, or ends */
     __u32 found;    /* out: 1: `number` is the one */
     __u32 shared;   /* whichever function it is */
+    __u32 relinking;
 };
 
 /* Finds the open call which ends here. */
@@ -241,15 +242,16 @@ static long find_ended(__u32 index, struct walk* walk) {
     return 0;
 }
 
-/* Passes over open calls that cannot be open any more when a call begins at this place of the stack. `found`: the call is
- * known already. */
+/* Passes over open calls that cannot be open any more when a call begins at this place of the stack: one of the same function
+ * was left by an exception, unless its begin may be seen twice. `found`: the call is known already. */
 static long pass_left(__u32 index, struct walk* walk) {
     struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
     if (!node || node->stack_pointer > walk->stack_pointer) return 1;
     if (node->stack_pointer == walk->stack_pointer) {
-        walk->found = node->function == walk->function;
+        bool is_same = node->function == walk->function;
+        walk->found = is_same && walk->relinking;
         if (walk->found) return 1;
-        node->end = LAGTRAP_CALL_TAIL;
+        if (!is_same) node->end = LAGTRAP_CALL_TAIL;
     } else if (!on_one_stack(node->stack_pointer, walk->stack_pointer)) {
         return 1;
     }
@@ -306,8 +308,12 @@ int on_call(struct pt_regs* ctx) {
     __u64 stack_pointer = PT_REGS_SP(ctx);
     struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
     if (innermost && innermost->stack_pointer <= stack_pointer) {
-        struct walk walk = {
-            .stack_pointer = stack_pointer, .tree = number, .number = tree->innermost, .function = function};
+        struct lagtrap_call_totals* all = all_totals();
+        struct walk walk = {.stack_pointer = stack_pointer,
+                            .tree = number,
+                            .number = tree->innermost,
+                            .function = function,
+                            .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
         bpf_loop(LAGTRAP_CALL_NODES, pass_left, &walk, 0);
         if (walk.found) return 0;
         tree->innermost = walk.number;

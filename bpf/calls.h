@@ -81,12 +81,13 @@ struct lagtrap_seen {
 };
 
 struct lagtrap_call_totals {
-    __u64 trees;            /* that ended */
-    __u64 short_trees;      /* of them: in less than the minimum */
-    __u64 no_room;          /* calls of a target while all trees were taken */
-    __u64 lost;             /* trees whose number could not be sent */
-    __u64 indirect_hits;    /* of indirect calls that are looked at */
-    __u64 indirect_cost_ns; /* that one of them takes; by user space */
+    __u64 trees;              /* that ended */
+    __u64 short_trees;        /* of them: in less than the minimum */
+    __u64 no_room;            /* calls of a target while all trees were taken */
+    __u64 lost;               /* trees whose number could not be sent */
+    __u64 indirect_hits;      /* of indirect calls that are looked at */
+    __u64 indirect_cost_ns;   /* that one of them takes; by user space */
+    __u64 relinking_until_ns; /* until then a begin may be seen twice; by user space */
 };
 
 #endif

@@ -171,16 +171,18 @@ struct frame_walk {
     __u32 found;    /* out: the call's number from 1 */
     __u32 place;    /* that is looked at next, from 1 */
     __u32 shared;   /* whichever function it is */
+    __u32 relinking;
 };
 
-/* Ends a call that cannot be open any more when one begins at this place of the stack. `found`: that one is known. */
+/* Ends a call that cannot be open any more when one begins at this place of the stack: one of the same function was left by
+ * an exception, unless its begin may be seen twice. `found`: that one is known. */
 static long end_left(__u32 index, struct frame_walk* walk) {
     struct traced_thread* thread = walk->thread;
     __u32 depth = thread->depth;
     struct traced_frame* frame = frame_at(thread, depth - 1);
     if (!frame || frame->stack_pointer > walk->stack_pointer) return 1;
     if (frame->stack_pointer == walk->stack_pointer) {
-        if (frame->function == walk->function) {
+        if (walk->relinking && frame->function == walk->function) {
             walk->found = depth;
             return 1;
         }
@@ -223,8 +225,13 @@ int on_traced_call(struct pt_regs* ctx) {
     __u64 stack_pointer = PT_REGS_SP(ctx);
     struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
     if (innermost && innermost->stack_pointer <= stack_pointer) {
-        struct frame_walk walk = {
-            .thread = thread, .stack_pointer = stack_pointer, .now_ns = bpf_ktime_get_ns(), .function = number};
+        struct lagtrap_traced_totals* all = all_totals();
+        __u64 now_ns = bpf_ktime_get_ns();
+        struct frame_walk walk = {.thread = thread,
+                                  .stack_pointer = stack_pointer,
+                                  .now_ns = now_ns,
+                                  .function = number,
+                                  .relinking = all && now_ns < all->relinking_until_ns};
         bpf_loop(LAGTRAP_TRACED_DEPTH, end_left, &walk, 0);
         if (walk.found) return 0;
     }

@@ -51,7 +51,8 @@ struct lagtrap_traced_function {
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 112, "layout of functions");
 
 struct lagtrap_traced_totals {
-    __u64 least_ns; /* shorter calls are not sent; by user space, which raises it where too many are */
+    __u64 least_ns;           /* shorter calls are not sent; by user space, which raises it where too many are */
+    __u64 relinking_until_ns; /* until then a begin may be seen twice; by user space */
     __u64 sent;
     __u64 not_sent; /* for want of room */
     __u64 too_deep; /* calls below LAGTRAP_TRACED_DEPTH others, which are not known at all */

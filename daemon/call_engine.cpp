@@ -254,4 +254,10 @@ lagtrap_call_totals CallEngine::totals() const {
     return totals;
 }
 
+Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
+    auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    return probes_->take_out(functions);
+}
+
 }  // namespace lagtrap::daemon

@@ -37,7 +37,7 @@ class CallEngine {
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
                                                                   const std::vector<PlannedFunction>& functions);
     // From now on their time is their callers'.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) { return probes_->take_out(functions); }
+    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
     // Looks at calls through pointers in these functions, which are watched; `cost_ns`: of one such call. As many as there is
     // room for.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,

@@ -23,6 +23,9 @@ namespace lagtrap::daemon {
 // Where the kernel has no links for many probes, each is put in, and taken out, for itself: that takes a tenth of a second.
 inline constexpr std::size_t most_functions_one_by_one = 200;
 
+// After take_out() what stays may be hit twice for so long, generously.
+inline constexpr std::uint64_t relinking_takes_ns = 1'000'000'000;
+
 struct CallProbe {
     std::uint64_t offset = 0;  // in the file
     std::uint64_t cookie = 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "core/text.hpp"
 #include "functions.skel.h"
 
@@ -59,6 +60,8 @@ void FunctionEngine::set_least(std::chrono::nanoseconds least) {
 }
 
 Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {
+    auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
     for (const std::uint32_t number : functions)
         if (number < count())
             __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[number].taken_out, 1,

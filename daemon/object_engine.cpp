@@ -20,7 +20,6 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::uint64_t relinking_takes_ns = 1'000'000'000;
 // Nothing counts the probes of exceptions: they are rare.
 constexpr std::uint32_t no_function = LAGTRAP_OBJECT_FUNCTIONS - 1;
 

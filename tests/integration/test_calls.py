@@ -87,6 +87,8 @@ def what_exceptions_and_longjmp_leave_has_ended():
         check(ends_of(tree, "thrower") == ["left"] * 3 + ["returned"], f"thrower: {ends_of(tree, 'thrower')}")
         check(ends_of(tree, "passed") == ["left"] * 3 + ["returned"], f"passed: {ends_of(tree, 'passed')}")
         check(ends_of(tree, "catcher") == ["returned"] * 3, f"catcher: {ends_of(tree, 'catcher')}")
+        again = trace_of(daemon, IN_CPP, "again")
+        check(ends_of(again, "thrower") == ["left"] * 5, f"at the same place of the stack: {again}")
 
 
 def a_target_that_an_exception_leaves_is_told_at_the_next_event():

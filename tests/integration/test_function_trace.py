@@ -56,7 +56,8 @@ def what_is_counted_is_what_the_programs_note():
                 for mode in ("tree", "recursion", "nested", "signal", "fiber", "tail", "longjmp", "tree"):
                     noted.update(name for name, _ in program.run(mode))
                 if path == IN_CPP:
-                    noted.update(name for name, _ in program.run("throw"))
+                    for mode in ("throw", "again"):
+                        noted.update(name for name, _ in program.run(mode))
                 lines = trace.end()
                 counts = trace.counts(lines)
                 found = {name: counts[name][1] for name in noted if name in counts}

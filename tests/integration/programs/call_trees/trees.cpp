@@ -50,6 +50,18 @@ WATCHED void target_throw() {
     catcher(-1);
 }
 
+// Left by exceptions at the same place of the stack, again and again.
+WATCHED void target_again() {
+    NOTE("target_again");
+    for (int value = 0; value < 5; ++value) {
+        try {
+            thrower(value);
+        } catch (const std::exception&) {
+            compute(1);
+        }
+    }
+}
+
 WATCHED void target_thrown() {
     NOTE("target_thrown");
     passed(1);
@@ -98,6 +110,7 @@ namespace {
 int run_all(const char* mode) {
     if (run_common(mode)) return 1;
     if (std::strcmp(mode, "throw") == 0) return target_throw(), 1;
+    if (std::strcmp(mode, "again") == 0) return target_again(), 1;
     if (std::strcmp(mode, "virtual") == 0) return sink = target_virtual(4), 1;
     if (std::strcmp(mode, "thrown") != 0) return 0;
     try {
