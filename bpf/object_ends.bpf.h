@@ -15,8 +15,11 @@ struct percpu_counter___resident {
 struct mm_struct___by_cpu {
     struct percpu_counter___resident rss_stat[4];
 } KERNEL_TYPE;
+struct atomic64___resident {
+    __s64 counter;
+} KERNEL_TYPE;
 struct mm_rss_stat {
-    __s64 count[4];
+    struct atomic64___resident count[4];
 } KERNEL_TYPE;
 struct mm_struct___sums {
     struct mm_rss_stat rss_stat;
@@ -37,9 +40,9 @@ static __noinline __s64 resident_pages(struct task_struct* task) {
     __s64 counts[3] = {};
     if (bpf_core_type_exists(struct mm_rss_stat)) {
         struct mm_struct___sums* sums = memory;
-        counts[0] = BPF_CORE_READ(sums, rss_stat.count[0]);
-        counts[1] = BPF_CORE_READ(sums, rss_stat.count[1]);
-        counts[2] = BPF_CORE_READ(sums, rss_stat.count[3]);
+        counts[0] = BPF_CORE_READ(sums, rss_stat.count[0].counter);
+        counts[1] = BPF_CORE_READ(sums, rss_stat.count[1].counter);
+        counts[2] = BPF_CORE_READ(sums, rss_stat.count[3].counter);
     } else {
         struct mm_struct___by_cpu* sums = memory;
         counts[0] = BPF_CORE_READ(sums, rss_stat[0].count);
