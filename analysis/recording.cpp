@@ -6,8 +6,8 @@
 #include "analysis/raw_trace.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "trace/bundle.hpp"
-#include "trace/control_group_words.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/logs/control_group_words.hpp"
 
 namespace lagtrap::analysis {
 

@@ -12,7 +12,7 @@
 
 #include "calls/call_tree.hpp"
 #include "core/result.hpp"
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::analysis {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "trace/later_names.hpp"
+#include "trace/names/later_names.hpp"
 
 namespace lagtrap::analysis {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "empty_pair.skel.h"
 
 namespace {

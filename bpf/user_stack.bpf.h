@@ -17,7 +17,7 @@
 #include "bpf/records.h"
 #include "bpf/unwind.h"
 
-/* The daemon makes these maps once (daemon/unwind_store) and puts them in the place of the ones declared here. */
+/* The daemon makes these maps once (daemon/unwinding/unwind_store) and puts them in the place of the ones declared here. */
 struct unwind_region {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);

@@ -18,7 +18,7 @@
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
-#include "trace/calls_file.hpp"
+#include "trace/perfetto/calls_file.hpp"
 
 namespace lagtrap::cli {
 namespace {

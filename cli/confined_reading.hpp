@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "binaries/file_reader.hpp"
+#include "binaries/reader/file_reader.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {

@@ -12,8 +12,8 @@
 
 #include "cli/doctor_findings.hpp"
 #include "core/files.hpp"
-#include "core/machine_root.hpp"
 #include "core/text.hpp"
+#include "sandbox/machine_root.hpp"
 
 namespace lagtrap::cli {
 namespace {

@@ -16,19 +16,19 @@
 #include <boost/json.hpp>
 #include <fmt/core.h>
 
-#include "binaries/file_reader.hpp"
+#include "binaries/reader/file_reader.hpp"
 #include "cli/control_client.hpp"
 #include "cli/doctor_findings.hpp"
 #include "cli/status_fields.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/files.hpp"
-#include "core/machine_root.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
+#include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
 #include "settings/values.hpp"
-#include "uploader/spool.hpp"
+#include "spool/spool.hpp"
 
 namespace lagtrap::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "binaries/return_sites.hpp"
-#include "binaries/unique_names.hpp"
+#include "binaries/code/return_sites.hpp"
+#include "binaries/elf/unique_names.hpp"
 #include "cli/text_layout.hpp"
 #include "core/text.hpp"
 

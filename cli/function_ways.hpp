@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {

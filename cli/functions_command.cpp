@@ -15,7 +15,7 @@
 #include "cli/source_lookup.hpp"
 #include "cli/text_layout.hpp"
 #include "core/duration.hpp"
-#include "trace/calls_file.hpp"
+#include "trace/perfetto/calls_file.hpp"
 
 namespace lagtrap::cli {
 namespace {

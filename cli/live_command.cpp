@@ -11,7 +11,7 @@
 #include "cli/status_fields.hpp"
 #include "cli/terminal.hpp"
 #include "core/clock.hpp"
-#include "trace/bundle.hpp"
+#include "trace/bundle/bundle.hpp"
 
 namespace lagtrap::cli {
 

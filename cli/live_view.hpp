@@ -12,7 +12,7 @@
 
 #include "cli/console.hpp"
 #include "cli/status_text.hpp"
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::cli {
 

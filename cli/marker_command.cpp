@@ -3,7 +3,7 @@
 
 #include <boost/json.hpp>
 
-#include "binaries/library_paths.hpp"
+#include "binaries/elf/library_paths.hpp"
 #include "cli/commands.hpp"
 #include "cli/marker_list.hpp"
 #include "cli/tracepoint_list.hpp"

@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "cli/text_layout.hpp"
 #include "core/mapped_files.hpp"
 #include "core/text.hpp"

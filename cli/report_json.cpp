@@ -10,7 +10,7 @@
 #include "cli/report_calls.hpp"
 #include "cli/report_traced.hpp"
 #include "core/clock.hpp"
-#include "trace/recorded_objects.hpp"
+#include "trace/merge/recorded_objects.hpp"
 
 namespace lagtrap::cli {
 

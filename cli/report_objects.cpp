@@ -5,7 +5,7 @@
 #include "cli/objects_text.hpp"
 #include "cli/report_functions.hpp"
 #include "cli/text_layout.hpp"
-#include "trace/recorded_objects.hpp"
+#include "trace/merge/recorded_objects.hpp"
 
 namespace lagtrap::cli {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <fmt/core.h>
 
-#include "binaries/place_names.hpp"
+#include "binaries/dwarf/place_names.hpp"
 #include "cli/confined_reading.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "trace/module_files.hpp"
+#include "trace/processes/module_files.hpp"
 
 namespace lagtrap::cli {
 namespace {

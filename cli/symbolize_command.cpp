@@ -8,15 +8,15 @@
 #include <boost/json.hpp>
 
 #include "analysis/trace_places.hpp"
-#include "binaries/debug_server.hpp"
+#include "binaries/dwarf/debug_server.hpp"
 #include "cli/bundle_finder.hpp"
 #include "cli/commands.hpp"
 #include "cli/text_layout.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "trace/bundle.hpp"
-#include "trace/later_names.hpp"
-#include "trace/system_file.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/names/later_names.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::cli {
 

@@ -11,9 +11,9 @@
 #include "cli/commands.hpp"
 #include "core/digest.hpp"
 #include "core/files.hpp"
-#include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
-#include "uploader/spool.hpp"
+#include "spool/spool.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::cli {
 

@@ -38,3 +38,13 @@ function(lagtrap_library name)
   add_library(lagtrap_${name} STATIC ${arg_SOURCES})
   target_link_libraries(lagtrap_${name} PUBLIC lagtrap_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
 endfunction()
+
+# lagtrap_rooms(FOLDER ROOMS...): a folder with a library for each of its rooms, and one name for all of them. The order is
+# the direction of dependencies.
+function(lagtrap_rooms name)
+  add_library(lagtrap_${name} INTERFACE)
+  foreach(room ${ARGN})
+    add_subdirectory(${room})
+    target_link_libraries(lagtrap_${name} INTERFACE lagtrap_${name}_${room})
+  endforeach()
+endfunction()

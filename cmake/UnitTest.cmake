@@ -1,4 +1,4 @@
-# lagtrap_unit_test(NAME LINK targets... [SOURCES files...]): builds tests/unit/NAME/*.cpp into one
+# lagtrap_unit_test(NAME LINK targets... [SOURCES files...]): builds tests/unit/NAME, with the tests of its rooms, into one
 # GoogleTest program NAME_tests and registers each of its tests with CTest under the label "unit".
 # lagtrap_integration_test(NAME COMMAND command... [TIMEOUT seconds]): a test under the label "integration" that skips,
 # with its reason, by exit code 77.
@@ -28,7 +28,8 @@ function(lagtrap_unit_test name)
   endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   if(NOT arg_SOURCES)
-    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*.cpp)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*.cpp
+      ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*/*_test.cpp)
   endif()
   add_executable(${name}_tests ${arg_SOURCES})
   target_link_libraries(${name}_tests PRIVATE lagtrap_flags ${arg_LINK} GTest::gmock GTest::gtest_main)

@@ -8,12 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
-#include "binaries/file_reader.hpp"
+#include "binaries/reader/file_reader.hpp"
 #include "core/heap.hpp"
 #include "core/program_log.hpp"
-#include "daemon/inspector_pool.hpp"
-#include "daemon/inspector_service.hpp"
-#include "daemon/process_inspector.hpp"
+#include "daemon/processes/inspector_pool.hpp"
+#include "daemon/processes/inspector_service.hpp"
+#include "daemon/processes/process_inspector.hpp"
 #include "daemon/service.hpp"
 #include "settings/parser.hpp"
 

@@ -15,13 +15,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "binaries/file_reader.hpp"
+#include "binaries/reader/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
-#include "core/machine_root.hpp"
 #include "core/patience.hpp"
-#include "daemon/limited_users.hpp"
-#include "daemon/outsiders.hpp"
+#include "daemon/status/limited_users.hpp"
+#include "daemon/status/outsiders.hpp"
+#include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
 
 namespace lagtrap::daemon {

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "core/other_writers.hpp"
 #include "core/text.hpp"
+#include "sandbox/other_writers.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::settings {

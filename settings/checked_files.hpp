@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "settings/build.hpp"
 #include "settings/diagnostics.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "binaries/return_sites.hpp"
+#include "binaries/code/return_sites.hpp"
 #include "core/text.hpp"
 #include "settings/missing_function.hpp"
 

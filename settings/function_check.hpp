@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "binaries/function_places.hpp"
+#include "binaries/code/function_places.hpp"
 #include "settings/checked_files.hpp"
 
 namespace lagtrap::settings {

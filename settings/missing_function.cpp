@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "binaries/library_paths.hpp"
+#include "binaries/elf/library_paths.hpp"
 #include "core/function_name.hpp"
 #include "core/mapped_files.hpp"
 #include "core/text.hpp"

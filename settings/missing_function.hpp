@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 
 namespace lagtrap::settings {
 

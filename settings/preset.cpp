@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 
 #include "core/files.hpp"
-#include "core/machine_root.hpp"
 #include "core/text.hpp"
+#include "sandbox/machine_root.hpp"
 #include "settings/build.hpp"
 #include "settings/diagnostics.hpp"
 #include "settings/event_builder.hpp"

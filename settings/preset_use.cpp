@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "core/other_writers.hpp"
 #include "core/text.hpp"
+#include "sandbox/other_writers.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {

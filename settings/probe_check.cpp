@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "binaries/usdt_sites.hpp"
+#include "binaries/usdt/usdt_sites.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::settings {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "uploader/spool.hpp"
+#include "spool/spool.hpp"
 
 namespace lagtrap::uploader {
 

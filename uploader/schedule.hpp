@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "uploader/retention.hpp"
+#include "spool/retention.hpp"
 #include "uploader/retry_policy.hpp"
 
 namespace lagtrap::uploader {

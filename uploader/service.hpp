@@ -11,8 +11,8 @@
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "settings/settings.hpp"
+#include "spool/spool.hpp"
 #include "uploader/schedule.hpp"
-#include "uploader/spool.hpp"
 #include "uploader/transfer.hpp"
 
 namespace lagtrap::uploader {

@@ -7,7 +7,7 @@
 
 #include "core/result.hpp"
 #include "settings/settings.hpp"
-#include "uploader/retention.hpp"
+#include "spool/retention.hpp"
 
 namespace lagtrap::uploader {
 

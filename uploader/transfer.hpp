@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/result.hpp"
+#include "spool/spool.hpp"
 #include "uploader/retry_policy.hpp"
-#include "uploader/spool.hpp"
 #include "uploader/target.hpp"
 
 namespace lagtrap::uploader {

@@ -1,6 +1,6 @@
 #include "server/ingest/confinement.hpp"
 
-#include "core/confinement.hpp"
+#include "sandbox/confinement.hpp"
 
 namespace lagtrap::server {
 

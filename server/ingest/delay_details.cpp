@@ -8,7 +8,7 @@
 #include "core/text.hpp"
 #include "server/ingest/run_calls.hpp"
 #include "server/ingest/traced_functions.hpp"
-#include "trace/recorded_objects.hpp"
+#include "trace/merge/recorded_objects.hpp"
 
 namespace lagtrap::server {
 namespace {

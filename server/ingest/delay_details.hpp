@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analysis/recording.hpp"
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::server {
 

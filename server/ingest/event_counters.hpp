@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 

@@ -7,7 +7,7 @@
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
 #include "server/ingest/jobs.hpp"
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 namespace {

@@ -12,8 +12,8 @@
 #include "server/ingest/delay_details.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
-#include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::server {
 namespace {

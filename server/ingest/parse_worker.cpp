@@ -13,11 +13,11 @@
 #include <new>
 
 #include "core/clock.hpp"
-#include "core/confinement.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
 #include "formats/format_table.hpp"
+#include "sandbox/confinement.hpp"
 #include "server/ingest/confinement.hpp"
 #include "server/ingest/parse_bundle.hpp"
 

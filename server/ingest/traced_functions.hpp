@@ -3,7 +3,7 @@
 
 #include <boost/json/value.hpp>
 
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::server {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server::reports {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 

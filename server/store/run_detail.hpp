@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 

@@ -11,7 +11,7 @@
 #include "server/sketch/sketch.hpp"
 #include "server/store/activity.hpp"
 #include "server/store/filter.hpp"
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 

@@ -12,8 +12,8 @@
 
 #include "core/files.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
-#include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace {
 

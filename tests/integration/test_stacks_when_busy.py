@@ -16,7 +16,7 @@ from recorded_stacks import STACK_COPY, records
 PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 # Real sources, of several kinds.
-SOURCES = ("trace/merge_records.cpp", "binaries/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")
+SOURCES = ("trace/merge/merge_records.cpp", "binaries/unwind/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")
 
 
 class Compilers:

@@ -1,6 +1,6 @@
 // The input is the tar file within a bundle, after a byte that says how it is packed. Checksums of its headers are set
 // right first, else nothing but the checksum would be tried; a byte of zero leaves the input as it is.
-#include "trace/bundle.hpp"
+#include "trace/bundle/bundle.hpp"
 
 #include <zstd.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/control_request.hpp"
+#include "daemon/control/control_request.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/file_broker.hpp"
+#include "sandbox/file_broker.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 using namespace lagtrap;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/record_buffer.hpp"
+#include "daemon/processes/record_buffer.hpp"
 
 using namespace lagtrap::daemon;
 

@@ -1,4 +1,4 @@
-#include "trace/jitdump.hpp"
+#include "trace/names/jitdump.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // The input is a log whose checksums are set right first: else nothing but the checksum would be tried.
-#include "trace/log.hpp"
+#include "trace/logs/log.hpp"
 
 #include <zlib.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tests/fuzz/memory_file.hpp"
-#include "trace/log_format.hpp"
+#include "trace/logs/log_format.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A capture whose records are made of the input: each a byte with the log, one with the type, one with the number of
 // words after the record's header, four with its time after the start in microseconds, and the words.
-#include "trace/merge.hpp"
+#include "trace/merge/merge.hpp"
 
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tests/fuzz/memory_file.hpp"
-#include "trace/log.hpp"
-#include "trace/session.hpp"
+#include "trace/logs/log.hpp"
+#include "trace/logs/session.hpp"
 
 namespace {
 

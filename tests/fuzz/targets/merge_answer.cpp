@@ -1,11 +1,11 @@
-#include "daemon/merge_answer.hpp"
+#include "daemon/merges/merge_answer.hpp"
 
 #include <cstdint>
 #include <cstdlib>
 
 #include "core/text.hpp"
+#include "spool/spool.hpp"
 #include "tests/fuzz/memory_file.hpp"
-#include "uploader/spool.hpp"
 
 // Whatever a helper prints: what is taken of it is an entry of the spool, and what is said of it steers no terminal.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

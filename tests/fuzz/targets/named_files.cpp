@@ -1,4 +1,4 @@
-#include "trace/named_files.hpp"
+#include "trace/names/named_files.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "trace/perf_map.hpp"
+#include "trace/names/perf_map.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,10 +1,10 @@
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
-#include "binaries/return_sites.hpp"
+#include "binaries/code/return_sites.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,12 +1,12 @@
 // What the daemon and lagtrap-reader say to each other, in both directions. The first byte says which message; that of
 // names has how many places were asked for in the two after it, that of calls how many functions in the one after it.
-#include "binaries/reader_messages.hpp"
+#include "binaries/reader/reader_messages.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
-#include "binaries/call_messages.hpp"
+#include "binaries/reader/call_messages.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
 using namespace lagtrap;

@@ -1,4 +1,4 @@
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "binaries/source_lines.hpp"
+#include "binaries/dwarf/source_lines.hpp"
 
 #include <cstdint>
 #include <cstdlib>

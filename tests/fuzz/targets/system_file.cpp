@@ -1,4 +1,4 @@
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "binaries/unwind_table.hpp"
+#include "binaries/unwind/unwind_table.hpp"
 
 #include <cstdint>
 #include <cstdlib>

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "trace/address_spaces.hpp"
-#include "trace/copied_stack.hpp"
-#include "trace/late_tables.hpp"
-#include "trace/log.hpp"
-#include "trace/modules.hpp"
-#include "trace/record_stream.hpp"
+#include "trace/logs/log.hpp"
+#include "trace/logs/record_stream.hpp"
+#include "trace/processes/address_spaces.hpp"
+#include "trace/processes/modules.hpp"
+#include "trace/stacks/copied_stack.hpp"
+#include "trace/stacks/late_tables.hpp"
 
 namespace {
 

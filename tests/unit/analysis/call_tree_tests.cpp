@@ -7,7 +7,7 @@
 #include "analysis/frame_role.hpp"
 #include "analysis/meanwhile.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
-#include "trace/control_group_words.hpp"
+#include "trace/logs/control_group_words.hpp"
 
 namespace lagtrap::analysis {
 namespace {

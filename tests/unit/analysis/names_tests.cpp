@@ -6,7 +6,7 @@
 #include "analysis/recording.hpp"
 #include "analysis/trace_places.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
-#include "trace/module_symbols.hpp"
+#include "trace/names/module_symbols.hpp"
 
 namespace lagtrap::analysis {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "binaries/program_file.hpp"
-#include "binaries/source_lines.hpp"
+#include "binaries/dwarf/source_lines.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "tests/unit/binaries/support.hpp"
 
 namespace lagtrap::binaries::test {

@@ -14,7 +14,7 @@
 
 #include <gmock/gmock.h>
 
-#include "binaries/unwind_table.hpp"
+#include "binaries/unwind/unwind_table.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::binaries::test {

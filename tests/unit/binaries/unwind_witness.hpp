@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "binaries/unwind_table.hpp"
+#include "binaries/unwind/unwind_table.hpp"
 #include "core/unique_fd.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
 

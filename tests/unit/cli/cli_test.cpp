@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cli/command_line.hpp"
-#include "trace/system_file.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::test {
 

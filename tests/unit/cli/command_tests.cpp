@@ -13,8 +13,8 @@
 #include "cli/console.hpp"
 #include "cli/text_layout.hpp"
 #include "tests/unit/cli/cli_test.hpp"
-#include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/report_text.hpp"
 #include "formats/format_table.hpp"
 #include "tests/unit/cli/cli_test.hpp"
-#include "trace/bundle.hpp"
-#include "trace/system_file.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap {
 namespace {

@@ -17,8 +17,8 @@
 #include "analysis/recording.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "tests/unit/trace/planted_program.hpp"
-#include "trace/bundle.hpp"
-#include "trace/merge.hpp"
+#include "trace/bundle/bundle.hpp"
+#include "trace/merge/merge.hpp"
 
 namespace lagtrap {
 namespace {

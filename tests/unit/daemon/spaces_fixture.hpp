@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/process_spaces.hpp"
+#include "daemon/unwinding/process_spaces.hpp"
 
 namespace lagtrap::daemon {
 

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::markers::test {

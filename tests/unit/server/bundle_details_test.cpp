@@ -14,7 +14,7 @@
 #include "server/ingest/timeline_json.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "tests/unit/server/store_fixture.hpp"
-#include "trace/bundle.hpp"
+#include "trace/bundle/bundle.hpp"
 
 namespace lagtrap::server {
 namespace {

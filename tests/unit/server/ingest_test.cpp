@@ -10,7 +10,7 @@
 #include "core/files.hpp"
 #include "server/ingest/jobs.hpp"
 #include "tests/unit/server/store_fixture.hpp"
-#include "trace/run_batch.hpp"
+#include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/files.hpp"
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
-#include "trace/merge.hpp"
-#include "trace/system_file.hpp"
+#include "trace/merge/merge.hpp"
+#include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::trace {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "binaries/program_file.hpp"
+#include "binaries/elf/program_file.hpp"
 
 namespace lagtrap::trace {
 

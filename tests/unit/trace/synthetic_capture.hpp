@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/log.hpp"
-#include "trace/session.hpp"
+#include "trace/logs/log.hpp"
+#include "trace/logs/session.hpp"
 
 namespace lagtrap::trace {
 

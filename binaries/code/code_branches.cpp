@@ -1,0 +1,208 @@
+#include "binaries/code/code_branches.hpp"
+
+#include <capstone/capstone.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include <fmt/core.h>
+
+namespace lagtrap::binaries {
+namespace {
+
+constexpr std::uint8_t kNotrackPrefix = 0x3e;
+
+// A handle of capstone and room for one instruction.
+class Decoder {
+  public:
+    Decoder() {
+        if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) return;
+        cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON);
+        instruction_ = cs_malloc(handle_);
+    }
+    ~Decoder() {
+        if (instruction_ != nullptr) cs_free(instruction_, 1);
+        if (handle_ != 0) cs_close(&handle_);
+    }
+    Decoder(const Decoder&) = delete;
+    Decoder& operator=(const Decoder&) = delete;
+
+    [[nodiscard]] bool ready() const { return instruction_ != nullptr; }
+    // The instruction at the front of `code`, which loses it; nullptr where there is none.
+    [[nodiscard]] const cs_insn* next(std::string_view& code, std::uint64_t address) {
+        const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.data());
+        std::size_t left = code.size();
+        if (!cs_disasm_iter(handle_, &bytes, &left, &address, instruction_)) return nullptr;
+        code.remove_prefix(code.size() - left);
+        return instruction_;
+    }
+
+  private:
+    csh handle_ = 0;
+    cs_insn* instruction_ = nullptr;
+};
+
+// As machine code numbers the general registers; kNoJumpRegister for others.
+std::uint8_t number_of(x86_reg wanted) {
+    constexpr std::array<x86_reg, 16> kRegisters = {
+        X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
+        X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11, X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
+    const auto* const found = std::find(kRegisters.begin(), kRegisters.end(), wanted);
+    return found == kRegisters.end() ? kNoJumpRegister : static_cast<std::uint8_t>(found - kRegisters.begin());
+}
+
+bool is_relative(const cs_x86_op& operand) {
+    return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP && operand.mem.index == X86_REG_INVALID;
+}
+
+std::uint64_t relative_address(const cs_insn& instruction, const cs_x86_op& operand) {
+    return instruction.address + instruction.size + static_cast<std::uint64_t>(operand.mem.disp);
+}
+
+// Which registers hold a table's address, and which a sum, the way to a case of a switch: table + table[index].
+class Sums {
+  public:
+    void note(const cs_insn& instruction) {
+        if (instruction.id == X86_INS_CALL) registers_.fill({});
+        const cs_x86& x86 = instruction.detail->x86;
+        if (x86.op_count == 0 || x86.operands[0].type != X86_OP_REG) return;
+        if ((x86.operands[0].access & CS_AC_WRITE) == 0) return;
+        Content& target = registers_[x86.operands[0].reg];
+        if (instruction.id == X86_INS_ADD && x86.operands[1].type == X86_OP_REG) {
+            const Content& other = registers_[x86.operands[1].reg];
+            target = {true, target.table != 0 ? target.table : other.table};
+        } else if (instruction.id == X86_INS_LEA && is_relative(x86.operands[1])) {
+            target = {false, relative_address(instruction, x86.operands[1])};
+        } else {
+            target = {};
+        }
+    }
+    [[nodiscard]] bool holds_sum(x86_reg target) const { return registers_[target].is_sum; }
+    [[nodiscard]] std::uint64_t table(x86_reg target) const { return registers_[target].table; }
+
+  private:
+    struct Content {
+        bool is_sum = false;
+        std::uint64_t table = 0;
+    };
+    std::array<Content, X86_REG_ENDING> registers_{};
+};
+
+bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
+    const cs_detail& detail = *instruction.detail;
+    for (std::uint8_t index = 0; index < detail.groups_count; ++index)
+        if (detail.groups[index] == group) return true;
+    return false;
+}
+
+Branch indirect_jump(const cs_insn& instruction, const Sums& sums);
+
+// Of what a jump has all but the table of a switch.
+Branch indirect_call(const cs_insn& instruction) {
+    Branch branch = indirect_jump(instruction, Sums());
+    branch.kind = branch.kind == BranchKind::JumpThroughSlot ? BranchKind::CallThroughSlot : BranchKind::IndirectCall;
+    branch.table = TableKind::None;
+    branch.table_address = 0;
+    return branch;
+}
+
+Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
+    const cs_x86& x86 = instruction.detail->x86;
+    const cs_x86_op& operand = x86.operands[0];
+    Branch branch{.kind = BranchKind::IndirectJump, .address = instruction.address};
+    if (operand.type == X86_OP_REG) {
+        branch.computed.base = number_of(operand.reg);
+        if (sums.holds_sum(operand.reg)) branch.table = TableKind::Sum;
+        branch.table_address = sums.table(operand.reg);
+    } else if (operand.mem.segment == X86_REG_FS || operand.mem.segment == X86_REG_GS) {
+        branch.computed = {};  // what only the processor knows
+    } else if (is_relative(operand)) {
+        branch.kind = BranchKind::JumpThroughSlot;
+        branch.target = relative_address(instruction, operand);
+    } else if (operand.type == X86_OP_MEM) {
+        branch.computed = {operand.mem.disp, number_of(operand.mem.base), number_of(operand.mem.index),
+                           static_cast<std::uint8_t>(operand.mem.scale == 8 ? 3 : operand.mem.scale / 2), true};
+        const bool is_table = operand.mem.base == X86_REG_INVALID && operand.mem.index != X86_REG_INVALID;
+        if (is_table) branch.table = TableKind::Pointers;
+        if (is_table) branch.table_address = static_cast<std::uint64_t>(operand.mem.disp);
+    }
+    if (x86.prefix[1] == kNotrackPrefix) branch.table = TableKind::Marked;
+    return branch;
+}
+
+JumpCondition condition_of(const cs_insn& instruction) {
+    if (instruction.id == X86_INS_JRCXZ) return JumpCondition::RcxZero;
+    if (instruction.id == X86_INS_JECXZ) return JumpCondition::EcxZero;
+    const auto& opcode = instruction.detail->x86.opcode;
+    const std::uint8_t code = opcode[0] == 0x0f ? opcode[1] : opcode[0];
+    return static_cast<JumpCondition>(1 + (code & 0x0f));
+}
+
+std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
+    const cs_x86& x86 = instruction.detail->x86;
+    const auto is = [&](BranchKind kind) { return Branch{.kind = kind, .address = instruction.address}; };
+    const auto direct = [&](BranchKind kind, JumpCondition condition = JumpCondition::Always) {
+        return Branch{.kind = kind,
+                      .address = instruction.address,
+                      .target = static_cast<std::uint64_t>(x86.operands[0].imm),
+                      .condition = condition};
+    };
+    const bool is_direct = x86.op_count > 0 && x86.operands[0].type == X86_OP_IMM;
+    switch (instruction.id) {
+        case X86_INS_RET: return is(BranchKind::Return);
+        case X86_INS_RETF:
+        case X86_INS_RETFQ:
+        case X86_INS_IRET:
+        case X86_INS_IRETD:
+        case X86_INS_IRETQ:
+        case X86_INS_SYSRET:
+        case X86_INS_SYSEXIT:
+        case X86_INS_LJMP: return is(BranchKind::FarReturn);
+        case X86_INS_UD2:
+        case X86_INS_HLT:
+        case X86_INS_INT3: return is(BranchKind::Stop);
+        case X86_INS_CALL: return is_direct ? direct(BranchKind::Call) : indirect_call(instruction);
+        case X86_INS_JMP: return is_direct ? direct(BranchKind::Jump) : indirect_jump(instruction, sums);
+        case X86_INS_LOOP:
+        case X86_INS_LOOPE:
+        case X86_INS_LOOPNE: return direct(BranchKind::ConditionalJump);
+        default:
+            if (!is_direct || !is_in_group(instruction, CS_GRP_JUMP)) return std::nullopt;
+            return direct(BranchKind::ConditionalJump, condition_of(instruction));
+    }
+}
+
+// Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), branch_setup_xol_ops().
+bool can_be_probed(const cs_insn& instruction) {
+    const auto& prefix = instruction.detail->x86.prefix;
+    const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == kNotrackPrefix;
+    return !segment && prefix[0] != 0xf0 && prefix[2] != 0x66;
+}
+
+}  // namespace
+
+Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address) {
+    Decoder decoder;
+    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "the library capstone cannot decode x86-64");
+    std::vector<Branch> branches;
+    Sums sums;
+    while (!code.empty()) {
+        const cs_insn* instruction = decoder.next(code, address);
+        if (instruction == nullptr)
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("the bytes at {:#x} are no instruction that capstone {}.{} knows", address,
+                                          CS_API_MAJOR, CS_API_MINOR));
+        address += instruction->size;
+        if (auto branch = branch_of(*instruction, sums)) {
+            branch->next = address;
+            branch->can_be_probed = can_be_probed(*instruction);
+            branches.push_back(*branch);
+        }
+        sums.note(*instruction);
+    }
+    return branches;
+}
+
+}  // namespace lagtrap::binaries

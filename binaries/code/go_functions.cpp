@@ -1,0 +1,174 @@
+#include "binaries/code/go_functions.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace lagtrap::binaries {
+namespace {
+
+constexpr std::uint32_t kMagic116 = 0xfffffffa;
+constexpr std::uint32_t kMagic118 = 0xfffffff0;
+constexpr std::uint32_t kMagic120 = 0xfffffff1;
+constexpr std::uint64_t kMaxNameBytes = 16'384;
+constexpr std::uint8_t kFlagAssembly = 4;
+
+// Where the parts of the table are, by version.
+struct Layout {
+    std::size_t header_words;  // of 8 bytes, behind the first 8 bytes
+    std::size_t entry_bytes;   // of numbers in the list of functions
+    std::size_t name_at;       // in a function's record
+    std::size_t deferreturn_at;
+    std::size_t flag_at;
+    bool relative;  // addresses count from the begin of the text
+};
+constexpr Layout kLayout116{7, 8, 8, 16, 41, false};
+constexpr Layout kLayout118{8, 4, 4, 12, 37, true};
+constexpr Layout kLayout120{8, 4, 4, 12, 41, true};
+
+const Layout* layout_of(std::uint32_t magic) {
+    switch (magic) {
+        case kMagic116: return &kLayout116;
+        case kMagic118: return &kLayout118;
+        case kMagic120: return &kLayout120;
+        default: return nullptr;
+    }
+}
+
+Error damaged(const ElfImage& image, std::string_view what) {
+    return make_error(ErrorKind::Invalid, image.name() + ": damaged table of Go's functions: " + std::string(what));
+}
+
+struct RawTable {
+    std::uint64_t address = 0;  // as linked
+    std::string content;        // from its begin; what lies behind it may follow
+};
+
+// Where the linker of C has put it among other data: by its first 8 bytes.
+std::size_t begin_of_table(std::string_view data) {
+    constexpr std::string_view kRest("\0\0\1\x08", 4);  // steps of one byte, pointers of eight
+    for (std::size_t at = 0; at + 8 <= data.size(); at += 8)
+        if (layout_of(number_at<std::uint32_t>(data, at)) != nullptr && data.substr(at + 4, 4) == kRest) return at;
+    return std::string_view::npos;
+}
+
+Result<RawTable> raw_table(const ElfImage& image) {
+    for (const char* const name : {".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"}) {
+        const ElfSection* const section = image.find_section(name);
+        if (section == nullptr) continue;
+        TRY_ASSIGN(std::string content, image.read(*section, kMaxStringTableBytes));
+        const bool own = section->name != ".data.rel.ro";
+        const std::size_t begin = own ? 0 : begin_of_table(content);
+        if (begin != std::string::npos) return RawTable{section->address + begin, content.substr(begin)};
+    }
+    return make_error(ErrorKind::Unsupported, image.name() + ": has no table of Go's functions");
+}
+
+class Table {
+  public:
+    Table(const ElfImage& image, std::uint64_t address, std::string content, const Layout& layout)
+        : image_(image), address_(address), content_(std::move(content)), layout_(layout) {}
+
+    Result<std::vector<GoFunction>> functions() {
+        constexpr std::size_t kCountWord = 0, kTextWord = 2;
+        const std::size_t names_word = layout_.relative ? 3 : 2;
+        const std::uint64_t count = word(kCountWord);
+        names_ = word(names_word);
+        records_ = word(layout_.header_words - 1);
+        if (layout_.relative) {
+            TRY_ASSIGN(text_, word(kTextWord) != 0 ? Result<std::uint64_t>(word(kTextWord)) : begin_of_text());
+        }
+        if (count > kMaxSymbols)
+            return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million functions of Go");
+        if (records_ > content_.size() || (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
+            return damaged(image_, "its list ends early");
+        std::vector<GoFunction> functions;
+        functions.reserve(count);
+        for (std::uint64_t index = 0; index < count; ++index) {
+            auto function = function_at(index);
+            if (!function) return damaged(image_, "a function lies outside it");
+            functions.push_back(std::move(*function));
+        }
+        return functions;
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t word(std::size_t index) const {
+        return number_at<std::uint64_t>(content_, 8 + 8 * index);
+    }
+    [[nodiscard]] std::uint64_t list_at(std::uint64_t index) const {
+        const std::size_t at = records_ + index * layout_.entry_bytes;
+        return layout_.entry_bytes == 4 ? number_at<std::uint32_t>(content_, at)
+                                        : number_at<std::uint64_t>(content_, at);
+    }
+    // A program that is loaded anywhere has the address among its relocations; later linkers leave it out.
+    [[nodiscard]] Result<std::uint64_t> begin_of_text() const {
+        constexpr std::uint64_t kTextField = 24;
+        if (const auto moved = relocated(address_ + kTextField)) return *moved;
+        const ElfSection* const text = image_.find_section(".text");
+        // With C code in the same section it begins somewhere in the middle.
+        if (text == nullptr || image_.find_section(".init") != nullptr)
+            return make_error(ErrorKind::Unsupported, image_.name() + ": does not tell where its code of Go begins");
+        return text->address;
+    }
+    // What the loader will write at this address.
+    [[nodiscard]] std::optional<std::uint64_t> relocated(std::uint64_t address) const {
+        const ElfSection* section = image_.find_section(".rela.dyn");
+        if (section == nullptr) section = image_.find_section(".rela");
+        if (section == nullptr) return std::nullopt;
+        const auto entries = image_.read(*section, kMaxStringTableBytes);
+        if (!entries) return std::nullopt;
+        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= entries->size(); at += sizeof(Elf64_Rela)) {
+            const auto entry = number_at<Elf64_Rela>(*entries, at);
+            if (entry.r_offset == address && ELF64_R_TYPE(entry.r_info) == R_X86_64_RELATIVE)
+                return static_cast<std::uint64_t>(entry.r_addend);
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] std::optional<GoFunction> function_at(std::uint64_t index) const {
+        const std::uint64_t begin = list_at(2 * index), end = list_at(2 * index + 2);
+        const std::uint64_t record = list_at(2 * index + 1);
+        if (end < begin || record > content_.size() - records_ ||
+            content_.size() - records_ - record < layout_.flag_at + 1)
+            return std::nullopt;
+        const std::uint64_t at = records_ + record;
+        const std::uint64_t name = names_ + number_at<std::uint32_t>(content_, at + layout_.name_at);
+        if (name >= content_.size()) return std::nullopt;
+        const std::string_view rest = std::string_view(content_).substr(name, kMaxNameBytes);
+        GoFunction function{.address = text_ + begin, .size = end - begin, .name = {}};
+        function.name = rest.substr(0, rest.find('\0'));
+        function.in_assembly = (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & kFlagAssembly) != 0;
+        function.is_left_by_recovery = number_at<std::uint32_t>(content_, at + layout_.deferreturn_at) != 0;
+        return function;
+    }
+
+    const ElfImage& image_;
+    std::uint64_t address_;  // of the table
+    std::string content_;
+    const Layout& layout_;
+    std::uint64_t names_ = 0, records_ = 0, text_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
+    constexpr std::size_t kMostHeaderBytes = 8 + 8 * 8;
+    TRY_ASSIGN(RawTable raw, raw_table(image));
+    if (raw.content.size() < kMostHeaderBytes) return damaged(image, "it ends early");
+    const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
+    if (layout == nullptr)
+        return make_error(ErrorKind::Unsupported, image.name() + ": its table of Go's functions is of a later kind");
+    TRY_ASSIGN(auto functions, Table(image, raw.address, std::move(raw.content), *layout).functions());
+    if (!functions.empty() && functions.front().address == 0)
+        return make_error(ErrorKind::Unsupported, image.name() + ": does not tell where its code of Go begins");
+    std::stable_sort(functions.begin(), functions.end(),
+                     [](const GoFunction& a, const GoFunction& b) { return a.address < b.address; });
+    functions.erase(std::unique(functions.begin(), functions.end(),
+                                [](const GoFunction& a, const GoFunction& b) { return a.address == b.address; }),
+                    functions.end());
+    return functions;
+}
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,279 @@
+#include "binaries/dwarf/line_program.hpp"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "binaries/elf/elf_image.hpp"
+
+namespace lagtrap::binaries {
+
+Error LineProgram::damaged(std::string_view what) const {
+    return make_error(ErrorKind::Invalid, "damaged line table at " + std::to_string(source_.offset) +
+                                              " of .debug_line: " + std::string(what));
+}
+
+bool LineProgram::fits() const {
+    // A vector that grows has its old content beside it for a moment.
+    return 3 * table_.rows_.size() * sizeof(LineTable::Row) +
+               2 * table_.sequences_.size() * sizeof(LineTable::Sequence) +
+               2 * table_.files_.size() * sizeof(LineTable::File) +
+               2 * table_.directories_.size() * sizeof(std::string_view) <=
+           limit_bytes_;
+}
+
+Status LineProgram::read() {
+    TRY(read_header());
+    return run();
+}
+
+Status LineProgram::read_header() {
+    ByteCursor unit(source_.debug_line, std::min<std::uint64_t>(source_.offset, source_.debug_line.size()));
+    std::uint64_t length = unit.number<std::uint32_t>();
+    wide_ = length == 0xffffffff;
+    if (wide_) length = unit.number<std::uint64_t>();
+    ByteCursor header(unit.take(length));
+    version_ = header.number<std::uint16_t>();
+    if (!unit.ok() || version_ < 2 || version_ > 5) return damaged("its length or its version");
+    if (version_ == 5) {
+        const auto address_bytes = header.number<std::uint8_t>();
+        const auto segment_bytes = header.number<std::uint8_t>();
+        if (address_bytes != 8 || segment_bytes != 0) return damaged("addresses are not of 8 bytes");
+    }
+    const std::uint64_t rest = wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
+    ByteCursor body = header;
+    const std::string_view tables = body.take(rest);
+    const std::string_view unit_bytes =
+        source_.debug_line.substr(unit.position() - static_cast<std::size_t>(length), static_cast<std::size_t>(length));
+    if (!body.ok()) return damaged("its header is longer than the table");
+    code_ = unit_bytes.substr(body.position());
+    ByteCursor fields(tables);
+    smallest_step_ = fields.number<std::uint8_t>();
+    if (version_ >= 4) operations_per_step_ = std::max<std::uint8_t>(fields.number<std::uint8_t>(), 1);
+    (void)fields.number<std::uint8_t>();  // default_is_stmt
+    line_base_ = fields.number<std::int8_t>();
+    line_range_ = fields.number<std::uint8_t>();
+    opcode_base_ = fields.number<std::uint8_t>();
+    for (unsigned opcode = 1; opcode < opcode_base_; ++opcode) operands_[opcode] = fields.number<std::uint8_t>();
+    if (!fields.ok() || line_range_ == 0 || opcode_base_ == 0) return damaged("its header");
+    if (version_ == 5) return read_new_files(fields);
+    read_old_files(fields);
+    return fields.ok() && fits() ? success() : damaged("its list of files");
+}
+
+void LineProgram::read_old_files(ByteCursor& header) {
+    // Numbered from 1; number 0 is the compilation's own directory and file.
+    table_.directories_.emplace_back();
+    while (header.ok() && fits()) {
+        const std::string_view directory = header.text();
+        if (directory.empty()) break;
+        table_.directories_.push_back(directory);
+    }
+    table_.files_.push_back(LineTable::File{source_.name, 0});
+    while (header.ok() && fits()) {
+        const std::string_view name = header.text();
+        if (name.empty()) break;
+        const std::uint64_t directory = header.unsigned_leb128();
+        (void)header.unsigned_leb128();  // time of its last change
+        (void)header.unsigned_leb128();  // its length
+        table_.files_.push_back(LineTable::File{name, directory});
+    }
+}
+
+std::string_view LineProgram::text_of(ByteCursor& header, std::uint64_t form) const {
+    const auto offset = [&] { return wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>(); };
+    switch (form) {
+        case DW_FORM_string: return header.text();
+        case DW_FORM_line_strp: return text_at(source_.debug_line_str, offset());
+        case DW_FORM_strp: return text_at(source_.debug_str, offset());
+        // In the common file, or by the unit's own list of strings: not known here.
+        case DW_FORM_strp_sup: (void)offset(); return {};
+        case DW_FORM_strx: (void)header.unsigned_leb128(); return {};
+        case DW_FORM_strx1: (void)header.take(1); return {};
+        case DW_FORM_strx2: (void)header.take(2); return {};
+        case DW_FORM_strx3: (void)header.take(3); return {};
+        case DW_FORM_strx4: (void)header.take(4); return {};
+        default: return {};
+    }
+}
+
+namespace {
+
+bool is_text(std::uint64_t form) {
+    switch (form) {
+        case DW_FORM_string:
+        case DW_FORM_line_strp:
+        case DW_FORM_strp:
+        case DW_FORM_strp_sup:
+        case DW_FORM_strx:
+        case DW_FORM_strx1:
+        case DW_FORM_strx2:
+        case DW_FORM_strx3:
+        case DW_FORM_strx4: return true;
+        default: return false;
+    }
+}
+
+// The value where it is a number; other forms are passed over.
+std::uint64_t number_of(ByteCursor& header, std::uint64_t form, bool& known) {
+    switch (form) {
+        case DW_FORM_udata: return header.unsigned_leb128();
+        case DW_FORM_sdata: return static_cast<std::uint64_t>(header.signed_leb128());
+        case DW_FORM_data1: return header.number<std::uint8_t>();
+        case DW_FORM_data2: return header.number<std::uint16_t>();
+        case DW_FORM_data4: return header.number<std::uint32_t>();
+        case DW_FORM_data8: return header.number<std::uint64_t>();
+        case DW_FORM_data16: (void)header.take(16); return 0;
+        case DW_FORM_block: (void)header.take(header.unsigned_leb128()); return 0;
+        case DW_FORM_block1: (void)header.take(header.number<std::uint8_t>()); return 0;
+        case DW_FORM_block2: (void)header.take(header.number<std::uint16_t>()); return 0;
+        case DW_FORM_block4: (void)header.take(header.number<std::uint32_t>()); return 0;
+        case DW_FORM_flag: (void)header.take(1); return 0;
+        default: known = false; return 0;
+    }
+}
+
+}  // namespace
+
+// Calls `add(name, directory)` for each entry of a list of directories or files of DWARF 5. False: damaged.
+template <typename Add>
+bool LineProgram::read_entries(ByteCursor& header, Add&& add) {
+    std::array<std::pair<std::uint64_t, std::uint64_t>, 255> format;  // what it is, in which form
+    const auto fields = header.number<std::uint8_t>();
+    for (unsigned index = 0; index < fields; ++index)
+        format[index] = {header.unsigned_leb128(), header.unsigned_leb128()};
+    const std::uint64_t count = header.unsigned_leb128();
+    if (fields == 0) return header.ok() && count == 0;
+    for (std::uint64_t entry = 0; entry < count; ++entry) {
+        std::string_view name;
+        std::uint64_t directory = 0;
+        for (unsigned index = 0; index < fields; ++index) {
+            const auto [content, form] = format[index];
+            bool known = true;
+            if (is_text(form)) {
+                const std::string_view text = text_of(header, form);
+                if (content == DW_LNCT_path) name = text;
+            } else {
+                const std::uint64_t number = number_of(header, form, known);
+                if (content == DW_LNCT_directory_index) directory = number;
+            }
+            if (!known || !header.ok() || !fits()) return false;
+        }
+        add(name, directory);
+    }
+    return true;
+}
+
+Status LineProgram::read_new_files(ByteCursor& header) {
+    const bool directories =
+        read_entries(header, [&](std::string_view name, std::uint64_t) { table_.directories_.push_back(name); });
+    const bool files = directories && read_entries(header, [&](std::string_view name, std::uint64_t directory) {
+                           table_.files_.push_back(LineTable::File{name, directory});
+                       });
+    return files ? success() : damaged("its list of files");
+}
+
+Status LineProgram::run() {
+    ByteCursor code(code_);
+    while (!code.at_end()) {
+        const auto opcode = code.number<std::uint8_t>();
+        if (opcode >= opcode_base_) {
+            const unsigned step = opcode - opcode_base_;
+            advance(step / line_range_);
+            now_.line += static_cast<std::uint64_t>(std::int64_t{line_base_} + step % line_range_);
+            TRY(add_row());
+        } else if (opcode == 0) {
+            TRY(run_extended(code));
+        } else if (opcode == DW_LNS_copy) {
+            TRY(add_row());
+        } else {
+            run_standard(code, opcode);
+        }
+    }
+    // What has no end is not in the table.
+    table_.rows_.resize(first_row_);
+    return code.ok() ? success() : damaged("its program ends in the middle");
+}
+
+void LineProgram::run_standard(ByteCursor& code, std::uint8_t opcode) {
+    switch (opcode) {
+        case DW_LNS_advance_pc: advance(code.unsigned_leb128()); return;
+        case DW_LNS_advance_line: now_.line += static_cast<std::uint64_t>(code.signed_leb128()); return;
+        case DW_LNS_set_file: now_.file = code.unsigned_leb128(); return;
+        case DW_LNS_const_add_pc: advance((255U - opcode_base_) / line_range_); return;
+        case DW_LNS_fixed_advance_pc:
+            now_.address += code.number<std::uint16_t>();
+            now_.operation = 0;
+            return;
+        default:
+            for (unsigned operand = 0; operand < operands_[opcode]; ++operand) (void)code.unsigned_leb128();
+    }
+}
+
+Status LineProgram::run_extended(ByteCursor& code) {
+    ByteCursor instruction(code.take(code.unsigned_leb128()));
+    if (!code.ok()) return damaged("an instruction is longer than the table");
+    switch (instruction.number<std::uint8_t>()) {
+        case DW_LNE_end_sequence:
+            TRY(add_row());
+            end_sequence();
+            return success();
+        case DW_LNE_set_address:
+            now_.address = instruction.number<std::uint64_t>();
+            now_.operation = 0;
+            return instruction.ok() ? success() : damaged("an address is not of 8 bytes");
+        default: return success();
+    }
+}
+
+void LineProgram::advance(std::uint64_t operations) {
+    if (operations_per_step_ == 1) {
+        now_.address += smallest_step_ * operations;
+        return;
+    }
+    const std::uint64_t total = now_.operation + operations;
+    now_.address += smallest_step_ * (total / operations_per_step_);
+    now_.operation = total % operations_per_step_;
+}
+
+Status LineProgram::add_row() {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const LineTable::Row row{now_.address, static_cast<std::uint32_t>(std::min(now_.file, kMost)),
+                             now_.line > kMost ? 0U : static_cast<std::uint32_t>(now_.line)};
+    auto& rows = table_.rows_;
+    if (rows.size() > first_row_) {
+        // Of several rows at one address the last is the one whose line the code belongs to.
+        if (rows.back().address == row.address) {
+            rows.back() = row;
+            return success();
+        }
+        ordered_ = ordered_ && rows.back().address < row.address;
+    }
+    if (!fits())
+        return make_error(ErrorKind::TooLarge,
+                          "a line table takes more than " + std::to_string(limit_bytes_) + " bytes");
+    rows.push_back(row);
+    return success();
+}
+
+void LineProgram::end_sequence() {
+    auto& rows = table_.rows_;
+    const auto first = rows.begin() + static_cast<std::ptrdiff_t>(first_row_);
+    if (!ordered_)
+        std::stable_sort(first, rows.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+    const std::uint64_t low = first->address;
+    const std::uint64_t high = rows.back().address;
+    if (low < high && low >= source_.lowest_address && high <= source_.highest_address) {
+        // The row of the end stands for no line.
+        table_.sequences_.push_back(LineTable::Sequence{low, high, 0, first_row_, rows.size() - 1});
+    } else {
+        rows.resize(first_row_);
+    }
+    first_row_ = rows.size();
+    ordered_ = true;
+    now_ = Registers{};
+}
+
+}  // namespace lagtrap::binaries

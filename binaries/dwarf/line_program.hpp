@@ -1,0 +1,60 @@
+// Runs the program of .debug_line that makes a line table (DWARF 5, 6.2). Used by line_table.cpp alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "binaries/dwarf/line_table.hpp"
+#include "binaries/elf/byte_cursor.hpp"
+
+namespace lagtrap::binaries {
+
+class LineProgram {
+  public:
+    LineProgram(const LineTableSource& source, std::uint64_t limit_bytes, LineTable& table)
+        : source_(source), limit_bytes_(limit_bytes), table_(table) {}
+    // Fills the table: directories, files, rows, sequences in the order of the program. Errors as LineTable::read.
+    [[nodiscard]] Status read();
+
+  private:
+    struct Registers {
+        std::uint64_t address = 0;
+        std::uint64_t operation = 0;  // op_index
+        std::uint64_t file = 1;
+        std::uint64_t line = 1;
+    };
+
+    [[nodiscard]] Status read_header();
+    void read_old_files(ByteCursor& header);
+    [[nodiscard]] Status read_new_files(ByteCursor& header);
+    template <typename Add>
+    bool read_entries(ByteCursor& header, Add&& add);
+    [[nodiscard]] std::string_view text_of(ByteCursor& header, std::uint64_t form) const;
+    [[nodiscard]] Status run();
+    [[nodiscard]] Status run_extended(ByteCursor& code);
+    void run_standard(ByteCursor& code, std::uint8_t opcode);
+    void advance(std::uint64_t operations);
+    [[nodiscard]] Status add_row();
+    void end_sequence();
+    [[nodiscard]] Error damaged(std::string_view what) const;
+    [[nodiscard]] bool fits() const;
+
+    const LineTableSource& source_;
+    std::uint64_t limit_bytes_;
+    LineTable& table_;
+    std::string_view code_;
+    std::uint16_t version_ = 0;
+    bool wide_ = false;  // 64-bit DWARF
+    std::uint8_t smallest_step_ = 1;
+    std::uint8_t operations_per_step_ = 1;
+    std::int8_t line_base_ = 0;
+    std::uint8_t line_range_ = 1;
+    std::uint8_t opcode_base_ = 1;
+    std::array<std::uint8_t, 256> operands_{};
+    Registers now_;
+    std::size_t first_row_ = 0;  // of the sequence being made
+    bool ordered_ = true;
+};
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,71 @@
+// Sections of an ELF file in memory, side by side: mapped where they lie in the file as they are, unpacked where they
+// are compressed. Used by the other files of this folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binaries/elf/mapping_guard.hpp"
+#include "core/result.hpp"
+
+namespace lagtrap::binaries {
+
+struct MappedSection {
+    std::string name;
+    std::uint64_t offset = 0;  // in MappedSections::bytes()
+    std::uint64_t size = 0;
+};
+
+struct SectionPlan;  // what becomes of one section
+
+struct MappedSectionLimits {
+    std::uint64_t file_bytes = 0;
+    std::uint64_t unpacked_bytes = 0;  // of all compressed sections together
+};
+
+// The wanted sections of one file. Room is left before the first one, for a header that describes them. Files that others
+// write to may change under the reader's eyes; a file that gets shorter gives zeros (MappingGuard).
+class MappedSections {
+  public:
+    // Of several sections of one name the first. Sections that the file does not have, or has without content, are not
+    // there. ErrorKind as ElfImage::from_file, and TooLarge beyond the limits, Invalid (damaged compressed data),
+    // Unsupported (a compression other than zlib and zstd).
+    [[nodiscard]] static Result<MappedSections> open(const std::filesystem::path& path,
+                                                     const std::vector<std::string_view>& wanted,
+                                                     const MappedSectionLimits& limits);
+    MappedSections(MappedSections&& other) noexcept;
+    MappedSections& operator=(MappedSections&& other) noexcept;
+    ~MappedSections();
+
+    static constexpr std::uint64_t kHeaderBytes = 64 << 10;
+
+    [[nodiscard]] const std::vector<MappedSection>& sections() const { return sections_; }
+    // Empty where the file does not have it.
+    [[nodiscard]] std::string_view section(std::string_view name) const;
+    // The whole: kHeaderBytes that may be written to, then the sections, each from a page's start or further on.
+    [[nodiscard]] char* data() const { return region_; }
+    [[nodiscard]] std::uint64_t size() const { return region_bytes_; }
+    [[nodiscard]] std::uint64_t unpacked_bytes() const { return unpacked_bytes_; }
+    [[nodiscard]] bool file_was_cut() const { return guard_ && guard_->file_was_cut(); }
+    // Lets go of mapped pages; the next access reads them again.
+    void release_pages() const;
+
+  private:
+    MappedSections() = default;
+    [[nodiscard]] Status reserve(const std::vector<SectionPlan>& plans);
+    [[nodiscard]] Status fill(int fd, const SectionPlan& plan);
+    void release();
+
+    char* region_ = nullptr;
+    std::uint64_t region_bytes_ = 0;
+    std::uint64_t unpacked_bytes_ = 0;
+    std::vector<MappedSection> sections_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped_ranges_;  // offset and size in the region
+    std::optional<MappingGuard> guard_;
+};
+
+}  // namespace lagtrap::binaries

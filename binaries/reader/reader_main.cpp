@@ -1,0 +1,21 @@
+// lagtrap-reader NICE: reads programs, libraries and debug files for lagtrapd (file_reader.hpp). Started by it alone, with
+// sockets as descriptors 3 and 4. Exit status: 0 when lagtrapd is done with it, 2 wrong usage, 4 it could not be confined.
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "binaries/reader/reader_service.hpp"
+#include "binaries/reader/reader_wire.hpp"
+
+int main(int argc, char** argv) {
+    int nice = 0;
+    struct stat facts {};
+    const bool number = argc == 2 && std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), nice).ec == std::errc();
+    if (!number || ::fstat(lagtrap::binaries::kReaderSocket, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
+        std::fputs("lagtrap-reader is started by lagtrapd, not by people\n", stderr);
+        return 2;
+    }
+    return lagtrap::binaries::run_reader(nice);
+}

@@ -1,0 +1,278 @@
+#include "binaries/reader/reader_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+#include "sandbox/machine_root.hpp"
+
+namespace lagtrap::binaries {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto look_interval = 100ms;  // at the CPU time that it took
+// A killed process that is in the middle of a read of a dead file system goes when that lets it go.
+constexpr auto reaping_patience = 2s;
+const ReaderProcess::Limits limits_of_start{10s, 60s, 0};
+
+std::array<UniqueFd, 2> socket_pair(int type) {
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0) return {};
+    return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::string seconds(std::chrono::milliseconds time) {
+    std::string text = std::to_string(time.count() / 1000);
+    if (time.count() % 1000 != 0) text += "." + std::to_string(time.count() % 1000 / 100);
+    return text + " s";
+}
+
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+    const auto below = path.lexically_relative(folder);
+    return !below.empty() && *below.begin() != "..";
+}
+
+// The attributes of a child of a program with threads, whose signals may be blocked or ignored.
+struct Attributes {
+    Attributes() {
+        posix_spawnattr_init(&value);
+        sigset_t signals;
+        sigemptyset(&signals);
+        posix_spawnattr_setsigmask(&value, &signals);
+        sigfillset(&signals);
+        posix_spawnattr_setsigdefault(&value, &signals);
+        posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    }
+    Attributes(const Attributes&) = delete;
+    Attributes& operator=(const Attributes&) = delete;
+    ~Attributes() { posix_spawnattr_destroy(&value); }
+    posix_spawnattr_t value;
+};
+
+Result<pid_t> spawn(const std::string& program, int nice, int socket, int files_socket) {
+    // Through numbers that none of them has: 3 and 4 may be those that are moved.
+    const UniqueFd first(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
+    const UniqueFd second(::fcntl(files_socket, F_DUPFD_CLOEXEC, 10));
+    if (!first.valid() || !second.valid()) return system_error("start " + program);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, first.get(), kReaderSocket);
+    posix_spawn_file_actions_adddup2(&actions, second.get(), kReaderFilesSocket);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kReaderFilesSocket + 1);
+    const Attributes attributes;
+    std::string name = "lagtrap-reader";
+    std::string level = std::to_string(nice);
+    std::array<char*, 3> arguments{name.data(), level.data(), nullptr};
+    std::array<char*, 1> environment{nullptr};
+    pid_t pid = -1;
+    const int failed =
+        ::posix_spawn(&pid, program.c_str(), &actions, &attributes.value, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) return system_error("start " + program, failed);
+    return pid;
+}
+
+}  // namespace
+
+struct ReaderProcess::Deadline {
+    Clock::time_point at;
+    std::chrono::nanoseconds cpu_end{};
+    Limits limits;
+};
+
+ReaderProcess::ReaderProcess(pid_t pid, UniqueFd socket, UniqueFd files_socket)
+    : pid_(pid), socket_(std::move(socket)), files_socket_(std::move(files_socket)) {}
+
+Result<std::unique_ptr<ReaderProcess>> ReaderProcess::start(const std::string& program, int nice) {
+    auto [own, its] = socket_pair(SOCK_STREAM);
+    auto [own_files, its_files] = socket_pair(SOCK_SEQPACKET);
+    if (!own.valid() || !own_files.valid()) return system_error("start " + program);
+    TRY_ASSIGN(const pid_t pid, spawn(program, nice, its.get(), its_files.get()));
+    its.reset();
+    its_files.reset();
+    std::unique_ptr<ReaderProcess> process(new ReaderProcess(pid, std::move(own), std::move(own_files)));
+    if (const Status ready = process->await_greeting(); !ready) return ready.error().within("start " + program);
+    return process;
+}
+
+Status ReaderProcess::await_greeting() {
+    const Deadline deadline{Clock::now() + limits_of_start.wall_time, limits_of_start.cpu_time, limits_of_start};
+    ReaderHead greeting;
+    const Status received = receive(reinterpret_cast<char*>(&greeting), sizeof greeting, nullptr, deadline);
+    if (!received && !ended_) return make_error(ErrorKind::System, "it does not say that it is ready");
+    if (!received) {
+        const int status = ending_.value_or(0);
+        if (WIFSIGNALED(status))
+            return make_error(ErrorKind::System, std::string("it was ended (") + ::strsignal(WTERMSIG(status)) + ")");
+        if (WEXITSTATUS(status) == reader_not_confined)
+            return make_error(ErrorKind::System, "it could not be confined");
+        return make_error(ErrorKind::System, "it ended with status " + std::to_string(WEXITSTATUS(status)));
+    }
+    if (greeting.task_or_error != kReaderGreeting || greeting.body_bytes != 0)
+        return make_error(ErrorKind::System, "it is another program");
+    user_ = greeting.user;
+    return success();
+}
+
+ReaderProcess::~ReaderProcess() {
+    const std::scoped_lock lock(reaping_);
+    if (reaped_) return;
+    ::kill(pid_, SIGKILL);
+    const auto patience_end = Clock::now() + reaping_patience;
+    while (::waitpid(pid_, nullptr, WNOHANG) == 0 && Clock::now() < patience_end) std::this_thread::sleep_for(1ms);
+}
+
+bool ReaderProcess::alive() const {
+    pollfd looked{socket_.get(), POLLRDHUP, 0};
+    return ::poll(&looked, 1, 0) == 0;
+}
+
+void ReaderProcess::set_nice(int nice) {
+    const std::scoped_lock lock(reaping_);
+    if (!reaped_) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), nice);
+}
+
+std::chrono::nanoseconds ReaderProcess::cpu_time() const {
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0ns;
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::optional<int> ReaderProcess::reap() {
+    const std::scoped_lock lock(reaping_);
+    int status = 0;
+    const auto patience_end = Clock::now() + reaping_patience;
+    pid_t got = 0;
+    while ((got = ::waitpid(pid_, &status, WNOHANG)) == 0 && Clock::now() < patience_end)
+        std::this_thread::sleep_for(1ms);
+    if (got != pid_) return std::nullopt;
+    reaped_ = true;
+    return status;
+}
+
+Error ReaderProcess::why_it_ended() {
+    ended_ = true;
+    ending_ = reap();
+    if (!ending_) return make_error(ErrorKind::System, "the reader of the file hung up");
+    if (WIFSIGNALED(*ending_))
+        return make_error(ErrorKind::System,
+                          std::string("the file broke its reader (") + ::strsignal(WTERMSIG(*ending_)) + ")");
+    return make_error(ErrorKind::System, "the reader of the file ended early");
+}
+
+Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline& deadline) {
+    for (;;) {
+        const auto now = Clock::now();
+        if (deadline.limits.given_up && deadline.limits.given_up())
+            return make_error(ErrorKind::Timeout, "reading the file was given up");
+        if (now >= deadline.at)
+            return make_error(ErrorKind::Timeout,
+                              "reading the file took longer than " + seconds(deadline.limits.wall_time));
+        if (cpu_time() > deadline.cpu_end)
+            return make_error(ErrorKind::Timeout,
+                              "reading the file took more than " + seconds(deadline.limits.cpu_time) + " of CPU time");
+        std::array<pollfd, 2> waiting{{{socket_.get(), events, 0}, {broker ? files_socket_.get() : -1, POLLIN, 0}}};
+        const auto pause = std::min(std::chrono::ceil<std::chrono::milliseconds>(deadline.at - now),
+                                    std::chrono::milliseconds(look_interval));
+        const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(pause.count()));
+        if (ready < 0 && errno != EINTR) return system_error("waiting for the reader of a file");
+        if (ready <= 0) continue;
+        if (waiting[0].revents != 0) return success();
+        if (!broker->serve(files_socket_.get())) broker = nullptr;
+    }
+}
+
+Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline) {
+    std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+    bytes += body;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    bool file_sent = false;
+    for (std::size_t sent = 0; sent < bytes.size();) {
+        iovec part{bytes.data() + sent, bytes.size() - sent};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        if (!file_sent) {
+            message.msg_control = control.data();
+            message.msg_controllen = control.size();
+            cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+            rights->cmsg_level = SOL_SOCKET;
+            rights->cmsg_type = SCM_RIGHTS;
+            rights->cmsg_len = CMSG_LEN(sizeof(int));
+            std::memcpy(CMSG_DATA(rights), &file, sizeof file);
+        }
+        const ssize_t done = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0 && errno != EAGAIN) return why_it_ended();
+        if (done < 0) TRY(wait_for(POLLOUT, nullptr, deadline));
+        if (done <= 0) continue;
+        file_sent = true;
+        sent += static_cast<std::size_t>(done);
+    }
+    return success();
+}
+
+Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline) {
+    while (size > 0) {
+        // No room for descriptors: what the reader sends of them is dropped by the kernel.
+        const ssize_t got = ::recv(socket_.get(), into, size, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) {
+            TRY(wait_for(POLLIN, broker, deadline));
+            continue;
+        }
+        if (got <= 0) return why_it_ended();
+        into += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return success();
+}
+
+Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, const std::string& body,
+                                                 const std::filesystem::path& program, const Limits& limits) {
+    if (body.size() > kMaxRequestBytes) return make_error(ErrorKind::TooLarge, "too much is asked of a file at once");
+    const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
+    BrokerPolicy policy;
+    const auto folder = program.lexically_normal().parent_path();
+    policy.program_access = [&](const std::filesystem::path& path) {
+        const bool near =
+            is_below(path, on_machine("/usr/lib/debug")) || (folder.is_absolute() && is_below(path, folder));
+        return near ? ProgramAccess::Allowed : ProgramAccess::Refused;
+    };
+    TRY_ASSIGN(FileBroker broker, FileBroker::create(std::move(policy)));
+    FileBroker* const asked = program.empty() ? nullptr : &broker;
+    TRY(send(ReaderHead{static_cast<std::uint32_t>(task), 0, body.size()}, file, body, deadline));
+    ReaderHead head;
+    TRY(receive(reinterpret_cast<char*>(&head), sizeof head, asked, deadline));
+    if (head.body_bytes > limits.answer_bytes)
+        return make_error(ErrorKind::System, "the reader of the file announced " + std::to_string(head.body_bytes) +
+                                                 " bytes; at most " + std::to_string(limits.answer_bytes) +
+                                                 " are taken");
+    Answer answer;
+    answer.task_or_error = head.task_or_error;
+    // The space grows with what really comes.
+    constexpr std::uint64_t piece_bytes = 1 << 20;
+    while (answer.body.size() < head.body_bytes) {
+        const std::size_t before = answer.body.size();
+        answer.body.resize(before + std::min(piece_bytes, head.body_bytes - before));
+        TRY(receive(answer.body.data() + before, answer.body.size() - before, asked, deadline));
+    }
+    return answer;
+}
+
+}  // namespace lagtrap::binaries

@@ -1,0 +1,16 @@
+// USDT probes as SystemTap's sys/sdt.h and libbpf's usdt.h describe them, in notes of section .note.stapsdt:
+// https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
+#pragma once
+
+#include <vector>
+
+#include "binaries/elf/elf_image.hpp"
+#include "binaries/elf/program_file.hpp"
+
+namespace lagtrap::binaries {
+
+// All USDT sites, in the order of the notes. ErrorKind::Invalid where a note is damaged, TooLarge beyond
+// 100,000 sites or a note of more than 64 KiB.
+[[nodiscard]] Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfImage& image);
+
+}  // namespace lagtrap::binaries

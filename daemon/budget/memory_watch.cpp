@@ -1,0 +1,94 @@
+#include "daemon/budget/memory_watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/duration.hpp"
+#include "core/heap.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A look reads three small files of each group; a limit may be set at any time.
+constexpr auto interval = 2s;
+constexpr auto interval_without_limit = 10s;
+
+constexpr const char* tables_sentence =
+    "memory of the unit is short: programs that start now get no unwind tables, and stacks end in them";
+constexpr const char* merges_sentence = "memory of the unit is short: recordings wait on the disk for their merge";
+
+std::string used_of(const std::optional<MemoryUse>& use) {
+    if (!use) return "its limit is gone";
+    return fmt::format("{} of {} are used", format_byte_size(use->used_bytes), format_byte_size(use->limit_bytes));
+}
+
+}  // namespace
+
+std::uint64_t MemoryBudget::least_room_bytes(std::uint64_t limit_bytes) {
+    return std::min<std::uint64_t>(limit_bytes / 4, 128ULL << 20);
+}
+
+MemoryShed MemoryBudget::look(const std::optional<MemoryUse>& use) {
+    if (!use) return shed_ = {};
+    const std::uint64_t least = least_room_bytes(use->limit_bytes);
+    const auto short_of = [room = use->room_bytes()](std::uint64_t wanted, bool shed) {
+        return room < (shed ? wanted + wanted / 2 : wanted);
+    };
+    return shed_ = {short_of(least, shed_.tables), short_of(least / 2, shed_.merges)};
+}
+
+MemoryWatch::MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group, Options options)
+    : timer_(context), group_(std::move(group)), options_(std::move(options)) {
+    if (!group_) return;
+    killed_before_ = group_->killed();
+    look();
+    await_look();
+}
+
+void MemoryWatch::await_look() {
+    timer_.expires_after(status_.use ? interval : interval_without_limit);
+    timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        look();
+        await_look();
+    });
+}
+
+void MemoryWatch::look() {
+    const MemoryShed before = status_.shed;
+    status_.use = group_->use();
+    if (options_.mapping_bytes) status_.mapping_bytes = options_.mapping_bytes();
+    status_.shed = budget_.look(status_.use);
+    const auto tell = [&](bool was, bool is, const char* sentence, const char* again, const auto& hold) {
+        if (was == is) return;
+        if (is) {
+            ++status_.times_shed;
+            options_.warn(fmt::format("{} ({})", sentence, used_of(status_.use)));
+        } else {
+            options_.inform(fmt::format("{} ({})", again, used_of(status_.use)));
+        }
+        hold(is);
+    };
+    tell(before.tables, status_.shed.tables, tables_sentence, "there is memory for more unwind tables again",
+         options_.hold_tables);
+    tell(before.merges, status_.shed.merges, merges_sentence, "there is memory for merges again", options_.hold_merges);
+    if (status_.shed.tables && !before.tables) return_free_memory();
+    const std::uint64_t killed = group_->killed() - killed_before_;
+    if (killed > status_.killed)
+        options_.warn(
+            fmt::format("the kernel ended processes of the unit, {} until now: its memory was used up", killed));
+    status_.killed = killed;
+}
+
+std::vector<std::string> MemoryWatch::shed_now() const {
+    std::vector<std::string> sentences;
+    if (status_.shed.tables) sentences.emplace_back(tables_sentence);
+    return sentences;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,313 @@
+#include "daemon/budget/overhead_budget.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::uint64_t million = 1'000'000;
+constexpr std::uint64_t longest_pause_ns = 86'400ULL * 1'000'000'000;
+// What costs less than this part of the share is not worth giving up.
+constexpr std::uint64_t worthwhile_part = 20;
+// Of what one user's programs pay at probes for nothing, so much of the share counts at the most where others are watched:
+// he pays for it himself, and shall not get the event shed.
+constexpr std::uint64_t passed_part = 4;
+constexpr std::size_t most_limited_parties = 32;
+// An event that costs so many times what there is for it is not watched a part of the time: its program would feel each turn.
+constexpr std::uint64_t most_looks = 5;
+// Such a part of the share an event may have that is watched in part, whatever the others take: they may be watched in part too.
+constexpr std::uint64_t least_part = 4;
+// So many looks that find it affordable, one after the other, end that.
+constexpr std::uint64_t calm_looks = 10;
+
+std::uint64_t part_of(std::uint64_t length_ns, std::uint64_t ppm) {
+    return static_cast<std::uint64_t>(static_cast<double>(length_ns) * static_cast<double>(ppm) / 1e6);
+}
+
+std::uint64_t ppm_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
+    return whole_ns == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(part_ns) * 1e6 / static_cast<double>(whole_ns));
+}
+
+}  // namespace
+
+std::string percent_of_ppm(std::uint64_t ppm) {
+    if (ppm >= 10 * (million / 100) || ppm % (million / 100) == 0) return fmt::format("{} %", (ppm + 5000) / 10'000);
+    return fmt::format("{:.1f} %", static_cast<double>(ppm) / 10'000.0);
+}
+
+std::uint64_t OverheadBudget::again_ns(std::uint32_t event) const {
+    if (event >= events_.size()) return 0;
+    const EventState& state = events_[event];
+    if (state.probes.up) return state.probes.again_ns;
+    return state.stacks.up ? state.stacks.again_ns : 0;
+}
+
+OverheadBudget::ShedAt OverheadBudget::shed_at(std::uint32_t event) const {
+    return event < events_.size() ? events_[event].probes.at : ShedAt{};
+}
+
+std::uint64_t OverheadBudget::pause_ns(const Given& given) const {
+    std::uint64_t pause = static_cast<std::uint64_t>(budget_.pause.count());
+    for (std::uint32_t time = 1; time < given.times && pause < longest_pause_ns; ++time) pause *= 2;
+    return std::min(pause, longest_pause_ns);
+}
+
+void OverheadBudget::give_up(Given& given, std::uint64_t now_ns) {
+    given.up = true;
+    ++given.times;
+    ++times_shed_;
+    given.at = {looks_, over_since_};
+    given.again_ns = now_ns + pause_ns(given);
+}
+
+std::uint64_t OverheadBudget::watched_ppm(std::uint32_t event) const {
+    return event < events_.size() ? million / (1 + events_[event].looks_off) : million;
+}
+
+// What has stayed for as long as it was away last time begins anew.
+void OverheadBudget::forgive(Given& given, std::uint64_t now_ns) const {
+    if (!given.up && given.times > 0 && now_ns > given.again_ns + pause_ns(given)) given.times = 0;
+}
+
+void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now_ns) {
+    for (const auto& [given, action] :
+         {std::pair(&history_, BudgetStep::Action::KeepHistory), std::pair(&times_, BudgetStep::Action::CountTimes)}) {
+        forgive(*given, now_ns);
+        if (!given->up || now_ns < given->again_ns) continue;
+        given->up = false;
+        given->again_ns = now_ns;
+        steps.push_back({action, 0, {}});
+    }
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+        EventState& state = events_[event];
+        forgive(state.stacks, now_ns);
+        forgive(state.probes, now_ns);
+        const auto again = [&](Given& given, BudgetStep::Action action, const HitParty& who = {}) {
+            if (!given.up || now_ns < given.again_ns) return;
+            given.up = false;
+            given.again_ns = now_ns;
+            steps.push_back({action, event, {}, who, state.looks_off == 0 || action != BudgetStep::Action::Attach});
+        };
+        const std::uint64_t calm_ns = calm_looks * static_cast<std::uint64_t>(budget_.interval.count());
+        if (state.looks_off > 0 && !state.probes.up && now_ns > state.probes.again_ns + calm_ns) {
+            state.looks_off = 0;
+            steps.push_back({BudgetStep::Action::WatchWhole, event, {}});
+        }
+        again(state.probes, BudgetStep::Action::Attach);
+        again(state.stacks, BudgetStep::Action::TakeStacks);
+        for (auto& [who, party] : state.parties) {
+            forgive(party.given, now_ns);
+            again(party.given, BudgetStep::Action::Release, who);
+        }
+        std::erase_if(state.parties, [](const auto& party) { return party.second.given.times == 0; });
+    }
+}
+
+std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use, settings::Shed kind) const {
+    std::vector<Cost> costs;
+    for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
+        const EventUse& one = use.events[event];
+        if (!one.armed || events_[event].probes.up) continue;
+        const std::uint64_t stack_ns = events_[event].stacks.up ? 0 : one.stack_ns;
+        if (kind == settings::Shed::Stacks && stack_ns > 0) costs.push_back({event, stack_ns});
+        if (kind == settings::Shed::Events)
+            costs.push_back({event, one.probe_ns + stack_ns + passed_cost_of(use, event)});
+    }
+    std::stable_sort(costs.begin(), costs.end(), [](const Cost& a, const Cost& b) { return a.cost_ns > b.cost_ns; });
+    return costs;
+}
+
+// What is left of an event that was given up, until its last probe is out, is not to be charged to others.
+std::uint64_t OverheadBudget::cost_of(const WatchUse& use, std::uint32_t event) const {
+    const EventUse& one = use.events[event];
+    if (!one.armed || (event < events_.size() && events_[event].probes.up)) return 0;
+    return one.probe_ns + one.stack_ns + passed_cost_of(use, event);
+}
+
+bool OverheadBudget::is_limited(std::uint32_t event, const HitParty& who) const {
+    const auto found = events_[event].parties.find(who);
+    return found != events_[event].parties.end() && found->second.given.up;
+}
+
+// Whether somebody else is watched with the event who is not limited himself.
+bool OverheadBudget::leaves_others(const WatchUse& use, std::uint32_t event, std::uint32_t uid) const {
+    std::uint64_t users = use.events[event].users_seen;
+    for (const auto& [who, party] : events_[event].parties)
+        if (party.given.up && who.pid == 0) users &= ~(std::uint64_t{1} << (who.uid % 64));
+    return has_other_user(users, uid);
+}
+
+// Root is nobody's hostile neighbour: what his programs pay counts in full.
+std::uint64_t OverheadBudget::passed_cost_of(const WatchUse& use, std::uint32_t event) const {
+    const std::uint64_t most_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
+    std::uint64_t cost_ns = 0;
+    for (const PartyUse& user : use.events[event].users) {
+        const bool bounded = user.who.uid != 0 && leaves_others(use, event, user.who.uid);
+        cost_ns += bounded ? std::min(user.passed_ns, most_ns) : user.passed_ns;
+    }
+    return cost_ns;
+}
+
+const PartyUse* OverheadBudget::party_to_limit(const WatchUse& use, std::uint32_t event) const {
+    const EventUse& one = use.events[event];
+    if (events_[event].parties.size() >= most_limited_parties) return nullptr;
+    const auto most_of = [&](const std::vector<PartyUse>& parties, const auto& counts) {
+        const PartyUse* most = nullptr;
+        for (const PartyUse& party : parties)
+            if (!is_limited(event, party.who) && counts(party) && (!most || party.paired_ns > most->paired_ns))
+                most = &party;
+        return most != nullptr && most->paired_ns > 0 ? most : nullptr;
+    };
+    const PartyUse* const user = most_of(one.users, [](const PartyUse&) { return true; });
+    if (!user || leaves_others(use, event, user->who.uid)) return user;
+    const auto is_his = [&](const PartyUse& party) { return party.who.uid == user->who.uid; };
+    const PartyUse* const process = most_of(one.processes, is_his);
+    const bool others =
+        process && process->paired_ns >= user->paired_ns / 2 &&
+        most_of(one.processes, [&](const PartyUse& party) { return is_his(party) && &party != process; });
+    return others ? process : nullptr;
+}
+
+void OverheadBudget::limit(const WatchUse& use, std::uint32_t event, const PartyUse& party, std::uint64_t now_ns,
+                           std::vector<BudgetStep>& steps) {
+    LimitedParty& limited = events_[event].parties[party.who];
+    give_up(limited.given, now_ns);
+    limited.reason =
+        fmt::format("{} took {} of a CPU at its markers; all that may take {}", party.who.pid == 0 ? "it" : "it alone",
+                    percent_of_ppm(ppm_of(party.paired_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm));
+    steps.push_back({BudgetStep::Action::Limit, event, limited.reason, party.who});
+}
+
+std::vector<OverheadBudget::Limit> OverheadBudget::limits(std::uint32_t event) const {
+    std::vector<Limit> limits;
+    if (event >= events_.size()) return limits;
+    for (const auto& [who, party] : events_[event].parties)
+        if (party.given.up) limits.push_back({who, party.reason, party.given.again_ns});
+    return limits;
+}
+
+std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
+                                      std::uint64_t all_ns) const {
+    const auto percent = [&](std::uint64_t part_ns) { return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)); };
+    const bool stacks = kind == settings::Shed::Stacks;
+    const double hits_per_second =
+        static_cast<double>(use.events[cost.event].hits) * 1e9 / static_cast<double>(use.elapsed_ns);
+    std::string reason =
+        fmt::format("{} took {} of a CPU with {:.0f} hits a second", stacks ? "stacks at its markers" : "its markers",
+                    percent(cost.cost_ns), hits_per_second);
+    const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
+    const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
+    if (others_ns > 0)
+        reason += fmt::format(", {} {}", stacks ? "other stacks and markers" : "other events", percent(others_ns));
+    if (use.own_cpu_ns > share_ns / 2)
+        reason +=
+            fmt::format(", lagtrapd itself {} (of which {} count)", percent(use.own_cpu_ns), percent(share_ns / 2));
+    else if (use.own_cpu_ns > 0)
+        reason += fmt::format(", lagtrapd itself {}", percent(use.own_cpu_ns));
+    return reason + fmt::format("; all that may take {}", percent_of_ppm(budget_.share_ppm));
+}
+
+bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
+                                std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+    const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
+    // Others that do not fit by themselves will be watched in part as well.
+    const std::uint64_t left_ns =
+        others_ns > available_ns
+            ? static_cast<std::uint64_t>(static_cast<double>(available_ns) * static_cast<double>(cost.cost_ns) /
+                                         static_cast<double>(all_ns))
+            : available_ns - others_ns;
+    const std::uint64_t fits_ns = std::max({left_ns, available_ns / least_part, std::uint64_t{1}});
+    const std::uint64_t looks = (cost.cost_ns + fits_ns - 1) / fits_ns;
+    if (looks < 2 || looks > most_looks) return false;
+    EventState& state = events_[cost.event];
+    const bool news = state.looks_off == 0;
+    times_shed_ += news ? 1 : 0;
+    state.looks_off = looks - 1;
+    state.probes.up = true;
+    state.probes.at = {looks_, over_since_};
+    state.probes.again_ns = now_ns + state.looks_off * static_cast<std::uint64_t>(budget_.interval.count());
+    state.parties.clear();
+    steps.push_back(
+        {BudgetStep::Action::WatchPart, cost.event, reason_of(use, cost, settings::Shed::Events, all_ns), {}, news});
+    cost.cost_ns -= cost.cost_ns / looks;
+    return true;
+}
+
+void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                                settings::Shed kind, std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+    const bool stacks = kind == settings::Shed::Stacks;
+    const auto costs_less = [](const Cost& a, const Cost& b) { return a.cost_ns < b.cost_ns; };
+    std::vector<Cost> costs = costliest(use, kind);
+    while (!costs.empty() && cost_ns > available_ns) {
+        const auto most = std::max_element(costs.begin(), costs.end(), costs_less);
+        if (most->cost_ns < available_ns / worthwhile_part) return;
+        if (const PartyUse* const party = stacks ? nullptr : party_to_limit(use, most->event)) {
+            limit(use, most->event, *party, now_ns, steps);
+            const std::uint64_t saved_ns = std::min(most->cost_ns, party->paired_ns);
+            most->cost_ns -= saved_ns;
+            cost_ns -= std::min(cost_ns, saved_ns);
+            continue;
+        }
+        if (!stacks && watch_part(use, *most, cost_ns, available_ns, now_ns, steps)) {
+            cost_ns -= std::min(cost_ns, most->cost_ns);
+            costs.erase(most);
+            continue;
+        }
+        EventState& state = events_[most->event];
+        if (!stacks) state.looks_off = 0;
+        give_up(stacks ? state.stacks : state.probes, now_ns);
+        if (!stacks) state.parties.clear();
+        steps.push_back({stacks ? BudgetStep::Action::DropStacks : BudgetStep::Action::Detach, most->event,
+                         reason_of(use, *most, kind, cost_ns)});
+        cost_ns -= std::min(cost_ns, most->cost_ns);
+        costs.erase(most);
+    }
+}
+
+void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns, std::uint64_t& cost_ns,
+                                std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
+                                std::vector<BudgetStep>& steps) {
+    if (cost_ns <= available_ns || given.up || part_ns < available_ns / worthwhile_part) return;
+    if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;  // others take so much that it would help nobody
+    give_up(given, now_ns);
+    steps.push_back({action, 0,
+                     fmt::format("it took {} of a CPU, all watching {}; that may take {}",
+                                 percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)),
+                                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
+    cost_ns -= std::min(cost_ns, part_ns);
+}
+
+std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t now_ns) {
+    std::vector<BudgetStep> steps;
+    std::uint64_t cost_ns = (history_.up ? 0 : use.history_ns) + (times_.up ? 0 : use.times_ns);
+    for (std::uint32_t event = 0; event < use.events.size(); ++event) cost_ns += cost_of(use, event);
+    const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
+    // What the daemon does for itself (tables when it starts) shall not cost all events their place.
+    const std::uint64_t available_ns = share_ns - std::min(use.own_cpu_ns, share_ns / 2);
+    used_ppm_ = ppm_of(cost_ns + use.own_cpu_ns, use.elapsed_ns);
+    exhausted_ = false;
+    ++looks_;
+    if (cost_ns <= available_ns) over_since_ = 0;
+    if (cost_ns > available_ns && over_since_ == 0) over_since_ = looks_;
+    const bool second_look = over_since_ != 0 && over_since_ < looks_;
+    if (cost_ns > available_ns && (use.exact || second_look || cost_ns > 2 * available_ns)) {
+        for (const settings::Shed kind : budget_.shed)
+            if (kind == settings::Shed::History)
+                shed_whole(history_, BudgetStep::Action::DropHistory, use.history_ns, cost_ns, available_ns, use,
+                           now_ns, steps);
+            else if (kind == settings::Shed::Times)
+                shed_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns, available_ns, use, now_ns,
+                           steps);
+            else if (kind == settings::Shed::Stacks || kind == settings::Shed::Events)
+                shed_until(cost_ns, available_ns, use, kind, now_ns, steps);
+        exhausted_ = cost_ns > available_ns;
+    }
+    try_again(steps, now_ns);
+    return steps;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,263 @@
+#include "daemon/calls/call_engine.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "calls.skel.h"
+#include "core/clock.hpp"
+#include "daemon/probes/exit_cookies.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// What ends a call that nothing of its own ended.
+struct Moment {
+    std::uint64_t at_ns = 0, on_cpu_ns = 0, runnable_ns = 0;
+};
+
+Moment begin_of(const lagtrap_call_node& node) { return {node.begin_ns, node.begin_on_cpu_ns, node.begin_runnable_ns}; }
+
+Moment end_of(const lagtrap_call_node& node) { return {node.end_ns, node.end_on_cpu_ns, node.end_runnable_ns}; }
+
+calls::CallEnd kind_of_end(const lagtrap_call_node& node) {
+    switch (node.end) {
+        case LAGTRAP_CALL_RETURNED: return calls::CallEnd::Returned;
+        case LAGTRAP_CALL_TAIL: return calls::CallEnd::TailCall;
+        case LAGTRAP_CALL_THREAD_END: return calls::CallEnd::ThreadEnd;
+        default: return calls::CallEnd::Left;
+    }
+}
+
+// When each call ended.
+std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
+    std::vector<Moment> ends(count);
+    for (std::size_t number = 0; number < count; ++number) ends[number] = end_of(nodes[number]);
+    if (ends[0].at_ns == 0) {
+        // Nothing is known of the parts after the last event; the rest counts as blocked.
+        const lagtrap_call_node& last = nodes[count - 1];
+        const Moment latest = last.end_ns != 0 ? end_of(last) : begin_of(last);
+        ends[0] = {std::max<std::uint64_t>(header.end_ns, latest.at_ns), latest.on_cpu_ns, latest.runnable_ns};
+        for (std::size_t number = 0; number < count; ++number)
+            if (nodes[number].end_ns != 0 && nodes[number].end_on_cpu_ns > ends[0].on_cpu_ns)
+                ends[0] = {ends[0].at_ns, nodes[number].end_on_cpu_ns, nodes[number].end_runnable_ns};
+    }
+    // Nodes are in the order of their begins: the open ones from the root to the one that is looked at.
+    std::vector<std::size_t> path;
+    for (std::size_t number = 0; number < count; ++number) {
+        while (!path.empty() && path.back() != nodes[number].parent) {
+            if (ends[path.back()].at_ns == 0) ends[path.back()] = begin_of(nodes[number]);
+            path.pop_back();
+        }
+        path.push_back(number);
+    }
+    for (std::size_t number = 1; number < count; ++number)
+        if (const Moment& callers = ends[nodes[number].parent];
+            ends[number].at_ns == 0 || ends[number].at_ns > callers.at_ns)
+            ends[number] = callers;
+    return ends;
+}
+
+std::uint64_t difference(std::uint64_t later, std::uint64_t earlier) { return later - std::min(later, earlier); }
+
+}  // namespace
+
+calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
+    calls::Tree tree;
+    tree.tid = header.tid;
+    tree.thread.assign(header.comm, ::strnlen(header.comm, sizeof header.comm));
+    if (count == 0) return tree;
+    const std::uint64_t root_ns = nodes[0].begin_ns;
+    for (std::size_t number = 1; number < count; ++number)
+        if (nodes[number].parent >= number) return tree;
+    const std::vector<Moment> ends = ends_of(header, nodes, count);
+    tree.calls.reserve(count);
+    for (std::size_t number = 0; number < count; ++number) {
+        const lagtrap_call_node& node = nodes[number];
+        calls::Call call;
+        call.function = node.function;
+        call.parent = number == 0 ? calls::no_parent : node.parent;
+        call.begin_ns = difference(node.begin_ns, root_ns);
+        call.end_ns = std::max(call.begin_ns, difference(ends[number].at_ns, root_ns));
+        const std::uint64_t wall_ns = call.end_ns - call.begin_ns;
+        call.on_cpu_ns = std::min(wall_ns, difference(ends[number].on_cpu_ns, node.begin_on_cpu_ns));
+        call.runnable_ns =
+            std::min(wall_ns - call.on_cpu_ns, difference(ends[number].runnable_ns, node.begin_runnable_ns));
+        call.left_out = node.left_out;
+        call.left_out_cost_ns = node.left_out_cost_ns;
+        call.end = kind_of_end(node);
+        tree.calls.push_back(call);
+    }
+    return tree;
+}
+
+Status CallEngine::map_all() {
+    TRY_ASSIGN(trees_, MappedMap::map(bpf_map__fd(programs_->maps.trees), sizeof(lagtrap_call_tree), LAGTRAP_CALL_TREES,
+                                      "trees"));
+    TRY_ASSIGN(nodes_, MappedMap::map(bpf_map__fd(programs_->maps.nodes), sizeof(lagtrap_call_node),
+                                      std::size_t{LAGTRAP_CALL_TREES} * LAGTRAP_CALL_NODES, "calls"));
+    TRY_ASSIGN(counts_, MappedMap::map(bpf_map__fd(programs_->maps.counts), sizeof(lagtrap_call_count),
+                                       LAGTRAP_CALL_FUNCTIONS, "counts of calls"));
+    TRY_ASSIGN(totals_,
+               MappedMap::map(bpf_map__fd(programs_->maps.totals), sizeof(lagtrap_call_totals), 1, "counts of trees"));
+    return success();
+}
+
+Status CallEngine::attach_to_scheduler() {
+    const auto& all = programs_->progs;
+    for (bpf_program* program : {all.count_switch, all.count_waking, all.on_exit_of_thread, all.on_exec_of_thread}) {
+        Link link(bpf_program__attach(program));
+        if (!link) return libbpf_error("follow the process's threads", -errno);
+        scheduler_links_.push_back(std::move(link));
+    }
+    return success();
+}
+
+Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nanoseconds least) {
+    std::unique_ptr<CallEngine> self(new CallEngine);
+    self->programs_ = {calls_bpf__open(), calls_bpf__destroy};
+    if (!self->programs_) return libbpf_error("open the programs that record calls", -errno);
+    if (has_uprobe_multi()) {
+        const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
+        const auto& all = self->programs_->progs;
+        for (bpf_program* program : {all.on_call, all.on_call_exit, all.on_call_return, all.on_indirect_call})
+            bpf_program__set_expected_attach_type(program, type);
+    }
+    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    self->programs_->rodata->least_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
+    if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
+        return libbpf_error("load the programs that record calls", failed);
+    TRY(self->map_all());
+    self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done, self.get(), nullptr),
+                   ring_buffer__free};
+    if (!self->ring_) return libbpf_error("listen for trees that are done", -errno);
+    const auto& programs = self->programs_->progs;
+    self->probes_ = std::make_unique<FunctionProbes>(
+        FunctionProbes::Programs{programs.on_call, programs.on_call_exit, programs.on_call_return,
+                                 bpf_map__fd(self->programs_->maps.exit_sites)},
+        pid);
+    self->indirect_probes_ = std::make_unique<CallProbes>(pid);
+    TRY(self->attach_to_scheduler());
+    return self;
+}
+
+CallEngine::~CallEngine() { detach(); }
+
+void CallEngine::detach() {
+    if (indirect_probes_) indirect_probes_->detach();
+    if (probes_) probes_->detach();
+    scheduler_links_.clear();
+}
+
+Result<std::vector<CallProbes::Refused>> CallEngine::attach(const std::vector<CallFile>& files,
+                                                            const std::vector<PlannedFunction>& functions) {
+    return probes_->attach(files, functions, LAGTRAP_CALL_FUNCTIONS, LAGTRAP_COOKIE_CALL_TARGET);
+}
+
+Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions,
+                                    const std::set<std::uint32_t>& left_out, std::uint64_t cost_ns) {
+    static_cast<lagtrap_call_totals*>(totals_.at)->indirect_cost_ns = cost_ns;
+    std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;  // by offset: functions may share parts
+    std::uint32_t sites = 0;
+    for (std::uint32_t number = 0; number < functions.size(); ++number) {
+        if (left_out.contains(number)) continue;
+        for (const binaries::IndirectCall& call : functions[number].indirect) {
+            if (sites >= LAGTRAP_INDIRECT_SITES) break;
+            const lagtrap_indirect_site site{target_argument(call.target), number, 0};
+            if (bpf_map_update_elem(bpf_map__fd(programs_->maps.indirect_sites), &sites, &site, BPF_ANY) != 0)
+                return system_error("note where an indirect call leads to");
+            by_file[functions[number].file].try_emplace(call.file_offset,
+                                                        CallProbe{call.file_offset, sites++, {number}});
+        }
+    }
+    for (auto& [file, places] : by_file) {
+        std::vector<CallProbe> probes;
+        for (auto& [offset, probe] : places) probes.push_back(std::move(probe));
+        // One that the kernel takes no probe at is not looked at.
+        TRY_ASSIGN(const auto refused, indirect_probes_->attach(programs_->progs.on_indirect_call, files[file].file,
+                                                                std::move(probes), false));
+        (void)refused;
+    }
+    return success();
+}
+
+std::vector<CallEngine::Seen> CallEngine::take_seen() {
+    indirect_probes_->take_out_all();
+    const int map = bpf_map__fd(programs_->maps.seen_targets);
+    std::vector<Seen> all;
+    std::uint64_t address = 0;
+    for (const void* before = nullptr; bpf_map_get_next_key(map, before, &address) == 0; before = &address) {
+        lagtrap_seen seen{};
+        if (bpf_map_lookup_elem(map, &address, &seen) == 0) all.push_back({address, seen.function});
+    }
+    for (const Seen& one : all) (void)bpf_map_delete_elem(map, &one.address);
+    return all;
+}
+
+int CallEngine::on_done(void* self, void* data, std::size_t bytes) {
+    std::uint32_t tree = 0;
+    if (bytes < sizeof tree) return 0;
+    std::memcpy(&tree, data, sizeof tree);
+    static_cast<CallEngine*>(self)->note_done(tree);
+    return 0;
+}
+
+void CallEngine::note_done(std::uint32_t number) {
+    if (number >= LAGTRAP_CALL_TREES) return;
+    lagtrap_call_tree& header = static_cast<lagtrap_call_tree*>(trees_.at)[number];
+    const auto* nodes = static_cast<const lagtrap_call_node*>(nodes_.at) + std::size_t{number} * LAGTRAP_CALL_NODES;
+    const std::size_t count = std::min<std::size_t>(header.nodes, LAGTRAP_CALL_NODES);
+    calls::Tree tree = tree_of(header, nodes, count);
+    const auto clock = ClockSnapshot::take();
+    if (count != 0) {
+        tree.began_monotonic_ns = nodes[0].begin_ns;
+        tree.began_realtime_ns = clock.realtime_ns - (clock.monotonic_ns - nodes[0].begin_ns);
+    }
+    __atomic_store_n(&header.state, LAGTRAP_TREE_FREE, __ATOMIC_RELEASE);
+    if (calls::check(tree, probes_->functions())) {
+        // Where the jump itself is watched, what comes in the place of a call whose end was not seen is no tail call.
+        for (calls::Call& call : tree.calls)
+            if (call.end == calls::CallEnd::TailCall && !probes_->has_return_probe(call.function))
+                call.end = calls::CallEnd::Left;
+        done_.push_back(std::move(tree));
+    } else {
+        ++senseless_;
+    }
+}
+
+std::vector<calls::Tree> CallEngine::take_trees(std::chrono::milliseconds wait) {
+    (void)ring_buffer__poll(ring_.get(), static_cast<int>(wait.count()));
+    return std::exchange(done_, {});
+}
+
+void CallEngine::set_cost(std::uint32_t function, std::uint64_t cost_ns) {
+    if (function < LAGTRAP_CALL_FUNCTIONS) static_cast<lagtrap_call_count*>(counts_.at)[function].cost_ns = cost_ns;
+}
+
+std::vector<std::uint64_t> CallEngine::hits() const {
+    const auto* counts = static_cast<const lagtrap_call_count*>(counts_.at);
+    std::vector<std::uint64_t> hits;
+    for (std::uint32_t number = 0; number < std::min<std::uint32_t>(probes_->functions(), LAGTRAP_CALL_FUNCTIONS);
+         ++number)
+        hits.push_back(__atomic_load_n(&counts[number].hits, __ATOMIC_RELAXED));
+    return hits;
+}
+
+lagtrap_call_totals CallEngine::totals() const {
+    lagtrap_call_totals totals = *static_cast<const lagtrap_call_totals*>(totals_.at);
+    totals.lost += senseless_;
+    return totals;
+}
+
+Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
+    auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    return probes_->take_out(functions);
+}
+
+}  // namespace lagtrap::daemon

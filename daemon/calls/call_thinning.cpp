@@ -1,0 +1,79 @@
+#include "daemon/calls/call_thinning.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lagtrap::daemon {
+namespace {
+
+// What may be owed before something is taken out, in seconds' shares. Once something was, what stays runs faster, perhaps too fast:
+// that is known sooner.
+constexpr double most_owed_s = 0.3;
+constexpr double most_owed_then_s = 0.1;
+constexpr double then_ns = 1e9;
+// How much of what was lately counts at each look, so that a burst is forgotten.
+constexpr double kept_of_recent = 0.8;
+
+// Once something has to go, the rest shall be well within the share: costs are measured with warm caches.
+constexpr double aimed_at = 0.5;
+// Who has to take something out again so soon had foreseen too little: with cold caches a probe costs several times what was
+// measured, and the program gets faster than was thought.
+constexpr double least_aimed_at = 0.06;
+// Of the program's own speed, while probes slow it down; less is not believed.
+constexpr double least_left = 0.05;
+
+}  // namespace
+
+std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, const std::vector<std::uint64_t>& hits,
+                                                const std::vector<calls::Function>& functions) {
+    const std::size_t count = std::min(hits.size(), functions.size());
+    if (functions_.size() < count) functions_.resize(count);
+    const bool first = last_.count() == 0;
+    const auto elapsed_ns = first ? 0.0 : static_cast<double>((now - last_).count());
+    last_ = now;
+    double took_ns = 0;
+    recent_elapsed_ns_ = recent_elapsed_ns_ * kept_of_recent + elapsed_ns;
+    for (std::size_t number = 0; number < count; ++number) {
+        Function& function = functions_[number];
+        const auto more = static_cast<double>(hits[number] - std::min(hits[number], function.hits));
+        function.hits = hits[number];
+        const auto cost_ns = static_cast<double>(functions[number].cost.inside_ns + functions[number].cost.around_ns);
+        function.recent_ns = function.recent_ns * kept_of_recent + more * cost_ns;
+        function.recent_hits = function.recent_hits * kept_of_recent + more;
+        if (!function.out) took_ns += more * cost_ns;
+    }
+    if (first) return {};
+    owed_ns_ = std::max(0.0, owed_ns_ + took_ns - share_ * elapsed_ns);
+    since_thinned_ns_ += elapsed_ns;
+    const bool soon = since_thinned_ns_ < then_ns;
+    if (owed_ns_ <= share_ * (soon ? most_owed_then_s : most_owed_s) * 1e9) return {};
+    owed_ns_ = 0;
+    aimed_at_ = soon ? std::max(least_aimed_at, aimed_at_ / 2) : aimed_at;
+    since_thinned_ns_ = 0;
+
+    std::vector<std::uint32_t> order;
+    double rate = 0;  // of a CPU
+    for (std::uint32_t number = 0; number < count; ++number) {
+        if (functions_[number].out) continue;
+        order.push_back(number);
+        rate += functions_[number].recent_ns / recent_elapsed_ns_;
+    }
+    std::sort(order.begin(), order.end(), [&](std::uint32_t one, std::uint32_t other) {
+        return functions_[one].recent_ns > functions_[other].recent_ns;
+    });
+    // Without the probes that go now the program is faster, and so are calls of what stays.
+    const double faster = 1 / std::max(least_left, 1 - rate);
+    std::vector<calls::TakenOut> out;
+    for (const std::uint32_t number : order) {
+        if (rate * faster <= share_ * aimed_at_) break;
+        Function& function = functions_[number];
+        // The function that the trace is of stays: without it there is none.
+        if (functions[number].level == 0 || function.recent_ns <= 0) continue;
+        rate -= function.recent_ns / recent_elapsed_ns_;
+        function.out = true;
+        out.push_back({number, static_cast<std::uint64_t>(function.recent_hits / recent_elapsed_ns_ * 1e9)});
+    }
+    return out;
+}
+
+}  // namespace lagtrap::daemon

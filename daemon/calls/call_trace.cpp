@@ -1,0 +1,295 @@
+#include "daemon/calls/call_trace.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <future>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "calls/call_stream.hpp"
+#include "core/clock.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "daemon/calls/call_engine.hpp"
+#include "daemon/calls/call_thinning.hpp"
+#include "daemon/control/control_server.hpp"
+#include "daemon/control/request_fields.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr auto tree_wait = 20ms;
+constexpr std::uint64_t look_length_ns = 1'000'000'000;
+constexpr std::uint64_t look_pause_ns = 10'000'000'000;
+constexpr std::uint64_t most_count = 1'000'000;
+
+Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, what); }
+
+class Trace {
+  public:
+    Trace(const CallRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
+          AnswerLines& answer, const std::atomic<bool>& stop)
+        : request_(request),
+          inspector_(inspector),
+          measure_(costs),
+          answer_(answer),
+          stop_(stop),
+          planner_(inspector, stop) {}
+
+    void run() {
+        const Status begun = begin();
+        if (!begun) return answer_.end(json::serialize(refusal(begun.error().message)));
+        ended_.reason = watch();
+        finish();
+    }
+
+  private:
+    Status begin() {
+        const std::uint32_t pid = request_.wishes.pid;
+        process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        if (!process_.valid())
+            return make_error(ErrorKind::NotFound,
+                              fmt::format("there is no process {}; a thread's number is not enough", pid));
+        const std::uint64_t began_ns = monotonic_ns();
+        TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
+        const std::uint64_t planned_ns = monotonic_ns();
+        costs_ = measure_();
+        TRY_ASSIGN(engine_, CallEngine::load(static_cast<pid_t>(pid), request_.least));
+        const std::uint64_t loaded_ns = monotonic_ns();
+        set_costs(0);
+        TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
+        const std::uint64_t attached_ns = monotonic_ns();
+        for (const CallProbes::Refused& one : refused) {
+            ++plan_.refused_count;
+            plan_.refused.push_back({plan_.functions[one.function].name, one.reason});
+        }
+        tell_begin(planned_ns - began_ns, attached_ns - loaded_ns);
+        return success();
+    }
+
+    void set_costs(std::size_t first) {
+        for (std::size_t number = first; number < plan_.functions.size(); ++number) {
+            const calls::ProbeCost& cost = costs_.of(plan_.functions[number]);
+            engine_->set_cost(static_cast<std::uint32_t>(number), cost.inside_ns + cost.around_ns);
+        }
+    }
+
+    [[nodiscard]] calls::Function told_function(const PlannedFunction& function, bool seen) const {
+        return {printable(function.name),
+                printable(plan_.files[function.file].path),
+                function.level,
+                seen,
+                costs_.of(function),
+                function.entry,
+                {},
+                0};
+    }
+
+    void tell_begin(std::uint64_t plan_ns, std::uint64_t attach_ns) {
+        calls::Started started;
+        started.pid = request_.wishes.pid;
+        started.process = process_name();
+        for (const PlannedFunction& function : plan_.functions) functions_.push_back(told_function(function, false));
+        started.functions = functions_;
+        started.refused = std::move(plan_.refused);
+        started.refused_count = plan_.refused_count;
+        started.beyond_limit = plan_.beyond_limit;
+        started.indirect_calls = plan_.indirect_calls;
+        started.plan_ns = plan_ns;
+        started.attach_ns = attach_ns;
+        (void)answer_.say(json::serialize(calls::to_json(started)));
+    }
+
+    [[nodiscard]] std::string process_name() const {
+        auto name = read_file(fmt::format("/proc/{}/comm", request_.wishes.pid), 64);
+        if (!name) return {};
+        while (!name->empty() && name->back() == '\n') name->pop_back();
+        return printable(*name);
+    }
+
+    // Net of probes: the programs in the kernel know only what it took with them.
+    [[nodiscard]] bool is_short(const calls::Tree& tree) const {
+        return !request_.with_probes && request_.least.count() != 0 &&
+               calls::net_times(tree, functions_).front().wall_ns < static_cast<std::uint64_t>(request_.least.count());
+    }
+
+    [[nodiscard]] bool process_has_ended() const {
+        pollfd waiting{process_.get(), POLLIN, 0};
+        return ::poll(&waiting, 1, 0) == 1;
+    }
+
+    // Returns why it ends.
+    std::string watch() {
+        CallThinning thinning(request_.budget);
+        const std::uint64_t began_ns = monotonic_ns();
+        (void)thinning.look(std::chrono::nanoseconds(began_ns), engine_->hits(), functions_);
+        std::uint64_t told = 0;
+        for (;;) {
+            for (const calls::Tree& tree : engine_->take_trees(tree_wait)) {
+                if (request_.count != 0 && told == request_.count) break;
+                if (is_short(tree)) {
+                    ++ended_.short_calls;
+                    continue;
+                }
+                ++told;
+                if (!answer_.say(json::serialize(calls::to_json(tree)))) ++ended_.not_sent;
+            }
+            const std::uint64_t now_ns = monotonic_ns();
+            if (request_.count != 0 && told == request_.count) return "as many calls as were asked for";
+            if (answer_.is_unwanted()) return "the client is gone";
+            if (stop_.load()) return "lagtrapd stops";
+            if (process_has_ended()) return "the process ended";
+            if (request_.length.count() != 0 &&
+                now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))
+                return "the time is over";
+            look_at_indirect(now_ns);
+            thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
+        }
+    }
+
+    // Looks at calls through pointers for a while, and watches what they called from then on: at once again as long as that
+    // finds something, then from time to time.
+    void look_at_indirect(std::uint64_t now_ns) {
+        if (adding_.valid()) return watch_added(now_ns);
+        if (!request_.wishes.only.empty() || plan_.indirect_calls == 0 || now_ns < next_look_ns_) return;
+        const std::uint64_t cost_ns = costs_.of_stepped_probe_ns();
+        if (!looking_) {
+            looking_ = true;
+            look_began_ns_ = now_ns;
+            hits_before_ = engine_->totals().indirect_hits;
+            if (!engine_->look_at_indirect(plan_.files, plan_.functions, taken_out_, cost_ns)) end_looks();
+            return;
+        }
+        const double took_ns = static_cast<double>((engine_->totals().indirect_hits - hits_before_) * cost_ns);
+        const bool dear = took_ns > request_.budget * static_cast<double>(look_length_ns);
+        if (!dear && now_ns - look_began_ns_ < look_length_ns) return;
+        looking_ = false;
+        next_look_ns_ = now_ns + (dear ? look_pause_ns : look_length_ns / 2);
+        find_seen(engine_->take_seen());
+    }
+
+    void end_looks() {
+        looking_ = false;
+        next_look_ns_ = UINT64_MAX;
+        (void)engine_->take_seen();
+    }
+
+    // Reads their code on another thread: trees come meanwhile. The plan is that thread's until it is done.
+    void find_seen(const std::vector<CallEngine::Seen>& seen) {
+        std::vector<CallPlanner::Address> addresses;
+        for (const CallEngine::Seen& one : seen)
+            if (one.function < plan_.functions.size())
+                addresses.push_back({one.address, plan_.functions[one.function].level + 1});
+        try {
+            adding_ = std::async(std::launch::async, [this, addresses] { return planner_.add(addresses, plan_); });
+        } catch (const std::system_error&) {
+            end_looks();
+        }
+    }
+
+    // Once their code is read.
+    void watch_added(std::uint64_t now_ns) {
+        if (adding_.wait_for(0s) != std::future_status::ready) return;
+        const auto direct = adding_.get();
+        const std::size_t before = functions_.size();
+        if (plan_.functions.size() == before) {
+            next_look_ns_ = std::max(next_look_ns_, now_ns + look_pause_ns);
+            return;
+        }
+        const std::vector<PlannedFunction> more(plan_.functions.begin() + static_cast<std::ptrdiff_t>(before),
+                                                plan_.functions.end());
+        std::vector<calls::Function> told;
+        for (std::size_t i = 0; i < more.size(); ++i)
+            told.push_back(told_function(more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
+        // The client knows them before a tree has them.
+        if (!answer_.say(json::serialize(calls::to_json(told)))) return end_looks();
+        functions_.insert(functions_.end(), told.begin(), told.end());
+        set_costs(before);
+        // Those that cannot be watched are never in a tree.
+        (void)engine_->attach(plan_.files, more);
+    }
+
+    void thin(const std::vector<calls::TakenOut>& functions) {
+        if (functions.empty()) return;
+        std::set<std::uint32_t> numbers;
+        for (const calls::TakenOut& one : functions) numbers.insert(one.function);
+        taken_out_.insert(numbers.begin(), numbers.end());
+        // Those that could not be put in again are missed from now on, and so are their calls: nothing wrong is told.
+        (void)engine_->take_out(numbers);
+        (void)answer_.say(json::serialize(calls::to_json(functions)));
+    }
+
+    void finish() {
+        // While the probes go out nobody takes trees.
+        const lagtrap_call_totals totals = engine_->totals();
+        const std::uint64_t began_ns = monotonic_ns();
+        engine_->detach();
+        ended_.detach_ns = monotonic_ns() - began_ns;
+        if (adding_.valid()) adding_.wait();
+        ended_.calls = totals.trees;
+        ended_.short_calls += totals.short_trees;
+        ended_.not_kept = totals.no_room + totals.lost;
+        engine_.reset();
+        answer_.end(json::serialize(calls::to_json(ended_)));
+    }
+
+    const CallRequest& request_;
+    ProcessInspector& inspector_;
+    const std::function<CallCosts()>& measure_;
+    AnswerLines& answer_;
+    const std::atomic<bool>& stop_;
+    UniqueFd process_;
+    CallPlanner planner_;
+    CallPlan plan_;
+    std::set<std::uint32_t> taken_out_;
+    bool looking_ = false;  // at calls through pointers
+    std::uint64_t look_began_ns_ = 0, next_look_ns_ = 0, hits_before_ = 0;
+    CallCosts costs_;
+    std::vector<calls::Function> functions_;  // that the engine has; the plan may have more
+    std::future<Result<std::set<std::uint32_t>>> adding_;
+    std::unique_ptr<CallEngine> engine_;
+    calls::Ended ended_;
+};
+
+}  // namespace
+
+Result<CallRequest> parse_call_request(const json::object& request) {
+    CallRequest parsed;
+    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
+    if (pid == 0) return wrong("\"calls\" needs a \"pid\"");
+    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.function, text_in(request, "function"));
+    if (parsed.wishes.function.empty()) return wrong("\"calls\" needs a \"function\"");
+    TRY_ASSIGN(const auto depth, number_in(request, "depth", 3, 0, most_call_levels));
+    parsed.wishes.depth = static_cast<unsigned>(depth);
+    TRY_ASSIGN(parsed.wishes.match, text_in(request, "match"));
+    TRY_ASSIGN(parsed.wishes.only, texts_in(request, "only"));
+    TRY_ASSIGN(const auto least, number_in(request, "least_ns", 0, 0, longest_request_ns));
+    parsed.least = std::chrono::nanoseconds(least);
+    TRY_ASSIGN(const auto count, number_in(request, "count", 0, 0, most_count));
+    parsed.count = static_cast<std::uint64_t>(count);
+    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
+    parsed.length = std::chrono::nanoseconds(length);
+    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
+    parsed.budget = static_cast<double>(budget) / 1000;
+    return parsed;
+}
+
+void trace_calls(const CallRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
+                 AnswerLines& answer, const std::atomic<bool>& stop) {
+    Trace(request, inspector, costs, answer, stop).run();
+}
+
+}  // namespace lagtrap::daemon

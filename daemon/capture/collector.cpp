@@ -1,0 +1,464 @@
+#include "daemon/capture/collector.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/clock.hpp"
+#include "core/digest.hpp"
+#include "core/duration.hpp"
+#include "core/fault_point.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "daemon/events/run_words.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// How often the open runs are looked at for one whose end nobody tells.
+constexpr auto run_look_interval = 1s;
+
+std::string text_of(const settings::Marker& marker) {
+    switch (marker.kind) {
+        case settings::MarkerKind::Usdt: return "usdt " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Library: return "library " + marker.name;
+        case settings::MarkerKind::Function: break;
+    }
+    return (marker.side == settings::FunctionSide::Return ? "return " : "function ") + marker.name;
+}
+
+std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strnlen(run.comm, sizeof(run.comm))}); }
+
+}  // namespace
+
+Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Options options)
+    : context_(context),
+      spool_(std::move(spool)),
+      options_(std::move(options)),
+      state_timer_(context),
+      drain_timer_(context),
+      history_calls_(context),
+      share_timer_(context),
+      merge_timer_(context) {}
+
+Collector::~Collector() = default;
+
+void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
+                    std::unique_ptr<Recorder> recorder) {
+    drop_early();
+    history_calls_.close();
+    settings_ = settings;
+    recorder_ = std::move(recorder);
+    listener_ = std::move(listener);
+    keep_history(true);
+    shares_.allow(settings_.recording.captures_per_hour);
+    share_captures();
+    if (state_ == CollectorState::Waiting) listener_->want_breach(true);
+}
+
+// Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
+void Collector::share_captures() {
+    auto without = shares_.used_up(listener_->users_seen(), Clock::now());
+    for (const auto& [uid, until] : without)
+        if (!users_without_captures_.contains(uid))
+            options_.warn(fmt::format("user {} has had his share of {} captures an hour: his delays begin none for {}",
+                                      uid, settings_.recording.captures_per_hour,
+                                      format_duration(until - Clock::now())));
+    users_without_captures_ = std::move(without);
+    std::set<std::uint32_t> uids;
+    auto next = Clock::time_point::max();
+    for (const auto& [uid, until] : users_without_captures_) {
+        uids.insert(uid);
+        next = std::min(next, until);
+    }
+    listener_->set_users_without_recordings(uids);
+    share_timer_.cancel();
+    if (uids.empty()) return;
+    share_timer_.expires_at(next);
+    share_timer_.async_wait([this](const auto& failure) {
+        if (!failure) share_captures();
+    });
+}
+
+void Collector::on_breach(const Breach& breach) {
+    if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
+    if (settings_.confirm) return ask(breach);
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
+                  &breach);
+}
+
+void Collector::on_early(std::uint32_t pid) {
+    if (early_ || !history_wanted_ || state_ != CollectorState::Waiting) return;
+    const Status begun = recorder_->begin_early(*listener_, pid);
+    if (begun) {
+        early_ = true;
+        return keep_draining_early();
+    }
+    if (!std::exchange(early_told_, true))
+        options_.warn("no recording begins before a breach: " + begun.error().message);
+}
+
+void Collector::keep_history(bool wanted) {
+    history_wanted_ = wanted;
+    if (!wanted) {
+        drop_early();
+        history_calls_.close();
+        return recorder_->end_history();
+    }
+    if (const Status ready = recorder_->get_ready(*listener_); !ready)
+        options_.warn("what happens before a breach is not kept: " + ready.error().message);
+    follow_history();
+}
+
+void Collector::follow_history() {
+    history_calls_.close();
+    const int calls_fd = recorder_->history_calls_fd();
+    if (calls_fd < 0) return;
+    boost::system::error_code failed;
+    history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
+    if (failed) return options_.warn("what happens before a breach is not kept: " + failed.message());
+    await_history();
+}
+
+void Collector::await_history() {
+    history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
+        if (failure) return;
+        recorder_->turn_history();
+        await_history();
+    });
+}
+
+void Collector::on_early_over() { drop_early(); }
+
+void Collector::drop_early() {
+    if (!std::exchange(early_, false)) return;
+    drain_timer_.cancel();
+    recorder_->drop_early();
+}
+
+void Collector::keep_draining_early() {
+    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.async_wait([this](const auto& failure) {
+        if (failure || !early_) return;
+        if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
+        listener_->outgrow_early();
+        drop_early();
+    });
+}
+
+void Collector::ask(const Breach& breach) {
+    state_ = CollectorState::Confirming;
+    asked_about_ = breach;
+    current_event_ = settings_.events[breach.run.event].name;
+    state_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
+    options_.inform(
+        fmt::format("event {} was over its threshold in {}: recording begins in {} unless declined "
+                    "(lagtrap approve, lagtrap decline)",
+                    current_event_, words_of_beginner(breach.run), format_duration(settings_.confirm->wait)));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (!failure && state_ == CollectorState::Confirming) (void)approve();
+    });
+}
+
+Status Collector::approve() {
+    if (state_ != CollectorState::Confirming)
+        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    state_timer_.cancel();
+    const Breach breach = *std::exchange(asked_about_, std::nullopt);
+    state_ = CollectorState::Waiting;
+    start_capture(breach.run.event, breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End,
+                  &breach);
+    return success();
+}
+
+Status Collector::decline() {
+    if (state_ != CollectorState::Confirming)
+        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    asked_about_.reset();
+    ++counts_.declined;
+    options_.inform("recording of event " + current_event_ + " declined");
+    cool_down();
+    return success();
+}
+
+Status Collector::trigger(const std::string& event) {
+    const auto found = std::find_if(settings_.events.begin(), settings_.events.end(),
+                                    [&](const settings::Event& candidate) { return candidate.name == event; });
+    if (found == settings_.events.end()) {
+        std::vector<std::string> names;
+        for (const settings::Event& known : settings_.events) names.push_back(known.name);
+        const std::string nearest = nearest_name(event, names);
+        return make_error(ErrorKind::NotFound, fmt::format("the settings have no event \"{}\"{}", printable(event),
+                                                           nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+    if (state_ == CollectorState::Recording)
+        return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
+    state_timer_.cancel();
+    asked_about_.reset();
+    listener_->want_breach(false);
+    start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr);
+    return success();
+}
+
+trace::Session Collector::make_session(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) const {
+    trace::Session session;
+    session.id = random_uuid();
+    session.lagtrap_version = LAGTRAP_VERSION;
+    session.clocks = ClockSnapshot::take();
+    session.planned_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length.count());
+    session.longest_length_ns = static_cast<std::uint64_t>(settings_.events[event].trace_length_limit.count());
+    session.sample_interval_ns = static_cast<std::uint64_t>(settings_.recording.sample_interval.count());
+    session.cpu_count = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+    session.stack_method = "eh-frame";
+    session.boot_id = trace::running_boot_id();
+    for (const settings::Event& known : settings_.events) {
+        trace::SessionEvent described;
+        described.name = known.name;
+        described.threshold_ns = static_cast<std::uint64_t>(known.threshold.count());
+        described.trace_length_ns = static_cast<std::uint64_t>(known.trace_length.count());
+        described.trace_length_limit_ns = static_cast<std::uint64_t>(known.trace_length_limit.count());
+        for (const settings::Stage& stage : known.stages) described.stages.push_back(stage.name);
+        described.program = known.begin.binary;
+        described.markers.push_back(text_of(known.begin));
+        for (const settings::Stage& stage : known.stages) described.markers.push_back(text_of(stage.marker));
+        described.markers.push_back(text_of(known.end));
+        session.events.push_back(std::move(described));
+    }
+    session.trigger.reason = reason;
+    session.trigger.event = event;
+    session.trigger.reported_ns = breach ? breach->noticed_ns : monotonic_ns();
+    session.trigger.breach_ns = breach ? breach->run.end_ns : session.trigger.reported_ns;
+    if (breach) {
+        session.trigger.pid = breach->run.begin_pid;
+        session.trigger.tid = breach->run.begin_tid;
+        session.trigger.comm = comm_of(breach->run);
+        session.trigger.begin_ns = breach->run.begin_ns;
+        session.trigger.of_goroutine = (breach->run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0;
+    }
+    return session;
+}
+
+void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach) {
+    state_ = CollectorState::Recording;
+    current_event_ = settings_.events[event].name;
+    session_ = make_session(event, reason, breach);
+    capture_directory_ = spool_.captures() / session_.id;
+    shares_.begin(breach ? std::optional(breach->run.begin_uid) : std::nullopt, Clock::now());
+    next_look_at_run_.reset();
+    ++begun_;
+    ++begun_for_[current_event_];
+    drain_timer_.cancel();
+    early_ = false;
+    if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
+    const auto began = Clock::now();
+    state_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
+    longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length_limit);
+    begin_traces(breach);
+    options_.on_session(session_.id);
+    const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
+    options_.inform(fmt::format("recording {} for event {} of {}: from {} {} the breach on",
+                                format_duration(settings_.events[event].trace_length), current_event_,
+                                breach ? words_of_beginner(breach->run) : "a request by hand",
+                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
+                                after_ns < 0 ? "before" : "after"));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (!failure && state_ == CollectorState::Recording) reach_planned_length();
+    });
+    keep_draining();
+}
+
+// Who ends a wait is seen in its end alone, so a run that was noticed while it went on is recorded to its end.
+void Collector::reach_planned_length() {
+    if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+    const bool waits = session_.trigger.reason == trace::TriggerReason::Deadline && longest_ends_ > state_ends_ &&
+                       recorder_->first_run() == AwaitedRun::State::GoesOn;
+    if (!waits) {
+        session_.end = trace::RecordingEnd::Length;
+        return end_capture(success());
+    }
+    state_ends_ = longest_ends_;
+    next_look_at_run_ = Clock::now() + run_look_interval;
+    options_.inform(fmt::format("the run of event {} goes on: it is recorded to its end, for {} at most",
+                                current_event_,
+                                format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+    state_timer_.expires_at(state_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::Recording) return;
+        session_.end = trace::RecordingEnd::Limit;
+        end_capture(success());
+    });
+}
+
+// Whether the run for which the recording goes on has ended.
+bool Collector::run_has_ended() {
+    if (!next_look_at_run_) return false;
+    auto state = recorder_->first_run_recorded();
+    if (state == AwaitedRun::State::GoesOn && Clock::now() >= *next_look_at_run_) {
+        next_look_at_run_ = Clock::now() + run_look_interval;
+        state = recorder_->first_run();
+    }
+    if (state == AwaitedRun::State::GoesOn) return false;
+    session_.end = state == AwaitedRun::State::Ended ? trace::RecordingEnd::RunEnd : trace::RecordingEnd::RunGone;
+    return true;
+}
+
+Status Collector::begin_recording(const Breach* breach) {
+    FAULT_POINT("capture.begin");
+    TRY(make_directories(capture_directory_, 0750));
+    FAULT_POINT("capture.made");
+    TRY(recorder_->start(capture_directory_, session_, *listener_));
+    budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
+    if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
+    roots_ = std::make_shared<KeptRoots>();
+    next_look_at_roots_ = {};
+    keep_roots();
+    // A sync of a busy disk would keep the rings waiting, and the logs beside it are not synced either.
+    TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
+    FAULT_POINT("capture.recording");
+    return success();
+}
+
+void Collector::keep_draining() {
+    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::Recording) return;
+        if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
+        keep_budget();
+        keep_roots();
+        if (recorder_->written_bytes() > settings_.recording.capture_size_limit_bytes) {
+            session_.quality.truncated_by_size = true;
+            session_.end = trace::RecordingEnd::Size;
+            options_.warn(fmt::format("the recording of event {} reached its size limit of {} and ends early",
+                                      current_event_, format_byte_size(settings_.recording.capture_size_limit_bytes)));
+            return end_capture(success());
+        }
+        if (run_has_ended()) return end_capture(success());
+        keep_draining();
+    });
+}
+
+// Takes from the recording what would cost more than the settings allow.
+void Collector::keep_budget() {
+    if (!budget_.due(monotonic_ns())) return;
+    const auto step = budget_.look(recorder_->use());
+    if (!step) return;
+    if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
+    if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
+    session_.quality.shed.push_back(step->sentence);
+    options_.warn("the recording of event " + current_event_ + " gives something up: " + step->sentence);
+}
+
+// Containers may come and go while it lasts.
+void Collector::keep_roots() {
+    if (Clock::now() < next_look_at_roots_) return;
+    roots_->look();
+    next_look_at_roots_ = Clock::now() + KeptRoots::look_interval;
+}
+
+// Where that cannot be written none are held.
+void Collector::keep_roots_for_merge() {
+    if (!roots_) return;
+    roots_->look();
+    const trace::HeldRoots held = roots_->held();
+    if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held)) roots_.reset();
+}
+
+void Collector::end_capture(const Status& status) {
+    state_timer_.cancel();
+    drain_timer_.cancel();
+    KILL_POINT("capture.ending");
+    Status ended = recorder_->stop(session_);
+    KILL_POINT("capture.stopped");
+    for (std::string& sentence : options_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
+    if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
+        session_.quality.shed.push_back(fmt::format(
+            "files of {} containers, or others with a view of the file system of their own, could be named only as "
+            "long as these lived: {} are held at once",
+            left_out, KeptRoots::roots_limit));
+    options_.on_session({});
+    session_.finished = ended.ok() && status.ok();
+    if (ended) ended = trace::write_session(capture_directory_, session_);
+    if (!status || !ended) {
+        ++counts_.failed;
+        options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
+                                  (status ? ended : status).error().message));
+        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
+    }
+    KILL_POINT("capture.ended");
+    // What reached the logs is merged even so; a capture without a session has nothing to merge.
+    std::error_code ignored;
+    if (std::filesystem::exists(capture_directory_ / "session.json", ignored)) {
+        keep_roots_for_merge();
+        merge_recorded();
+    } else {
+        traces_.clear();
+        std::filesystem::remove_all(capture_directory_, ignored);
+    }
+    cool_down();
+}
+
+std::uint64_t Collector::delays_so_far() const {
+    std::uint64_t delays = 0;
+    for (const auto& [name, counters] : listener_->all_counters()) delays += counters.delays;
+    return delays;
+}
+
+CaptureCounts Collector::counts() const {
+    CaptureCounts counts = counts_;
+    counts.waiting += merges_.size();
+    for (const auto& [name, counters] : listener_->all_counters()) counts.skipped_user_share += counters.unrecorded;
+    if (state_ == CollectorState::CoolingDown)
+        (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=
+            std::max(delays_so_far(), delays_before_cool_down_) - delays_before_cool_down_;
+    return counts;
+}
+
+// No breach is reported while it lasts; a run that is still open afterwards is told of then.
+void Collector::cool_down() {
+    cool_down_ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.recording.cool_down);
+    share_captures();
+    const auto full_until = shares_.full_until(Clock::now());
+    hourly_limit_reached_ = full_until.has_value();
+    if (full_until) cool_down_ends_ = std::max(cool_down_ends_, *full_until);
+    delays_before_cool_down_ = delays_so_far();
+    state_ = CollectorState::CoolingDown;
+    await_cool_down();
+    if (when_idle_) when_idle_();
+}
+
+void Collector::await_cool_down() {
+    current_event_.clear();
+    state_ends_ = cool_down_ends_;
+    state_timer_.expires_at(cool_down_ends_);
+    state_timer_.async_wait([this](const auto& failure) {
+        if (failure || state_ != CollectorState::CoolingDown) return;
+        const CaptureCounts now = counts();
+        counts_.skipped_cool_down = now.skipped_cool_down;
+        counts_.skipped_hourly_limit = now.skipped_hourly_limit;
+        state_ = CollectorState::Waiting;
+        listener_->want_breach(true);
+    });
+}
+
+void Collector::shut_down() {
+    when_idle_ = nullptr;
+    for (const auto& lines : traces_) lines->note_over();
+    if (state_ != CollectorState::Recording) return;
+    (void)recorder_->stop(session_);
+    (void)trace::write_session(capture_directory_, session_);
+    state_ = CollectorState::Waiting;
+}
+
+}  // namespace lagtrap::daemon

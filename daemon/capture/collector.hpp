@@ -1,0 +1,245 @@
+// The collector: turns breaches into bundles. Decides whether to record (A5: perhaps after asking), runs the
+// recorder for the trace length, has the capture merged. Runs on the io_context it is given, on one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "core/result.hpp"
+#include "daemon/calls/call_trace.hpp"
+#include "daemon/capture/capture_lines.hpp"
+#include "daemon/capture/capture_shares.hpp"
+#include "daemon/capture/recorder.hpp"
+#include "daemon/events/listener.hpp"
+#include "daemon/merges/merge_job.hpp"
+#include "daemon/objects/object_trace.hpp"
+#include "daemon/processes/kept_roots.hpp"
+#include "settings/settings.hpp"
+#include "spool/spool.hpp"
+#include "trace/logs/awaited_file.hpp"
+#include "trace/logs/session.hpp"
+
+namespace lagtrap::daemon {
+
+enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
+
+// Captures by outcome; the skipped ones are delays that ended while none might begin.
+struct CaptureCounts {
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;             // could not be recorded, or not to their end
+    std::uint64_t merges_failed = 0;      // attempts; the capture waits for the next
+    std::uint64_t merges_over_limit = 0;  // of these, those that took longer than they may
+    std::uint64_t without_names = 0;      // of those done, after a merge with names had taken too long
+    std::uint64_t waiting = 0;            // now, for their merge
+    std::uint64_t set_aside = 0;          // now; no merge of them ends, and none is tried
+    std::uint64_t removed = 0;            // waiting ones that outgrew the spool's limits
+    std::uint64_t declined = 0;
+    std::uint64_t skipped_cool_down = 0;
+    std::uint64_t skipped_hourly_limit = 0;
+    std::uint64_t skipped_user_share = 0;  // their user had had his share of the captures of an hour
+};
+
+struct LastBundle {
+    std::string path;
+    std::string digest;
+    std::string session;
+    std::string event;
+};
+
+// What the last merge that took too long was waiting for.
+struct HeldUp {
+    std::string session;
+    trace::AwaitedFile file;
+};
+
+// What is to be told to people, each as one line.
+using Say = std::function<void(const std::string&)>;
+
+class Collector {
+  public:
+    struct Options {
+        std::string merge_program;  // path of lagtrap-merge
+        Say inform;
+        Say warn;
+        std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
+        std::function<std::vector<std::string>()> shed_now;          // what the daemon has given up, a sentence each
+        std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
+        // Begins a trace of calls for a recording, which ends when its lines are unwanted.
+        std::function<Status(CallRequest request, std::shared_ptr<AnswerLines> lines)> begin_calls{};
+        // The same of the functions of a process, as the event wants them.
+        std::function<Status(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines)>
+            begin_functions{};
+        // The same of its objects.
+        std::function<Status(ObjectRequest request, std::shared_ptr<AnswerLines> lines)> begin_objects{};
+    };
+
+    Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
+    ~Collector();
+
+    // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
+    // (`busy()`); the listener before is given back, detached by its destructor.
+    void use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
+             std::unique_ptr<Recorder> recorder);
+    [[nodiscard]] bool busy() const {
+        return state_ == CollectorState::Recording || state_ == CollectorState::Confirming;
+    }
+    // Called when a capture or a question has ended and new settings may be taken into use.
+    void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
+
+    // Merges what an earlier daemon left unmerged, and removes what is left of captures that were done or had not begun.
+    void recover();
+
+    void on_breach(const Breach& breach);
+    // A run of this process is unusually slow: what happens from now on is recorded into memory, for the breach that may come.
+    void on_early(std::uint32_t pid);
+    // There was none.
+    void on_early_over();
+    // By hand: at once, whatever the limits. Errors: no such event, a capture runs already.
+    [[nodiscard]] Status trigger(const std::string& event);
+    // Answers to a question that is open. Error: there is none.
+    [[nodiscard]] Status approve();
+    [[nodiscard]] Status decline();
+    // Ends a capture that runs and leaves it to be merged by the next start.
+    void shut_down();
+    // While they are held, no merge begins; captures wait on the disk.
+    void hold_merges(bool held);
+    // Takes the listener's programs out of the watched programs.
+    void detach() { listener_->detach(); }
+
+    [[nodiscard]] CollectorState state() const { return state_; }
+    [[nodiscard]] bool merging() const { return merge_runs_; }
+    [[nodiscard]] CaptureCounts counts() const;
+    [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
+    [[nodiscard]] const std::optional<HeldUp>& held_up() const { return held_up_; }
+    [[nodiscard]] const Listener& listener() const { return *listener_; }
+    [[nodiscard]] Listener& listener() { return *listener_; }
+    [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
+    [[nodiscard]] std::uint64_t history_cost_ns() const { return recorder_ ? recorder_->history_cost_ns() : 0; }
+    // Whether what happens before a breach is kept, as far as the settings want it.
+    void keep_history(bool wanted);
+    // As Recorder::look_at_cpus().
+    [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
+    // Of the state now: when the question, the capture or the cool-down ends; and which event it is about.
+    [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
+    [[nodiscard]] const std::string& current_event() const { return current_event_; }
+    [[nodiscard]] const std::string& current_session() const { return session_.id; }
+    // Of the state CoolingDown: whether it lasts so long because of the limit of captures in an hour.
+    [[nodiscard]] bool hourly_limit_reached() const { return hourly_limit_reached_; }
+    // Users whose delays begin no capture, and until when.
+    [[nodiscard]] const std::map<std::uint32_t, CaptureShares::Clock::time_point>& users_without_captures() const {
+        return users_without_captures_;
+    }
+    // Recordings begun since the daemon started: all, and by event.
+    [[nodiscard]] std::uint64_t begun() const { return begun_; }
+    [[nodiscard]] std::uint64_t begun_for(const std::string& event) const {
+        const auto found = begun_for_.find(event);
+        return found == begun_for_.end() ? 0 : found->second;
+    }
+
+  private:
+    struct Merge {
+        std::filesystem::path capture;
+        std::string session;
+        std::string event;
+        bool with_names = true;
+        std::shared_ptr<const KeptRoots> roots;  // for as long as it may look for files; nullptr: none are held
+    };
+    void share_captures();
+    void ask(const Breach& breach);
+    void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
+    [[nodiscard]] trace::Session make_session(std::uint32_t event, trace::TriggerReason reason,
+                                              const Breach* breach) const;
+    [[nodiscard]] Status begin_recording(const Breach* breach);
+    void reach_planned_length();
+    [[nodiscard]] bool run_has_ended();
+    void begin_traces(const Breach* breach);
+    void begin_calls(const settings::Event& event, std::uint32_t pid);
+    void begin_functions(const settings::Event& event, std::uint32_t pid);
+    void begin_objects(const settings::Event& event, std::uint32_t pid);
+    void begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
+                     const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin);
+    void merge_recorded();
+    void await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const Merge& wanted);
+    void keep_draining();
+    void keep_draining_early();
+    void drop_early();
+    void follow_history();
+    void await_history();
+    void keep_budget();
+    void keep_roots();
+    void keep_roots_for_merge();
+    void end_capture(const Status& status);
+    void cool_down();
+    void await_cool_down();
+    [[nodiscard]] std::uint64_t delays_so_far() const;
+    void merge(Merge wanted);
+    void merge_next();
+    void take_merged(const Merge& merge, const Result<MergedBundle>& merged);
+    void take_over_limit(const Merge& merge, const Error& error);
+    void merge_again_later();
+    [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
+    void merge_what_waits();
+    void look_at(const std::filesystem::path& capture);
+    void drop(const std::filesystem::path& capture);
+    void keep_within_limits(const std::vector<std::filesystem::path>& waiting);
+
+    boost::asio::io_context& context_;
+    uploader::Spool spool_;
+    Options options_;
+    settings::Settings settings_;
+    std::unique_ptr<Listener> listener_;
+    std::unique_ptr<Recorder> recorder_;
+    RecordingBudget budget_;
+    std::function<void()> when_idle_;
+
+    CollectorState state_ = CollectorState::Waiting;
+    boost::asio::steady_timer state_timer_;
+    boost::asio::steady_timer drain_timer_;
+    boost::asio::posix::stream_descriptor history_calls_;
+    std::chrono::steady_clock::time_point state_ends_;
+    std::chrono::steady_clock::time_point longest_ends_;  // of a recording, while its first run goes on
+    std::optional<std::chrono::steady_clock::time_point> next_look_at_run_;  // the recording lasts for its first run
+    std::string current_event_;
+    std::optional<Breach> asked_about_;
+    trace::Session session_;
+    std::filesystem::path capture_directory_;
+    std::shared_ptr<KeptRoots> roots_;                    // of the recording
+    std::vector<std::shared_ptr<CaptureLines>> traces_;   // the same: of calls and functions, where they are wanted
+    std::set<std::filesystem::path> waiting_for_traces_;  // recorded captures, until their traces have ended
+    std::chrono::steady_clock::time_point next_look_at_roots_;
+    std::chrono::steady_clock::time_point cool_down_ends_;
+    CaptureShares shares_;
+    std::map<std::uint32_t, CaptureShares::Clock::time_point> users_without_captures_;
+    boost::asio::steady_timer share_timer_;
+    bool hourly_limit_reached_ = false;
+    std::uint64_t delays_before_cool_down_ = 0;
+    std::uint64_t begun_ = 0;
+    std::map<std::string, std::uint64_t> begun_for_;
+    CaptureCounts counts_;
+    bool history_wanted_ = true;
+    bool early_ = false;  // the recorder records into memory
+    bool early_told_ = false;
+    std::optional<LastBundle> last_bundle_;
+    std::optional<HeldUp> held_up_;
+    std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows
+    bool merge_runs_ = false;
+    bool merges_held_ = false;
+    std::uint64_t merges_failed_in_row_ = 0;
+    boost::asio::steady_timer merge_timer_;
+    std::set<std::filesystem::path> unreadable_;  // or set aside; told of already
+};
+
+}  // namespace lagtrap::daemon

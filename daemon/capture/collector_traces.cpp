@@ -1,0 +1,96 @@
+// The part of the collector that has traces of calls and functions written while a recording lasts.
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/core.h>
+
+#include "daemon/capture/collector.hpp"
+
+namespace lagtrap::daemon {
+
+// By hand no process is meant: one of those that have the event's program is watched.
+void Collector::begin_traces(const Breach* breach) {
+    traces_.clear();
+    const settings::Event& event = settings_.events[session_.trigger.event];
+    if (!event.calls && !event.functions && event.objects.empty()) return;
+    const std::uint32_t pid =
+        breach ? breach->run.begin_pid : listener_->status().at(session_.trigger.event).copies.pid;
+    if (event.calls && options_.begin_calls) begin_calls(event, pid);
+    if (event.functions && options_.begin_functions) begin_functions(event, pid);
+    if (!event.objects.empty() && options_.begin_objects) begin_objects(event, pid);
+}
+
+void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
+    CallRequest request;
+    request.wishes.pid = pid;
+    request.wishes.function = event.begin.name;
+    request.wishes.binary = event.begin.binary;
+    request.wishes.depth = event.calls->depth;
+    request.wishes.match = event.calls->match;
+    request.budget = static_cast<double>(event.calls->share_ppm) / 1e6;
+    request.least = event.threshold;
+    request.with_probes = true;  // as runs are measured
+    if (pid == 0)
+        return options_.warn(
+            fmt::format("the calls of event {} are not recorded: no process has its function", event.name));
+    begin_trace("calls", event, trace::calls_lines,
+                [&](const auto& lines) { return options_.begin_calls(std::move(request), lines); });
+}
+
+void Collector::begin_functions(const settings::Event& event, std::uint32_t pid) {
+    if (pid == 0)
+        return options_.warn(
+            fmt::format("the functions of event {} are not traced: no process has its program", event.name));
+    begin_trace("functions", event, trace::functions_lines,
+                [&](const auto& lines) { return options_.begin_functions(session_.trigger.event, pid, lines); });
+}
+
+void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
+    if (pid == 0)
+        return options_.warn(
+            fmt::format("the objects of event {} are not followed: no process has its program", event.name));
+    ObjectRequest request;
+    request.wishes.pid = pid;
+    request.wishes.rules = event.objects;
+    begin_trace("objects", event, trace::objects_lines,
+                [&](const auto& lines) { return options_.begin_objects(std::move(request), lines); });
+}
+
+void Collector::begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
+                            const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin) {
+    auto lines = CaptureLines::create(capture_directory_, kind);
+    const Status begun = lines ? begin(*lines) : Status(lines.error());
+    if (begun)
+        traces_.push_back(std::move(*lines));
+    else
+        options_.warn(fmt::format("the {} of event {} are not recorded: {}", what, event.name, begun.error().message));
+}
+
+// Once the probes of its traces are out, and all they told is written.
+void Collector::merge_recorded() {
+    Merge wanted{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
+    auto traces = std::exchange(traces_, {});
+    if (traces.empty()) return merge(std::move(wanted));
+    for (const auto& lines : traces) lines->note_over();
+    waiting_for_traces_.insert(wanted.capture);
+    await_traces(std::move(traces), wanted);
+}
+
+void Collector::await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const Merge& wanted) {
+    if (traces.empty()) {
+        waiting_for_traces_.erase(wanted.capture);
+        return merge(wanted);
+    }
+    const auto last = std::move(traces.back());
+    traces.pop_back();
+    last->finish([this, last = last.get(), traces = std::move(traces), wanted] {
+        const std::string refusal = last->refusal();
+        boost::asio::post(context_, [this, what = last->what(), refusal, traces, wanted] {
+            if (!refusal.empty())
+                options_.warn(fmt::format("the {} of event {} are not recorded: {}", what, wanted.event, refusal));
+            await_traces(traces, wanted);
+        });
+    });
+}
+
+}  // namespace lagtrap::daemon

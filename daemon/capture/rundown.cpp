@@ -1,0 +1,132 @@
+#include "daemon/capture/rundown.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/unique_fd.hpp"
+#include "daemon/kernel/libbpf_support.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// Looked at one by one; what a storm of short programs is called matters less than the machine.
+constexpr std::size_t most_started = 2'000;
+
+CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
+    CodeRundownLimits limits;
+    limits.total_bytes = std::min(limits.total_bytes, code_limit_bytes);
+    return limits;
+}
+
+}  // namespace
+
+void list_threads(const bpf_program* program, std::uint32_t pid) {
+    bpf_iter_link_info info{};
+    info.task.pid = pid;
+    bpf_iter_attach_opts options{};
+    options.sz = sizeof(options);
+    options.link_info = &info;
+    options.link_info_len = sizeof(info);
+    const Link link(bpf_program__attach_iter(program, pid == 0 ? nullptr : &options));
+    if (!link) return;
+    const UniqueFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    char nothing = 0;
+    while (fd.valid() && ::read(fd.get(), &nothing, 1) > 0) {
+    }
+}
+
+Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
+                 std::uint64_t code_limit_bytes, ContainerNames* names)
+    : code_(std::move(capture_directory), "/proc", limits_within(code_limit_bytes)), names_(names) {
+    thread_ = std::thread([this, threads, first_pid] { work(threads, first_pid); });
+}
+
+Rundown::~Rundown() { finish(); }
+
+void Rundown::name_container(const lagtrap_record* record) {
+    if (names_ == nullptr || record->type != LAGTRAP_RECORD_PROCESS) return;
+    const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
+    const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
+    // Program, command line, control group, each with its end.
+    std::size_t begin = 0;
+    for (int skipped = 0; skipped < 2; ++skipped) {
+        const std::size_t end = texts.find('\0', begin);
+        if (end == std::string_view::npos) return;
+        begin = end + 1;
+    }
+    const std::string_view group = texts.substr(begin, texts.find('\0', begin) - begin);
+    const std::string id = trace::container_of_group(group).id;
+    if (id.empty() || containers_.size() >= trace::session_containers_limit || containers_.contains(id)) return;
+    containers_[id] = names_->name_of(id);
+}
+
+void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+    ProcessScan scan;
+    const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
+    if (first_pid != 0) scan.add(first_pid);
+    follow_code();
+    list_threads(threads, 0);
+    scan.add_others(ProcessScan::Code::Known);
+    scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
+    std::unique_lock lock(mutex_);
+    records_ = scan.take_records();
+    for (;;) {
+        more_.wait(lock, [this] { return ending_ || !events_.empty(); });
+        const RecordBuffer events = std::exchange(events_, RecordBuffer());
+        const bool ending = ending_;
+        lock.unlock();
+        follow(events, scan);
+        copied_bytes_ = code_.counts().bytes;
+        if (ending) code_.finish();
+        lock.lock();
+        records_.append(scan.take_records());
+        if (ending) return;
+    }
+}
+
+void Rundown::follow(const RecordBuffer& events, ProcessScan& scan) {
+    std::set<std::uint32_t> started;
+    events.for_each([&](const lagtrap_record* record) {
+        code_.take(record);
+        if (record->type != LAGTRAP_RECORD_NAME) return;
+        const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
+        if (name.by_exec != 0) started.insert(name.pid);
+    });
+    for (const std::uint32_t pid : started)
+        if (++started_ <= most_started) scan.add_again(pid);
+    scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
+}
+
+void Rundown::add(const RecordBuffer& events) {
+    if (events.empty()) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        events_.append(events);
+    }
+    more_.notify_one();
+}
+
+RecordBuffer Rundown::take_records() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(records_, RecordBuffer());
+}
+
+void Rundown::finish() {
+    if (!thread_.joinable()) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        ending_ = true;
+    }
+    more_.notify_one();
+    thread_.join();
+}
+
+}  // namespace lagtrap::daemon

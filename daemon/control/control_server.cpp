@@ -1,0 +1,273 @@
+#include "daemon/control/control_server.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/json.hpp>
+
+#include "core/files.hpp"
+#include "daemon/control/control_request.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using boost::asio::local::stream_protocol;
+
+constexpr std::size_t request_limit_bytes = 64 * 1024;
+constexpr auto connection_time_limit = std::chrono::seconds(10);
+constexpr auto pause_after_failure = std::chrono::milliseconds(100);
+constexpr std::size_t most_connections = 32;
+constexpr std::size_t most_of_one_user = 8;
+// Of most_connections: so that root comes in whoever else is there.
+constexpr std::size_t kept_for_root = 8;
+
+Status set_rights(const std::string& path, const ControlAccess& access) {
+    if (::chown(path.c_str(), ::geteuid(), access.group().value_or(::getegid())) != 0)
+        return system_error("give " + path + " to its group");
+    if (::chmod(path.c_str(), access.socket_mode()) != 0) return system_error(path);
+    return success();
+}
+
+// Whether somebody answers at the socket: then it is not ours to replace.
+bool in_use(boost::asio::io_context& context, const std::string& path) {
+    stream_protocol::socket probe(context);
+    boost::system::error_code failure;
+    probe.connect(stream_protocol::endpoint(path), failure);
+    return !failure;
+}
+
+}  // namespace
+
+boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
+
+// One connection; lives until its answer is written, the caller is gone, or its time is up.
+class ControlServer::Connection : public std::enable_shared_from_this<Connection> {
+  public:
+    Connection(stream_protocol::socket socket, Caller caller, std::shared_ptr<ControlServer*> server)
+        : socket_(std::move(socket)),
+          timer_(socket_.get_executor()),
+          caller_(std::move(caller)),
+          server_(std::move(server)) {
+        ++(*server_)->connections_[caller_.uid];
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() {
+        if (*server_ == nullptr) return;
+        auto& connections = (*server_)->connections_;
+        if (const auto own = connections.find(caller_.uid); own != connections.end() && --own->second == 0)
+            connections.erase(own);
+    }
+
+    void serve() {
+        timer_.expires_after(connection_time_limit);
+        timer_.async_wait([weak = weak_from_this()](const auto& failure) {
+            if (const auto self = weak.lock(); self && !failure) self->socket_.close();
+        });
+        boost::asio::async_read_until(socket_, boost::asio::dynamic_buffer(request_, request_limit_bytes), '\n',
+                                      [self = shared_from_this()](const auto& failure, std::size_t bytes) {
+                                          if (failure == boost::asio::error::not_found)
+                                              return self->answer(refusal("the request is longer than 64 KiB"));
+                                          if (failure) return self->timer_.cancel(), void();
+                                          self->handle(bytes);
+                                      });
+    }
+
+  private:
+    void handle(std::size_t bytes) {
+        if (*server_ == nullptr) return;
+        ControlServer& server = **server_;
+        const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
+        if (!request) return answer(refusal(request.error().message));
+        const std::string denial = server.access_.denial(caller_, *request);
+        if (!denial.empty()) {
+            ++server.counts_.denied;
+            return answer(refusal(denial));
+        }
+        const auto streams = stream(server, *request);
+        if (!streams) return answer(refusal(streams.error().message));
+        if (!*streams) answer(server.answer_to(caller_, *request));
+    }
+
+    // Whether the answer goes on.
+    Result<bool> stream(ControlServer& server, const boost::json::object& request) {
+        if (!server.streamer_) return false;
+        const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
+            boost::asio::post(executor, [weak] {
+                if (const auto alive = weak.lock()) alive->send_lines();
+            });
+        };
+        stream_ = std::make_shared<AnswerStream>(on_lines);
+        auto taken = server.streamer_(request, stream_);
+        if (!taken || !*taken) {
+            stream_.reset();
+            return taken;
+        }
+        timer_.cancel();
+        await_end();
+        return taken;
+    }
+
+    // What the client says now, whatever it is, means that it wants the end of the answer; its own end, that it is gone. Keeps
+    // the connection until then.
+    void await_end() {
+        socket_.async_read_some(boost::asio::buffer(unwanted_),
+                                [self = shared_from_this()](const auto& failure, std::size_t) {
+                                    if (failure) return self->leave();
+                                    if (self->stream_) self->stream_->note_enough();
+                                    self->await_end();
+                                });
+    }
+
+    void leave() {
+        if (stream_) stream_->note_gone();
+        boost::system::error_code ignored;
+        socket_.close(ignored);
+    }
+
+    void send_lines() {
+        if (sending_ || !stream_) return;
+        answer_ = stream_->take();
+        if (answer_.empty()) {
+            if (stream_->ended()) leave();
+            return;
+        }
+        sending_ = true;
+        boost::asio::async_write(socket_, boost::asio::buffer(answer_),
+                                 [self = shared_from_this()](const auto& failure, std::size_t) {
+                                     self->sending_ = false;
+                                     if (failure) return self->leave();
+                                     self->send_lines();
+                                 });
+    }
+
+    void answer(const boost::json::object& object) { answer(boost::json::serialize(object)); }
+
+    void answer(const std::string& text) {
+        answer_ = text + '\n';
+        boost::asio::async_write(socket_, boost::asio::buffer(answer_),
+                                 [self = shared_from_this()](const auto&, std::size_t) { self->timer_.cancel(); });
+    }
+
+    stream_protocol::socket socket_;
+    boost::asio::steady_timer timer_;
+    Caller caller_;
+    std::shared_ptr<ControlServer*> server_;  // nullptr in it: gone
+    std::string request_;
+    std::string answer_;
+    std::shared_ptr<AnswerStream> stream_;  // of an answer that goes on
+    bool sending_ = false;
+    std::array<char, 256> unwanted_{};
+};
+
+ControlServer::ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler,
+                             Now now)
+    : acceptor_(context),
+      pause_(context),
+      path_(std::move(path)),
+      access_(std::move(access)),
+      handler_(std::move(handler)),
+      now_(std::move(now)),
+      self_(std::make_shared<ControlServer*>(this)) {}
+
+ControlServer::~ControlServer() {
+    *self_ = nullptr;
+    ::unlink(path_.c_str());
+}
+
+Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context,
+                                                             const settings::Control& control, Handler handler,
+                                                             Now now) {
+    const std::string& path = control.socket;
+    if (path.size() >= sizeof(sockaddr_un::sun_path))
+        return make_error(ErrorKind::Invalid, "the control socket's path is longer than a socket's may be: " + path);
+    TRY_ASSIGN(ControlAccess access, ControlAccess::create(control));
+    TRY(make_directories(std::filesystem::path(path).parent_path()));
+    if (in_use(context, path)) return make_error(ErrorKind::Busy, "another lagtrapd answers at " + path);
+    struct stat facts {};
+    if (::lstat(path.c_str(), &facts) == 0) {
+        if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is there and no socket");
+        ::unlink(path.c_str());
+    }
+    std::unique_ptr<ControlServer> server(
+        new ControlServer(context, path, std::move(access), std::move(handler), std::move(now)));
+    boost::system::error_code failure;
+    server->acceptor_.open(stream_protocol(), failure);
+    const mode_t mask_before = ::umask(0177);
+    if (!failure) server->acceptor_.bind(stream_protocol::endpoint(path), failure);
+    ::umask(mask_before);
+    if (!failure) server->acceptor_.listen(16, failure);
+    if (failure) return make_error(ErrorKind::System, "listen at " + path + ": " + failure.message());
+    TRY(set_rights(path, server->access_));
+    server->accept();
+    return server;
+}
+
+// Root asks for what is so now: its scripts compare a status with the one before.
+std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
+    const auto* const name = request.if_contains("command");
+    const bool is_status = name != nullptr && name->is_string() && name->as_string() == "status";
+    const std::string* const kept = is_status && caller.uid != 0 ? status_.at(now_()) : nullptr;
+    if (kept != nullptr) return *kept;
+    std::string made = boost::json::serialize(handler_(request));
+    if (is_status) {
+        status_.keep(made, now_());
+    } else {
+        status_.forget();
+    }
+    return made;
+}
+
+Status ControlServer::change_access(ControlAccess access) {
+    if (Status set = set_rights(path_, access); !set) {
+        (void)set_rights(path_, access_);
+        return set;
+    }
+    access_ = std::move(access);
+    status_.forget();
+    return success();
+}
+
+bool ControlServer::has_room_for(uid_t uid) const {
+    std::size_t all = 0;
+    for (const auto& [user, count] : connections_) all += count;
+    if (uid == 0) return all < most_connections;
+    const auto own = connections_.find(uid);
+    return all < most_connections - kept_for_root && (own == connections_.end() || own->second < most_of_one_user);
+}
+
+void ControlServer::take(stream_protocol::socket socket) {
+    auto caller = caller_at(socket.native_handle());
+    if (caller && has_room_for(caller->uid))
+        return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)->serve();
+    ++counts_.turned_away;
+    // A fresh connection has room for it; who does not read it does not get it.
+    const std::string text = boost::json::serialize(refusal("too many connections at once; try again later")) + '\n';
+    (void)::send(socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void ControlServer::accept() {
+    acceptor_.async_accept([this](const auto& failure, stream_protocol::socket socket) {
+        if (failure == boost::asio::error::operation_aborted) return;
+        if (!failure) {
+            take(std::move(socket));
+            return accept();
+        }
+        // Out of descriptors, say: the next attempt would fail as fast.
+        pause_.expires_after(pause_after_failure);
+        pause_.async_wait([this](const auto& aborted) {
+            if (!aborted) accept();
+        });
+    });
+}
+
+}  // namespace lagtrap::daemon

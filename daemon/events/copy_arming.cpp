@@ -1,0 +1,466 @@
+#include "daemon/events/copy_arming.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "binaries/elf/program_file.hpp"
+#include "daemon/processes/process_texts.hpp"
+#include "settings/program_name.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using settings::ProgramName;
+
+// For all files of an event in one copy. As for its first files.
+constexpr auto arming_budget = 5s;
+// A process may be gone, or about to become another program, when it is looked at.
+constexpr auto first_retry = 100ms;
+constexpr unsigned most_doublings = 7;
+constexpr auto unmapped_for =
+    10s;  // before a copy is left: a program that is started again soon is watched from its begin
+constexpr std::size_t looks_at_once = 32;
+// Looking takes a twentieth of a CPU at most, however many programs are started.
+constexpr int looking_share = 20;
+constexpr auto budget_pause = 1s;
+constexpr std::size_t known_files_limit = 4'096;
+constexpr std::size_t namesakes_limit = 256;
+
+std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
+
+// Of no other file that is open now.
+std::string name_of_copy(const std::string& path, const RealFile& real) {
+    return fmt::format("{} (inode {} of device {}:{})", path, real.inode, real.device >> 20, real.device & 0xfffff);
+}
+
+std::vector<std::string> names_of(const settings::Event& event) {
+    std::vector<std::string> names{event.begin.binary, event.end.binary};
+    for (const auto& stage : event.stages) names.push_back(stage.marker.binary);
+    std::erase(names, std::string());
+    return names;
+}
+
+}  // namespace
+
+CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+                       ProcessInspector& inspector, ContainerNames& names, Hooks hooks, const Limits& limits)
+    : events_(events),
+      sightings_(sightings),
+      inspector_(inspector),
+      names_(names),
+      hooks_(std::move(hooks)),
+      limits_(limits),
+      units_([&names](std::uint32_t pid) { return names.brief_words_for(control_group_of(folder_of(pid))); }) {
+    for (const settings::Event& event : events_)
+        for (const std::string& name : names_of(event))
+            wants_build_ids_ = wants_build_ids_ || settings::kind_of_program(name) == ProgramName::BuildId;
+    if (auto loaded = RealFiles::load())
+        real_files_ = std::move(*loaded);
+    else
+        problem_ = loaded.error().message;
+}
+
+std::set<std::string> CopyArming::names_meaning(const settings::Event& event, const std::string& path,
+                                                const std::string& build_id) const {
+    std::set<std::string> names;
+    for (const std::string& name : names_of(event)) {
+        const bool is_path = settings::kind_of_program(name) == ProgramName::Path;
+        if (is_path && !event.copies) continue;
+        const auto linked = linked_names_.find(name);
+        if (settings::means_file(name, path, build_id) || (linked != linked_names_.end() && linked->second == path))
+            names.insert(name);
+    }
+    return names;
+}
+
+std::vector<std::uint32_t> CopyArming::events_meaning(const std::string& path, const std::string& build_id) const {
+    std::vector<std::uint32_t> events;
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (!names_meaning(events_[event], path, build_id).empty()) events.push_back(event);
+    return events;
+}
+
+// Under another root folder in the same view of the file system (chroot) /proc tells the path from the outside.
+std::string CopyArming::path_in_process(const Sighting& sighting) const {
+    if (!sighting.started_as.empty()) return sighting.started_as;
+    const std::string& path = sighting.mapping.path;
+    if (sighting.perhaps_started_as) {
+        const auto process = inspector_.read(sighting.mapping.mapping.pid, ProcessInspector::Code::Left, {});
+        std::optional<StartedBeside> started;
+        if (process)
+            process->records.for_each([&](const lagtrap_record* record) {
+                if (record->type != LAGTRAP_RECORD_PROCESS) return;
+                const auto& facts = *reinterpret_cast<const lagtrap_process*>(record);
+                started = started_beside({reinterpret_cast<const char*>(&facts + 1), facts.text_bytes});
+            });
+        if (started && started->program == path) return started->started_as;
+    }
+    std::error_code failed;
+    const auto root = std::filesystem::read_symlink(folder_of(sighting.mapping.mapping.pid) / "root", failed).string();
+    if (failed || root.size() < 2 || !path.starts_with(root + "/")) return path;
+    return path.substr(root.size());
+}
+
+std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
+    if (!real_files_) return std::nullopt;
+    const auto began = Clock::now();
+    note_main_files();
+    const auto sightings = sightings_.all();
+    waiting_for_budget_ = false;
+    const bool all_known = resolve_some(sightings);
+    note_processes(sightings);
+    arm_missing();
+    drop_unmapped();
+    if (!all_known) return (Clock::now() - began) * looking_share;
+    auto next = Clock::time_point::max();
+    for (const auto& [id, known] : resolved_)
+        if (!known.real && !known.namesake) next = std::min(next, known.again);
+    if (waiting_for_budget_) next = std::min(next, began + budget_pause);
+    if (next == Clock::time_point::max()) return std::nullopt;
+    return std::max<Clock::duration>(next - Clock::now(), 1ms);
+}
+
+// Of the arming thread, which alone changes what is asked.
+bool CopyArming::is_open(const RealFile& real) const {
+    const auto has_it = [&](const auto& entry) { return entry.second == real; };
+    return std::any_of(main_files_.begin(), main_files_.end(), has_it) ||
+           std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy.second.real == real; });
+}
+
+// What an event is armed in by the name in its settings is no copy any more, and would be met twice.
+void CopyArming::note_main_files() {
+    std::map<std::shared_ptr<const WatchedFile>, RealFile> files;
+    for (const auto& file : hooks_.main_files()) {
+        const auto known = main_files_.find(file);
+        if (known != main_files_.end())
+            files[file] = known->second;
+        else if (const auto real = real_files_->of(file->fd()))
+            files[file] = *real;
+    }
+    std::map<std::string, std::string> linked_names;
+    for (const auto& [file, real] : files) {
+        std::error_code failed;
+        const auto path = std::filesystem::read_symlink(file->descriptor_path(), failed).string();
+        if (!failed && path != file->path()) linked_names[file->path()] = path;
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaving;
+    {
+        const std::lock_guard lock(mutex_);
+        main_files_ = std::move(files);
+        linked_names_ = std::move(linked_names);
+        for (auto copy = copies_.begin(); copy != copies_.end();) {
+            const bool is_main = std::any_of(main_files_.begin(), main_files_.end(),
+                                             [&](const auto& main) { return main.second == copy->second.real; });
+            if (is_main)
+                for (const std::uint32_t event : copy->second.armed) leaving.emplace_back(event, copy->first);
+            copy = is_main ? copies_.erase(copy) : std::next(copy);
+        }
+    }
+    for (const auto& [event, number] : leaving) hooks_.detach(event, number);
+}
+
+// False: some are left.
+bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
+    const auto now = Clock::now();
+    std::map<std::uint64_t, Resolved> resolved;
+    std::size_t looks = 0;
+    bool all = true;
+    for (const Sighting& sighting : sightings) {
+        const auto known = resolved_.find(sighting.id);
+        const bool stays =
+            known != resolved_.end() &&
+            (known->second.real ? is_open(*known->second.real) : known->second.namesake || known->second.again > now);
+        if (stays) {
+            resolved[sighting.id] = known->second;
+        } else if (looks++ < looks_at_once && !hooks_.given_up->load()) {
+            resolved[sighting.id] = resolve(sighting, known == resolved_.end() ? 0 : known->second.failures);
+        } else {
+            all = false;
+        }
+    }
+    resolved_ = std::move(resolved);
+    return all;
+}
+
+CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned failures) {
+    const std::string path = path_in_process(sighting);
+    const bool by_build_id = wants_build_ids_ && sighting.build_id.empty();
+    if (!by_build_id && events_meaning(path, sighting.build_id).empty()) {
+        if (!wants_build_ids_ || sighting.build_id.empty()) return {std::nullopt, true, {}, 0};
+    }
+    const auto real = find_file(sighting, path);
+    if (real) return {*real, false, {}, 0};
+    if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
+    return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, most_doublings)), failures + 1};
+}
+
+Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, const Sighting& sighting) const {
+    KnownFile known{{}, sighting.build_id};
+    TRY_ASSIGN(known.real, real_files_->of(opened.file.get()));
+    if (!wants_build_ids_ || !known.build_id.empty()) return known;
+    UniqueFd again(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));
+    if (!again.valid()) return system_error("open a program once more");
+    const auto program = binaries::ProgramFile::open(std::move(again), sighting.mapping.path,
+                                                     {Clock::now() + arming_budget, hooks_.given_up});
+    if (program) known.build_id = program->build_id();
+    return known;
+}
+
+// ErrorKind::NotFound: no event means this file.
+Result<RealFile> CopyArming::find_file(const Sighting& sighting, const std::string& path) {
+    const auto identities = inspector_.identify({sighting.mapping});
+    if (identities.empty()) return make_error(ErrorKind::Vanished, "it is gone");
+    if (!identities.front()) return identities.front().error();
+    const CodeFileIdentity& identity = *identities.front();
+    const IdentityKey key(identity.device, identity.inode, identity.size_bytes, identity.changed_ns);
+    auto known = known_files_.find(key);
+    UniqueFd file;
+    if (known == known_files_.end() || !is_open(known->second.real)) {
+        TRY_ASSIGN(OpenedFile opened, inspector_.open(sighting.mapping));
+        TRY_ASSIGN(KnownFile looked, look_into(opened, sighting));
+        if (known_files_.size() >= known_files_limit) known_files_.clear();
+        known = known_files_.insert_or_assign(key, std::move(looked)).first;
+        file = std::move(opened.file);
+    }
+    const KnownFile& found = known->second;
+    if (events_meaning(path, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is another file");
+    if (!is_open(found.real)) add(sighting, path, found, std::move(file));
+    return found.real;
+}
+
+void CopyArming::add(const Sighting& sighting, const std::string& path, const KnownFile& known, UniqueFd file) {
+    auto adopted = WatchedFile::adopt(std::move(file), name_of_copy(path, known.real));
+    if (!adopted) return;
+    Copy copy;
+    copy.real = known.real;
+    copy.file = std::move(*adopted);
+    copy.path = path;
+    copy.build_id = known.build_id;
+    copy.where = names_.words_for(control_group_of(folder_of(sighting.mapping.mapping.pid)));
+    const auto user = user_of(folder_of(sighting.mapping.mapping.pid));
+    copy.user = user ? *user : copy.file->owner();
+    copy.mapped = Clock::now();
+    hooks_.guard(copy.file);
+    const std::lock_guard lock(mutex_);
+    copies_.emplace(++last_copy_, std::move(copy));
+}
+
+// Of another file of a wanted name: asked for once, as long as the same process has it.
+std::string CopyArming::where_known(const std::string& path, std::uint32_t pid) {
+    const auto known = namesakes_.find(path);
+    if (known != namesakes_.end() && known->second.pid == pid) return known->second.where;
+    return names_.words_for(control_group_of(folder_of(pid)));
+}
+
+void CopyArming::note_processes(const std::vector<Sighting>& sightings) {
+    const auto now = Clock::now();
+    std::map<RealFile, std::set<std::uint32_t>> pids;
+    std::map<std::string, Namesake> namesakes;
+    for (const Sighting& sighting : sightings) {
+        const auto found = resolved_.find(sighting.id);
+        if (found == resolved_.end()) continue;
+        if (found->second.real) pids[*found->second.real].insert(sighting.pids.begin(), sighting.pids.end());
+        if (!found->second.namesake || namesakes.size() >= namesakes_limit) continue;
+        Namesake& namesake = namesakes[sighting.mapping.path];
+        namesake.path = sighting.mapping.path;
+        if (namesake.where.empty()) namesake.where = where_known(sighting.mapping.path, sighting.pids.front());
+        namesake.pid = sighting.pids.front();
+        namesake.processes += sighting.pids.size();
+    }
+    std::set<std::uint32_t> all;
+    for (const auto& [file, of_file] : pids) all.insert(of_file.begin(), of_file.end());
+    units_.follow(all);
+    const std::lock_guard lock(mutex_);
+    unit_of_pid_ = units_.by_pid();
+    for (auto& [number, copy] : copies_) {
+        copy.pids.clear();
+        if (const auto found = pids.find(copy.real); found != pids.end()) copy.pids = std::move(found->second);
+        if (!copy.pids.empty()) copy.mapped = now;
+    }
+    main_pids_.clear();
+    for (const auto& [file, real] : main_files_)
+        if (const auto found = pids.find(real); found != pids.end()) main_pids_[real] = found->second;
+    namesakes_ = std::move(namesakes);
+}
+
+// Needs mutex_.
+bool CopyArming::has_room(const Copy& copy, std::uint32_t event) const {
+    std::size_t all = 0, of_event = 0, of_user = 0;
+    for (const auto& [number, other] : copies_) {
+        all += other.armed.empty() ? 0 : 1;
+        if (!other.armed.contains(event)) continue;
+        ++of_event;
+        if (other.user == copy.user) ++of_user;
+    }
+    return all < limits_.files && of_event < limits_.files_of_event &&
+           (copy.user == 0 || of_user < limits_.files_of_user);
+}
+
+void CopyArming::arm_missing() {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> missing;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& [number, copy] : copies_) {
+            if (copy.pids.empty()) continue;
+            for (const std::uint32_t event : events_meaning(copy.path, copy.build_id))
+                if (!copy.armed.contains(event) && !copy.problems.contains(event)) missing.emplace_back(number, event);
+        }
+    }
+    for (const auto& [number, event] : missing) {
+        if (hooks_.given_up->load()) return;
+        if (hooks_.is_armed(event)) arm(number, event);
+    }
+}
+
+void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
+    std::shared_ptr<const WatchedFile> file;
+    std::string path, build_id;
+    uid_t user = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        Copy& copy = copies_.at(number);
+        copy.left_out.erase(event);
+        if (!has_room(copy, event)) {
+            copy.left_out[event] = true;
+            return;
+        }
+        file = copy.file;
+        path = copy.path;
+        build_id = copy.build_id;
+        user = copy.user;
+    }
+    const auto began = Clock::now();
+    if (user != 0 && !budget_.may_look(user, began)) {
+        waiting_for_budget_ = true;
+        return;
+    }
+    EventPlanner planner([file](const std::string&) -> Result<std::shared_ptr<const WatchedFile>> { return file; });
+    const settings::Event& settings = events_[event];
+    const auto plan = planner.plan_copy(settings, names_meaning(settings, path, build_id), path,
+                                        {began + arming_budget, hooks_.given_up});
+    const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
+    if (user != 0) budget_.charge(user, Clock::now() - began, Clock::now());
+    const std::lock_guard lock(mutex_);
+    const auto found = copies_.find(number);
+    if (found == copies_.end()) return;
+    if (attached)
+        found->second.armed.insert(event);
+    else if (attached.error().kind != ErrorKind::Busy)
+        found->second.problems[event] = attached.error().message;
+}
+
+void CopyArming::drop_unmapped() {
+    const auto now = Clock::now();
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaving;
+    std::vector<Copy> dropped;  // closed without the lock
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto copy = copies_.begin(); copy != copies_.end();) {
+            const bool stays = !copy->second.pids.empty() || now - copy->second.mapped < unmapped_for;
+            if (stays) {
+                ++copy;
+                continue;
+            }
+            for (const std::uint32_t event : copy->second.armed) leaving.emplace_back(event, copy->first);
+            dropped.push_back(std::move(copy->second));
+            copy = copies_.erase(copy);
+        }
+    }
+    for (const auto& [event, number] : leaving) hooks_.detach(event, number);
+}
+
+void CopyArming::note_left(std::uint32_t event) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, copy] : copies_) copy.armed.erase(event);
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(const std::string& name) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> left;
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, copy] : copies_) {
+        if (copy.file->path() != name) continue;
+        for (const std::uint32_t event : copy.armed) {
+            left.emplace_back(event, number);
+            copy.problems[event] = copy.path + " was opened for writing";
+        }
+        copy.armed.clear();
+    }
+    return left;
+}
+
+std::map<std::string, std::uint64_t> CopyArming::count_by_unit(const std::set<std::uint32_t>& pids) const {
+    std::map<std::string, std::uint64_t> counts;
+    for (const std::uint32_t pid : pids) {
+        const auto unit = unit_of_pid_.find(pid);
+        ++counts[unit == unit_of_pid_.end() ? std::string() : unit->second];
+    }
+    while (counts.size() > EventCopies::units_limit + 1) {
+        const auto least = std::min_element(counts.begin(), counts.end(), [](const auto& one, const auto& other) {
+            return std::pair(one.first == "other", one.second) < std::pair(other.first == "other", other.second);
+        });
+        const std::uint64_t processes = least->second;
+        counts.erase(least);
+        counts["other"] += processes;
+    }
+    return counts;
+}
+
+EventCopies CopyArming::of(std::uint32_t event) const {
+    EventCopies report;
+    std::set<std::uint32_t> pids;
+    const settings::Event& settings = events_[event];
+    const std::vector<std::string> names = names_of(settings);
+    const bool armed = hooks_.is_armed(event);
+    const std::lock_guard lock(mutex_);
+    report.problem = problem_;
+    for (const auto& [file, real] : main_files_) {
+        if (std::find(names.begin(), names.end(), file->path()) == names.end()) continue;
+        if (armed) ++report.files;
+        if (const auto found = main_pids_.find(real); found != main_pids_.end())
+            pids.insert(found->second.begin(), found->second.end());
+    }
+    for (const auto& [number, copy] : copies_) {
+        if (names_meaning(settings, copy.path, copy.build_id).empty()) continue;
+        const bool watched = copy.armed.contains(event);
+        if (watched) {
+            ++report.files;
+            pids.insert(copy.pids.begin(), copy.pids.end());
+        }
+        if (copy.left_out.contains(event)) ++report.left_out;
+        if (copy.pids.empty() || report.copies.size() >= EventCopies::shown_limit) continue;
+        CopyStatus status{copy.path, copy.where, *copy.pids.begin(), copy.pids.size(), {}};
+        if (const auto problem = copy.problems.find(event); problem != copy.problems.end())
+            status.problem = problem->second;
+        else if (copy.left_out.contains(event))
+            status.problem = "as many files as may be are watched already";
+        else if (!watched)
+            status.problem = armed ? "its turn has not come" : "the event is not armed";
+        report.copies.push_back(std::move(status));
+    }
+    report.processes = pids.size();
+    if (!pids.empty()) {
+        report.processes_by_unit = count_by_unit(pids);
+        report.pid = *pids.begin();
+        report.pids = std::move(pids);
+        return report;
+    }
+    for (const auto& [path, namesake] : namesakes_) {
+        const bool same_name =
+            std::any_of(names.begin(), names.end(), [&, path = std::string_view(path)](const auto& name) {
+                return settings::file_name_of(name) == settings::file_name_of(path);
+            });
+        if (!same_name) continue;
+        report.namesake = CopyStatus{path, namesake.where, namesake.pid, namesake.processes, {}};
+        break;
+    }
+    return report;
+}
+
+}  // namespace lagtrap::daemon

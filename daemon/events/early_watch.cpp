@@ -1,0 +1,110 @@
+#include "daemon/events/early_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t learning_interval_ns = 5'000'000'000;
+// Looks for the sake of early recordings: a fifth of the smallest threshold apart, so that few are needed while runs come
+// and go all the time.
+constexpr std::uint64_t looks_of_threshold = 5;
+constexpr std::chrono::nanoseconds shortest_interval = 2ms, longest_interval = 20ms;
+
+std::vector<std::chrono::nanoseconds> thresholds_of(const settings::Settings& settings) {
+    std::vector<std::chrono::nanoseconds> thresholds;
+    for (const settings::Event& event : settings.events) thresholds.push_back(event.threshold);
+    return thresholds;
+}
+
+std::uint64_t share_of(const settings::Settings& settings) {
+    return settings.confirm ? 0 : settings.history.early_share_ppm;
+}
+
+std::chrono::nanoseconds longest_threshold(const settings::Settings& settings) {
+    std::chrono::nanoseconds longest{};
+    for (const settings::Event& event : settings.events) longest = std::max(longest, event.threshold);
+    return longest;
+}
+
+std::uint64_t interval_of(const settings::Settings& settings) {
+    std::chrono::nanoseconds smallest = longest_interval * looks_of_threshold;
+    for (const settings::Event& event : settings.events) smallest = std::min(smallest, event.threshold);
+    return static_cast<std::uint64_t>(
+        std::clamp<std::chrono::nanoseconds>(smallest / looks_of_threshold, shortest_interval, longest_interval)
+            .count());
+}
+
+}  // namespace
+
+EarlyWatch::EarlyWatch(const settings::Settings& settings, Options options)
+    : options_(std::move(options)),
+      points_(thresholds_of(settings), share_of(settings)),
+      budget_(share_of(settings), longest_threshold(settings)),
+      look_interval_ns_(interval_of(settings)) {
+    if (share_of(settings) != 0) counts_.since_ns = monotonic_ns();
+}
+
+bool EarlyWatch::learn(std::uint64_t now_ns, const CountsOf& counts_of) {
+    if (counts_.since_ns == 0 || now_ns < next_learning_ns_) return false;
+    next_learning_ns_ = now_ns + learning_interval_ns;
+    for (std::uint32_t event = 0; event < points_ns().size(); ++event)
+        if (const auto counted = counts_of(event)) points_.learn(event, *counted, now_ns);
+    const std::vector<std::uint64_t> before = points_ns();
+    points_.choose();
+    return points_ns() != before;
+}
+
+void EarlyWatch::take_look(std::uint32_t early_pid, bool wanted, std::uint64_t now_ns) {
+    const bool is_early = early_pid != 0;
+    if (!is_early) held_back_ = false;
+    if (is_on()) {
+        if (is_early && wanted) return;
+        end(now_ns);
+        ++counts_.dropped;
+        options_.on_over();
+        return;
+    }
+    if (!is_early || !wanted || held_back_) return;
+    if (!budget_.has_room(now_ns)) {
+        held_back_ = true;
+        ++counts_.held_back;
+        return;
+    }
+    began_ns_ = now_ns;
+    ++counts_.begun;
+    options_.on_begin(early_pid);
+}
+
+void EarlyWatch::take_breach(std::uint64_t now_ns) {
+    if (!is_on()) return;
+    end(now_ns);
+    ++counts_.kept;
+}
+
+void EarlyWatch::outgrow(std::uint64_t now_ns) {
+    if (!is_on()) return;
+    end(now_ns);
+    held_back_ = true;
+    ++counts_.dropped;
+    ++counts_.outgrown;
+}
+
+void EarlyWatch::end(std::uint64_t now_ns) {
+    const std::uint64_t took_ns = now_ns - std::min(now_ns, std::exchange(began_ns_, 0));
+    counts_.time_ns += took_ns;
+    budget_.pay(took_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(EarlyPoints::time_around).count()));
+}
+
+EarlyCounts EarlyWatch::counts(std::uint64_t now_ns) const {
+    EarlyCounts counts = counts_;
+    if (is_on()) counts.time_ns += now_ns - std::min(now_ns, began_ns_);
+    return counts;
+}
+
+}  // namespace lagtrap::daemon

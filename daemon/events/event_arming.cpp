@@ -1,0 +1,420 @@
+#include "daemon/events/event_arming.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/core.h>
+
+#include "core/patience.hpp"
+#include "sandbox/other_writers.hpp"
+#include "settings/program_name.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// For all files of an event. Large programs take some seconds on a busy machine.
+constexpr auto first_budget = 5s;
+constexpr auto full_budget = 20s;
+constexpr auto open_patience = 5s;
+constexpr auto look_patience = 2s;
+
+// What a path led to, and why it was not opened.
+struct FoundFile {
+    std::optional<FileIdentity> seen;
+    std::shared_ptr<const WatchedFile> file;
+    Error problem;
+};
+
+Result<FoundFile> open_file(const std::string& path) {
+    FoundFile opened;
+    if (auto file = WatchedFile::open(path)) {
+        opened.file = std::move(*file);
+        opened.seen = opened.file->identity();
+    } else {
+        opened.problem = file.error();
+        opened.seen = FileIdentity::at(path);
+    }
+    return opened;
+}
+
+std::string being_written(const std::string& binary) {
+    return binary + " is being written to; it is watched when that has ended";
+}
+
+}  // namespace
+
+std::set<std::string> binaries_of(const settings::Event& event) {
+    std::set<std::string> binaries{event.begin.binary, event.end.binary};
+    for (const auto& stage : event.stages) binaries.insert(stage.marker.binary);
+    binaries.erase(std::string());
+    std::erase_if(binaries, [](const std::string& name) {
+        return settings::kind_of_program(name) != settings::ProgramName::Path;
+    });
+    return binaries;
+}
+
+EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, Options options)
+    : events_(events),
+      programs_(programs),
+      options_(std::move(options)),
+      hits_held_(options_.hold_hits),
+      states_(events.size()) {
+    for (const settings::Event& event : events_)
+        for (const std::string& binary : binaries_of(event)) files_[binary];
+    guard_ = std::make_unique<WriteGuard>([this](const std::string& path) {
+        leave(events_in(path), being_written(path));
+        if (!copies_) return;
+        for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
+    });
+    if (!options_.sightings) return;
+    copies_ =
+        std::make_unique<CopyArming>(events_, *options_.sightings, *options_.inspector, *options_.names, copy_hooks());
+    subscription_ = options_.sightings->subscribe([this] { look_at_copies(); });
+}
+
+EventArming::~EventArming() { stop(); }
+
+void EventArming::stop() {
+    given_up_.store(true);
+    if (copies_) options_.sightings->unsubscribe(subscription_);
+    pool_.stop();
+    pool_.join();
+    std::vector<std::future<void>> detaching;
+    {
+        const std::lock_guard lock(state_mutex_);
+        detaching.swap(detaching_);
+    }
+    detaching.clear();  // waits for them
+}
+
+std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const {
+    std::vector<std::uint32_t> events;
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (binaries_of(events_[event]).contains(path)) events.push_back(event);
+    return events;
+}
+
+std::unique_ptr<EventPlanner> EventArming::make_planner(const std::vector<settings::Event>& events) {
+    auto planner = std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); });
+    planner->expect(events);
+    return planner;
+}
+
+Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& path) {
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (const auto& known = files_[path].file) return known;
+    }
+    TRY_ASSIGN(const FoundFile opened, call_within<FoundFile>(open_patience, path, [path] { return open_file(path); }));
+    if (opened.file) (void)guard_->hold(opened.file);
+    {
+        const std::lock_guard lock(state_mutex_);
+        files_[path].seen = opened.seen;
+        files_[path].file = opened.file;
+    }
+    if (!opened.file) return opened.problem;
+    return opened.file;
+}
+
+// What was armed is noted so by attach(), and may have been left again by now.
+void EventArming::finish(std::uint32_t event, const Status& armed) {
+    const std::lock_guard lock(state_mutex_);
+    states_[event].arming = false;
+    if (!armed) states_[event].problem = armed.error().message;
+}
+
+void EventArming::arm_all(std::function<void()> on_first_round) {
+    boost::asio::post(pool_, [this, then = std::move(on_first_round)] { arm_first_round(then); });
+}
+
+void EventArming::arm_first_round(const std::function<void()>& on_first_round) {
+    std::vector<std::uint32_t> slow;
+    const auto planner = make_planner(events_);
+    for (std::uint32_t event = 0; event < events_.size() && !given_up_.load(); ++event) {
+        const Status armed = arm(event, *planner, first_budget);
+        if (!armed && armed.error().kind == ErrorKind::Timeout)
+            slow.push_back(event);
+        else
+            finish(event, armed);
+    }
+    look_at_copies_now();
+    on_first_round();
+    std::vector<settings::Event> late;
+    late.reserve(slow.size());
+    for (const std::uint32_t event : slow) late.push_back(events_[event]);
+    const std::shared_ptr<EventPlanner> patient = make_planner(late);
+    for (const std::uint32_t event : slow)
+        boost::asio::post(pool_, [this, event, patient] { arm_late(event, *patient); });
+}
+
+void EventArming::arm_late(std::uint32_t event, EventPlanner& planner, bool tell) {
+    if (given_up_.load()) return;
+    const Status armed = arm(event, planner, full_budget);
+    finish(event, armed);
+    if (armed) look_at_copies();
+    if (tell || !armed) options_.on_armed(event, armed);
+}
+
+// Names the owner of a file that took too long.
+Error EventArming::blame(const std::string& path, const Error& error) {
+    if (error.kind != ErrorKind::Timeout || path.empty()) return error;
+    std::shared_ptr<const WatchedFile> file;
+    {
+        const std::lock_guard lock(state_mutex_);
+        files_[path].slow = true;
+        file = files_[path].file;
+    }
+    if (!file) return error;
+    return Error{error.kind, error.system_errno,
+                 fmt::format("{}; the file belongs to user {}", error.message, user_text(file->owner()))};
+}
+
+Status EventArming::arm(std::uint32_t event, EventPlanner& planner, Duration budget) {
+    const auto plan = planner.plan(events_[event], {Clock::now() + budget, &given_up_});
+    if (!plan) return blame(planner.last_file(), plan.error());
+    return attach(event, *plan);
+}
+
+Status EventArming::attach(std::uint32_t event, const EventPlan& plan) {
+    const std::lock_guard attaching(attach_mutex_);
+    for (const std::string& binary : binaries_of(events_[event]))
+        if (guard_->written(binary)) return make_error(ErrorKind::Busy, being_written(binary));
+    TRY(programs_.attach(event, plan, !hits_held_.load()));
+    Status unchanged = check_unchanged(plan);
+    if (unchanged) {
+        const std::lock_guard lock(state_mutex_);
+        states_[event] = {false, false, {}};
+    } else {
+        (void)programs_.let_hits_count(event, false);
+        auto links = programs_.take_links(event);
+        while (!links.empty()) links.pop_back();
+    }
+    return unchanged;
+}
+
+// A file with a lease had it from before it was read.
+Status EventArming::check_unchanged(const EventPlan& plan) const {
+    for (const MarkerPlan& marker : plan.markers) {
+        const auto& file = marker.places.file;
+        if (!file || guard_->holds(file->path())) continue;
+        TRY_ASSIGN(const bool unchanged, call_within<bool>(look_patience, file->path(),
+                                                           [file]() -> Result<bool> { return file->unchanged(); }));
+        if (!unchanged) return make_error(ErrorKind::Busy, file->path() + " was changed while it was read");
+    }
+    return success();
+}
+
+void EventArming::leave(const std::vector<std::uint32_t>& events, const std::string& problem) {
+    const std::lock_guard attaching(attach_mutex_);
+    for (const std::uint32_t event : events) (void)programs_.let_hits_count(event, false);
+    for (const std::uint32_t event : events) {
+        auto links = programs_.take_links(event);
+        while (!links.empty()) links.pop_back();
+        note_left(event);
+        const std::lock_guard lock(state_mutex_);
+        if (!states_[event].shed) states_[event].problem = problem;
+    }
+}
+
+void EventArming::shed(std::uint32_t event, std::string reason) {
+    const std::lock_guard attaching(attach_mutex_);
+    {
+        const std::lock_guard lock(state_mutex_);
+        states_[event].problem = std::move(reason);
+        states_[event].shed = true;
+    }
+    (void)programs_.let_hits_count(event, false);  // else the markers go one after the other
+    (void)programs_.release_all(event);
+    auto detached = std::async(std::launch::async, [this, event, links = programs_.take_links(event)]() mutable {
+        while (!links.empty()) links.pop_back();
+        note_left(event);
+    });
+    const std::lock_guard lock(state_mutex_);
+    detaching_.push_back(std::move(detached));
+}
+
+void EventArming::arm_again(std::uint32_t event, bool tell) {
+    boost::asio::post(pool_, [this, event, tell] {
+        std::vector<std::future<void>> detaching;
+        {
+            const std::lock_guard lock(state_mutex_);
+            detaching.swap(detaching_);
+        }
+        detaching.clear();  // its markers may be on their way out
+        arm_late(event, *make_planner({events_[event]}), tell);
+    });
+}
+
+void EventArming::let_hits_count() {
+    const std::lock_guard attaching(attach_mutex_);
+    hits_held_.store(false);
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (state(event).armed()) (void)programs_.let_hits_count(event, true);
+}
+
+void EventArming::hold_hits() {
+    const std::lock_guard attaching(attach_mutex_);
+    hits_held_.store(true);
+    for (std::uint32_t event = 0; event < events_.size(); ++event) (void)programs_.let_hits_count(event, false);
+}
+
+void EventArming::look_at_files() {
+    if (look_wanted_.exchange(true)) return;
+    boost::asio::post(pool_, [this] {
+        look_wanted_.store(false);
+        std::vector<std::string> paths;
+        {
+            const std::lock_guard lock(state_mutex_);
+            for (const auto& [path, file] : files_) paths.push_back(path);
+        }
+        for (const std::string& path : paths)
+            if (!given_up_.load()) look_at(path);
+        look_at_copies_now();
+    });
+}
+
+CopyArming::Hooks EventArming::copy_hooks() {
+    CopyArming::Hooks hooks;
+    hooks.is_armed = [this](std::uint32_t event) { return state(event).armed(); };
+    hooks.main_files = [this] {
+        std::vector<std::shared_ptr<const WatchedFile>> files;
+        const std::lock_guard lock(state_mutex_);
+        for (const auto& [path, entry] : files_)
+            if (entry.file) files.push_back(entry.file);
+        return files;
+    };
+    hooks.attach = [this](auto event, auto copy, const EventPlan& plan) { return attach_copy(event, copy, plan); };
+    hooks.detach = [this](auto event, auto copy) { detach_copy(event, copy); };
+    hooks.guard = [this](const auto& file) { (void)guard_->hold(file); };
+    hooks.given_up = &given_up_;
+    return hooks;
+}
+
+void EventArming::look_at_copies() {
+    if (!copies_ || copies_wanted_.exchange(true)) return;
+    boost::asio::post(pool_, [this] { look_at_copies_now(); });
+}
+
+void EventArming::look_at_copies_now() {
+    copies_wanted_.store(false);
+    if (!copies_ || given_up_.load()) return;
+    const auto again = copies_->look();
+    if (!again) return;
+    copies_timer_.expires_after(*again);
+    copies_timer_.async_wait([this](const auto& failure) {
+        if (!failure) look_at_copies_now();
+    });
+}
+
+Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan) {
+    const std::lock_guard attaching(attach_mutex_);
+    if (!state(event).armed()) return make_error(ErrorKind::Busy, "the event is not armed");
+    for (const MarkerPlan& marker : plan.markers)
+        if (marker.places.file && guard_->written(marker.places.file->path()))
+            return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));
+    TRY(programs_.attach_copy(event, copy, plan));
+    Status unchanged = check_unchanged(plan);
+    if (!unchanged) {
+        auto links = programs_.take_links_of_copy(event, copy);
+        while (!links.empty()) links.pop_back();
+        programs_.give_back_copy(event, copy);
+    }
+    return unchanged;
+}
+
+void EventArming::detach_copy(std::uint32_t event, std::uint32_t copy) {
+    const std::lock_guard attaching(attach_mutex_);
+    auto links = programs_.take_links_of_copy(event, copy);
+    while (!links.empty()) links.pop_back();
+    programs_.give_back_copy(event, copy);
+}
+
+void EventArming::note_left(std::uint32_t event) {
+    if (copies_) copies_->note_left(event);
+    options_.on_left(event);
+}
+
+EventCopies EventArming::copies_of(std::uint32_t event) const { return copies_ ? copies_->of(event) : EventCopies{}; }
+
+// Where the lease was held all the time not a byte changed, whoever touched the file: nothing is to be done.
+bool EventArming::has_changed(const std::string& path) {
+    const auto looked = call_within<std::optional<FileIdentity>>(
+        look_patience, path, [path]() -> Result<std::optional<FileIdentity>> { return FileIdentity::at(path); });
+    if (!looked || !*looked) return false;
+    const FileIdentity& now = **looked;
+    if (guard_->written(path)) return true;
+    const bool leased = guard_->holds(path);
+    const std::lock_guard lock(state_mutex_);
+    File& entry = files_[path];
+    if (entry.seen && entry.seen->same_file(now) && leased) entry.seen = now;
+    return entry.seen != now;
+}
+
+void EventArming::look_at(const std::string& path) {
+    if (!has_changed(path)) return;
+    std::chrono::seconds left{0};
+    {
+        const std::lock_guard lock(state_mutex_);
+        left = files_[path].pauses.left(Clock::now());
+        if (left == left.zero()) files_[path].file.reset();
+    }
+    if (left != left.zero()) return;
+    // Whoever writes to it still is waited for, without a pause that grows.
+    (void)open(path);
+    if (guard_->written(path)) return;
+    rearm(path);
+}
+
+void EventArming::rearm(const std::string& path) {
+    const auto events = events_in(path);
+    leave(events, path + " was changed; its markers are being attached anew");
+    std::vector<settings::Event> planned;
+    {
+        const std::lock_guard lock(state_mutex_);
+        files_[path].pauses.begin(Clock::now());
+        files_[path].slow = false;
+        for (const std::uint32_t event : events) planned.push_back(events_[event]);
+    }
+    options_.on_replaced(path);
+    const auto planner = make_planner(planned);
+    for (const std::uint32_t event : events) {
+        if (!state(event).shed) arm_late(event, *planner);
+    }
+}
+
+EventArming::EventState EventArming::state(std::uint32_t event) const {
+    const std::lock_guard lock(state_mutex_);
+    return states_[event];
+}
+
+std::size_t EventArming::count_arming() const {
+    const std::lock_guard lock(state_mutex_);
+    return static_cast<std::size_t>(
+        std::count_if(states_.begin(), states_.end(), [](const EventState& state) { return state.arming; }));
+}
+
+std::vector<WatchedFileStatus> EventArming::files() const {
+    std::vector<WatchedFileStatus> all;
+    const std::lock_guard lock(state_mutex_);
+    for (const auto& [path, entry] : files_) {
+        if (!entry.file) continue;
+        all.push_back({path, entry.file->owner(), entry.file->other_writers(), entry.pauses.count(),
+                       entry.pauses.left(Clock::now()), entry.slow});
+    }
+    return all;
+}
+
+std::vector<FileIdentity> EventArming::identities_of(std::uint32_t event) const {
+    std::vector<FileIdentity> identities;
+    const std::lock_guard lock(state_mutex_);
+    for (const std::string& binary : binaries_of(events_[event]))
+        if (const auto found = files_.find(binary); found != files_.end() && found->second.file)
+            identities.push_back(found->second.file->identity());
+    return identities;
+}
+
+}  // namespace lagtrap::daemon

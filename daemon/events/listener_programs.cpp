@@ -1,0 +1,556 @@
+#include "daemon/events/listener_programs.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "core/patience.hpp"
+#include "daemon/events/open_runs.hpp"
+#include "daemon/kernel/optional_programs.hpp"
+#include "daemon/kernel/preempt_count.hpp"
+#include "daemon/probes/exit_cookies.hpp"
+#include "daemon/threads/at_once.hpp"
+#include "daemon/unwinding/unwind_store.hpp"
+#include "listener.skel.h"
+
+namespace lagtrap::daemon {
+namespace {
+
+// One call to the kernel takes milliseconds; before there were links for many places, one place took 40.
+constexpr std::chrono::milliseconds attach_patience{20'000};
+constexpr std::chrono::milliseconds patience_of_place{100};
+// As run_report.bpf.h has it.
+constexpr __u32 scratches_of_cpu = 4;
+
+lagtrap_nesting nesting_of(settings::Nesting nesting) {
+    switch (nesting) {
+        case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
+        case settings::Nesting::Outermost: return LAGTRAP_NESTING_OUTERMOST;
+        case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
+    }
+    return LAGTRAP_NESTING_EACH;
+}
+
+template <typename Wanted>
+bool has_marker(const settings::Event& event, Wanted wanted) {
+    return wanted(event.begin) || wanted(event.end) ||
+           std::any_of(event.stages.begin(), event.stages.end(),
+                       [&](const auto& stage) { return wanted(stage.marker); });
+}
+
+bool ends_at_function(const settings::Event& event) {
+    return has_marker(event, [](const settings::Marker& marker) {
+        return marker.kind == settings::MarkerKind::Function && marker.side == settings::FunctionSide::Return;
+    });
+}
+
+bool wants_arguments(const settings::Event& event) {
+    return event.key == settings::KeyKind::Argument || event.begin_time;
+}
+
+lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
+    lagtrap_marker_config config{};
+    config.event = event;
+    config.role = static_cast<std::uint16_t>(plan.role);
+    config.stage = plan.stage;
+    config.key_argument = plan.key.argument;
+    config.key_bytes = plan.key.bytes;
+    config.begin_time_argument = plan.begin_time.argument;
+    config.begin_time_bytes = plan.begin_time.bytes;
+    config.goid_offset = static_cast<std::uint16_t>(plan.places.goid_offset);
+    config.go_frame_offset = static_cast<std::uint16_t>(plan.places.frame_offset);
+    return config;
+}
+
+std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
+    return {places.goid_offset, places.frame_offset};
+}
+
+std::vector<Link> all_links_of(std::vector<Link>& links, std::map<std::uint32_t, std::vector<Link>>& copies) {
+    std::vector<Link> all = std::exchange(links, {});
+    for (auto& [number, of_copy] : copies)
+        for (Link& link : of_copy) all.push_back(std::move(link));
+    copies.clear();
+    return all;
+}
+
+// Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
+// for as quickly as one.
+void destroy_at_once(std::vector<std::vector<Link>> events) {
+    do_at_once(events.size(), [&](std::size_t number) {
+        while (!events[number].empty()) events[number].pop_back();
+    });
+}
+
+}  // namespace
+
+// An event keeps its markers' numbers, however often it is attached.
+ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
+    : events_(settings.events), times_wanted_(settings.history.times) {
+    std::uint32_t next = 0;
+    for (const settings::Event& event : events_) {
+        first_markers_.push_back(next);
+        next += static_cast<std::uint32_t>(2 + event.stages.size());
+    }
+    markers_ = next;
+}
+
+ListenerPrograms::~ListenerPrograms() { detach_all(); }
+
+// The verifier takes a quarter of a second for each program.
+void ListenerPrograms::leave_out_unused() {
+    const auto& all = programs_->progs;
+    const auto any_of_kind = [&](settings::MarkerKind kind) {
+        return std::any_of(events_.begin(), events_.end(), [&](const settings::Event& event) {
+            return has_marker(event, [&](const settings::Marker& marker) { return marker.kind == kind; });
+        });
+    };
+    const bool functions = any_of_kind(settings::MarkerKind::Function);
+    const bool probes = any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
+    for (bpf_program* program : {all.on_entry, all.on_exit, all.on_return, all.on_go})
+        bpf_program__set_autoload(program, functions);
+    bpf_program__set_autoload(all.count_switch, wants_any_times());
+    bpf_program__set_autoload(all.count_waking, wants_any_times());
+    bpf_program__set_autoload(all.on_site, probes);
+    bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
+    bpf_program__set_autoload(all.on_tracepoint, any_of_kind(settings::MarkerKind::Tracepoint));
+}
+
+// What only events with record="runs" need is as small as may be where there are none.
+Status ListenerPrograms::size_maps(const UnwindStore& store) {
+    const bool any_runs = std::any_of(events_.begin(), events_.end(),
+                                      [](const auto& event) { return event.record == settings::RecordMode::Runs; });
+    const bool any_stacks = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
+        return event.record == settings::RecordMode::Runs && event.stacks == settings::StackMode::Markers;
+    });
+    if (!any_runs) {
+        bpf_map__set_max_entries(programs_->maps.reported_runs, static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
+        bpf_map__set_max_entries(programs_->maps.told_processes, 1);
+    }
+    if (!any_stacks) bpf_map__set_max_entries(programs_->maps.told_stacks, 1);
+    if (std::none_of(events_.begin(), events_.end(), wants_arguments))
+        bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
+    if (std::none_of(events_.begin(), events_.end(), [](const auto& event) { return !event.scope.groups.empty(); }))
+        bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
+    if (std::none_of(events_.begin(), events_.end(), ends_at_function))
+        bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
+    if (!wants_any_times()) {
+        bpf_map__set_max_entries(programs_->maps.timed_sets, 1);
+        bpf_map__set_max_entries(programs_->maps.thread_times, 1);
+    }
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
+    if (any_stacks) {
+        programs_->rodata->walk_scratch_count = static_cast<__u32>(cpus) * scratches_of_cpu;
+        bpf_map__set_max_entries(programs_->maps.walk_scratches, programs_->rodata->walk_scratch_count);
+    }
+    for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
+                                  std::pair(programs_->maps.unwind_tables, store.tables_fd()),
+                                  std::pair(programs_->maps.unwind_processes, store.processes_fd())})
+        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
+            return libbpf_error("give the listener the unwind tables", failed);
+    return success();
+}
+
+Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
+                                                                 const UnwindStore& store) {
+    keep_libbpf_messages();
+    const std::vector<settings::Event>& events = settings.events;
+    if (events.size() > LAGTRAP_MAX_EVENTS)
+        return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
+    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
+    std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
+    if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
+    self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
+    if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
+    if (has_uprobe_multi()) {
+        const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
+        for (bpf_program* program :
+             {self->programs_->progs.on_site, self->programs_->progs.on_usdt, self->programs_->progs.on_entry,
+              self->programs_->progs.on_exit, self->programs_->progs.on_return, self->programs_->progs.on_go})
+            bpf_program__set_expected_attach_type(program, type);
+    }
+    self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
+    self->leave_out_unused();
+    TRY(self->size_maps(store));
+    if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
+        return libbpf_error("load the listener's BPF programs", failed);
+    (void)take_libbpf_messages();
+    self->exec_link_.reset(bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
+    if (!self->exec_link_) return libbpf_error("learn when a process becomes another program", -errno);
+    if (self->wants_any_times()) TRY(self->attach_times());
+    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, settings.runs));
+    return self;
+}
+
+bool ListenerPrograms::wants_times(const settings::Event& event) const {
+    return times_wanted_ && daemon::counts_times(event);
+}
+
+bool ListenerPrograms::wants_any_times() const {
+    return std::any_of(events_.begin(), events_.end(), [&](const auto& event) { return wants_times(event); });
+}
+
+Status ListenerPrograms::attach_times() {
+    for (bpf_program* program : {programs_->progs.count_switch, programs_->progs.count_waking}) {
+        time_links_.emplace_back(bpf_program__attach_trace(program));
+        if (time_links_.back()) continue;
+        const int failed = -errno;
+        time_links_.clear();
+        return libbpf_error("count the time of threads", failed);
+    }
+    return success();
+}
+
+// The threads are forgotten, so that no run takes the difference of sums that were not kept in between.
+Status ListenerPrograms::count_times(bool wanted) {
+    if (!wants_any_times() || wanted == counts_times()) return success();
+    if (wanted) TRY(attach_times());
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
+    if (wanted) return success();
+    time_links_.clear();
+    constexpr std::size_t bytes = LAGTRAP_TIMED_SETS * sizeof(lagtrap_timed_set);
+    TRY_ASSIGN(const MappedMemory threads, MappedMemory::map(timed_sets_fd(), bytes));
+    std::memset(threads.data(), 0, bytes);
+    return success();
+}
+
+Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
+    const settings::Event& event = events_[index];
+    lagtrap_event_config config{};
+    config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
+    config.nesting = nesting_of(event.nesting);
+    config.look_after_ns = event.breach == settings::BreachMode::Deadline ? config.threshold_ns : LAGTRAP_NEVER_NS;
+    if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
+    if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
+    if (wants_times(event)) config.flags |= LAGTRAP_EVENT_TIMES;
+    if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
+    if (keeps_stack_order(event)) config.flags |= LAGTRAP_EVENT_STACK_ORDER;
+    if (event.record == settings::RecordMode::Runs) {
+        config.flags |= LAGTRAP_EVENT_RECORD_RUNS;
+        if (event.stacks == settings::StackMode::Markers) config.flags |= LAGTRAP_EVENT_STACKS;
+        lagtrap_run_quota quota{};
+        quota.interval_ns = LAGTRAP_RUN_BURST_NS / std::max<std::uint32_t>(runs.limit_per_second, 1);
+        const int refused =
+            bpf_map__update_elem(programs_->maps.run_quotas, &index, sizeof(index), &quota, sizeof(quota), BPF_ANY);
+        if (refused != 0) return libbpf_error("limit the runs of event " + event.name, refused);
+    }
+    if (event.scope.pid) {
+        config.flags |= LAGTRAP_EVENT_SCOPE_PID;
+        config.scope_pid = *event.scope.pid;
+    }
+    if (!event.scope.groups.empty()) config.flags |= LAGTRAP_EVENT_SCOPE_GROUP;
+    if (event.scope.uid) {
+        config.flags |= LAGTRAP_EVENT_SCOPE_UID;
+        config.scope_uid = *event.scope.uid;
+    }
+    const int failed =
+        bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
+    if (failed != 0) return libbpf_error("configure event " + event.name, failed);
+    return success();
+}
+
+Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id, const MarkerPlan& plan) {
+    const lagtrap_marker_config config = config_of(index, plan);
+    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
+                                            sizeof(config), BPF_ANY);
+    if (failed != 0) return libbpf_error("configure a marker", failed);
+    return success();
+}
+
+bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
+    const auto& all = programs_->progs;
+    switch (plan.marker.kind) {
+        case settings::MarkerKind::Usdt:
+        case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
+        case settings::MarkerKind::Tracepoint: return all.on_tracepoint;
+        case settings::MarkerKind::Function: break;
+    }
+    if (plan.places.goid_offset != 0) return all.on_go;
+    if (plan.places.return_probe) return all.on_return;
+    return plan.places.exits.empty() ? all.on_entry : all.on_exit;
+}
+
+// As the constructor counts them, in the order of attaching: the end comes before the begin.
+std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
+    const std::uint32_t first = first_markers_[event];
+    if (plan.role == LAGTRAP_ROLE_END) return first;
+    if (plan.role == LAGTRAP_ROLE_STAGE) return first + 1 + plan.stage;
+    return first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
+}
+
+Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
+    const std::uint32_t marker_id = marker_id_of(owner.event, plan);
+    TRY(configure_marker(owner.event, marker_id, plan));
+    ProbeRequest request{program_for(plan),      plan.doing(), plan.places.file,         plan.places.offsets,
+                         plan.places.semaphores, {marker_id},  plan.places.return_probe, plan.tracepoint_id};
+    if (!plan.places.file) return request;
+    auto cookies = cookies_of(owner, marker_id, plan.places);
+    if (!cookies) return cookies.error().within(plan.doing());
+    request.cookies = std::move(*cookies);
+    return request;
+}
+
+Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan) {
+    TRY(change_config(index, [&](lagtrap_event_config& config) {
+        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM);
+        if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
+        if (!plan.scope) return;
+        config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
+        config.scope_inode = plan.scope->inode;
+        config.scope_device = major(plan.scope->device) << 20 | minor(plan.scope->device);
+    }));
+    return let_hits_count(index, false);
+}
+
+Result<std::vector<Link>> ListenerPrograms::attach_markers(SiteOwner owner, const EventPlan& plan,
+                                                           std::vector<ProbeKind>& kinds) {
+    std::vector<ProbeRequest> requests;
+    std::chrono::milliseconds patience = attach_patience;
+    for (const MarkerPlan& marker : plan.markers) {
+        TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
+        patience += request.offsets.size() * patience_of_place;
+        kinds.push_back(request.file ? marker.places.kind : ProbeKind::Tracepoint);
+        requests.push_back(std::move(request));
+    }
+    // The programs stay for as long as a call is on its way that was left behind.
+    return call_within<std::vector<Link>>(
+        patience, "attach its markers",
+        [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); });
+}
+
+Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
+    argument_sites_.give_back_all(index);
+    exit_sites_.give_back_all(index);
+    TRY(configure_plan(index, plan));
+    Attached attached;
+    TRY_ASSIGN(attached.links, attach_markers({index, 0}, plan, attached.kinds));
+    note_go_places(index, plan, attached);
+    marker_places_->note(index, plan);
+    {
+        const std::lock_guard lock(attached_mutex_);
+        attached_[index] = std::move(attached);
+    }
+    return count_runs ? let_hits_count(index, true) : success();
+}
+
+void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
+    for (const MarkerPlan& marker : plan.markers)
+        if (marker.places.file)
+            attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
+}
+
+// The programs know of each marker once where Go keeps a goroutine's number, and of each event whether these are its keys.
+Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
+    decltype(Attached::go_places) known;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        known = attached_[index].go_places;
+    }
+    if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
+    const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
+                      std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
+                          const auto told = known.find(marker_id_of(index, marker));
+                          return told != known.end() && told->second != go_place_of(marker.places);
+                      });
+    if (same) return success();
+    return make_error(ErrorKind::Unsupported,
+                      "another version of Go made it than the file that is watched already, and keeps its goroutines' "
+                      "numbers elsewhere; expected an event of its own for it (binary=\"build-id:...\")");
+}
+
+Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
+    TRY(check_go_of_copy(index, plan));
+    std::vector<ProbeKind> kinds;
+    auto links = attach_markers({index, copy}, plan, kinds);
+    if (!links) {
+        give_back_copy(index, copy);
+        return links.error();
+    }
+    marker_places_->note_another(index, plan);
+    const std::lock_guard lock(attached_mutex_);
+    Attached& attached = attached_[index];
+    attached.copies[copy] = std::move(*links);
+    note_go_places(index, plan, attached);
+    if (attached.kinds.size() < kinds.size()) attached.kinds = std::move(kinds);
+    return success();
+}
+
+std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return {};
+    auto links = found->second.copies.extract(copy);
+    return links.empty() ? std::vector<Link>{} : std::move(links.mapped());
+}
+
+void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
+    argument_sites_.give_back({index, copy});
+    exit_sites_.give_back({index, copy});
+}
+
+std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return {};
+    return all_links_of(found->second.links, found->second.copies);
+}
+
+std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
+}
+
+template <typename Change>
+Status ListenerPrograms::change_config(std::uint32_t index, Change change) {
+    const std::lock_guard lock(configs_mutex_);
+    lagtrap_event_config config{};
+    const int map = bpf_map__fd(programs_->maps.event_configs);
+    if (bpf_map_lookup_elem(map, &index, &config) != 0) return system_error("read the configuration of an event");
+    change(config);
+    if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
+    return success();
+}
+
+Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.flags = wanted ? config.flags | flag : config.flags & ~flag;
+    });
+}
+
+bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
+    lagtrap_event_config config{};
+    const bool read = bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
+    return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
+}
+
+Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
+}
+
+Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
+    const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.look_after_ns = at_deadline ? std::min<std::uint64_t>(config.threshold_ns, age_ns) : age_ns;
+    });
+}
+
+Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
+    return change_flag(index, LAGTRAP_EVENT_OFF, !wanted);
+}
+
+Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
+                                                                const ProbePlaces& places) {
+    std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id);
+    const int map = bpf_map__fd(programs_->maps.argument_sites);
+    for (std::size_t i = 0; i < places.arguments.size(); ++i) {
+        TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, owner, places.arguments[i]));
+        cookies[i] |= site << LAGTRAP_COOKIE_SITE_SHIFT;
+    }
+    const int exits_map = bpf_map__fd(programs_->maps.exit_sites);
+    for (std::size_t i = 0; i < places.exits.size(); ++i) {
+        const binaries::FunctionExit& exit = places.exits[i];
+        std::uint64_t number = 0;
+        if (exit.by_target) {
+            TRY_ASSIGN(number, exit_sites_.take(exits_map, owner, exit_site_of(exit)));
+        }
+        cookies[i] |= exit_cookie_of(exit, number);
+    }
+    return cookies;
+}
+
+void ListenerPrograms::detach_all() {
+    std::vector<std::vector<Link>> links;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        for (auto& [event, attached] : attached_) links.push_back(all_links_of(attached.links, attached.copies));
+        attached_.clear();
+    }
+    destroy_at_once(std::move(links));
+    exec_link_.reset();
+}
+
+lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }
+
+int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
+int ListenerPrograms::program_starts_fd() const { return bpf_map__fd(programs_->maps.program_starts); }
+int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
+int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
+int ListenerPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }
+
+Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
+    static_assert(sizeof(EventCounters) == sizeof(lagtrap_event_counters), "the same fields in the same order");
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
+    std::vector<EventCounters> per_cpu(static_cast<std::size_t>(cpus));
+    const int failed = bpf_map__lookup_elem(programs_->maps.event_counters, &event, sizeof(event), per_cpu.data(),
+                                            per_cpu.size() * sizeof(EventCounters), 0);
+    if (failed != 0) return libbpf_error("read the counters", failed);
+    EventCounters sum;
+    for (const EventCounters& one : per_cpu) sum.add(one);
+    return sum;
+}
+
+Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, bool wanted) {
+    const lagtrap_scoped_group key{group, event, 0};
+    const int map = bpf_map__fd(programs_->maps.scoped_groups);
+    if (!wanted) {
+        (void)bpf_map_delete_elem(map, &key);
+        return success();
+    }
+    const std::uint8_t in_scope = 1;
+    if (bpf_map_update_elem(map, &key, &in_scope, BPF_ANY) == 0) return success();
+    if (errno == E2BIG)
+        return make_error(ErrorKind::TooLarge,
+                          "more than " + std::to_string(LAGTRAP_SCOPED_GROUPS) + " control groups in scopes");
+    return system_error("note a control group");
+}
+
+PartyMaps ListenerPrograms::parties() const {
+    const auto& maps = programs_->maps;
+    return PartyMaps({bpf_map__fd(maps.hits_of_users), bpf_map__fd(maps.hits_of_processes),
+                      bpf_map__fd(maps.limited_parties), bpf_map__fd(maps.users_without_recordings)});
+}
+
+Status ListenerPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
+    TRY(parties().limit(event, who, wanted));
+    return change_flag(event, LAGTRAP_EVENT_LIMITED, parties().limits(event));
+}
+
+Status ListenerPrograms::release_all(std::uint32_t event) {
+    parties().release_all(event);
+    return change_flag(event, LAGTRAP_EVENT_LIMITED, false);
+}
+
+int ListenerPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }
+int ListenerPrograms::thread_times_fd() const { return bpf_map__fd(programs_->maps.thread_times); }
+
+int ListenerPrograms::reported_runs_fd() const { return bpf_map__fd(programs_->maps.reported_runs); }
+int ListenerPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }
+
+Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
+    lagtrap_run_quota quota{};
+    const int failed =
+        bpf_map__lookup_elem(programs_->maps.run_quotas, &event, sizeof(event), &quota, sizeof(quota), 0);
+    if (failed != 0) return libbpf_error("read the counters of runs", failed);
+    return RunCounters{quota.reported, quota.sampled_away, quota.ring_full, quota.stacks_lost};
+}
+
+std::vector<int> ListenerPrograms::program_fds() const {
+    const auto& all = programs_->progs;
+    bpf_program* const programs[] = {all.on_site,   all.on_usdt, all.on_entry,     all.on_exit,
+                                     all.on_return, all.on_go,   all.on_tracepoint};
+    return loaded_fds(programs);
+}
+
+}  // namespace lagtrap::daemon

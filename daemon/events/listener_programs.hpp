@@ -1,0 +1,174 @@
+// The listener's BPF programs in the kernel: opened, configured, loaded, attached in phases, each with errors of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bpf/listener.h"
+#include "core/result.hpp"
+#include "daemon/events/event_plan.hpp"
+#include "daemon/events/marker_places.hpp"
+#include "daemon/events/marker_sites.hpp"
+#include "daemon/events/party_maps.hpp"
+#include "daemon/kernel/libbpf_support.hpp"
+#include "daemon/probes/overhead_probes.hpp"
+#include "daemon/probes/probe_links.hpp"
+#include "settings/settings.hpp"
+
+struct bpf_program;
+struct listener_bpf;
+
+namespace lagtrap::daemon {
+
+// Counters of one event, added up over the CPUs. The same fields in the same order as lagtrap_event_counters.
+struct EventCounters {
+    std::uint64_t delays = 0, told_delays = 0;
+    std::uint64_t abandoned = 0, lost = 0, expired = 0, unended_late = 0, withdrawn = 0, too_deep = 0, records_lost = 0;
+    std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0;
+    std::uint64_t users_seen = 0;  // a set, not a count
+    std::uint64_t timed_ns = 0, on_cpu_ns = 0, runnable_ns = 0, handed_over_ns = 0, untimed = 0;
+    std::array<std::uint64_t, LAGTRAP_DELAY_PARTS> delays_mostly{};
+    std::uint64_t stack_ns = 0;
+    std::uint64_t max_ns = 0;
+    std::array<std::uint64_t, LAGTRAP_HISTOGRAM_BUCKETS> histogram{};
+    std::array<std::uint64_t, LAGTRAP_COST_BUCKETS> costs{};
+    std::array<lagtrap_marker_count, LAGTRAP_PLACES> markers{};
+
+    void add(const EventCounters& other);
+    // Runs begun and ended.
+    [[nodiscard]] std::uint64_t runs() const;
+    // Of all markers.
+    [[nodiscard]] std::uint64_t hits() const;
+    [[nodiscard]] const lagtrap_marker_count& begins() const { return markers[LAGTRAP_PLACE_BEGIN]; }
+    [[nodiscard]] const lagtrap_marker_count& ends() const { return markers[LAGTRAP_PLACE_END]; }
+    [[nodiscard]] std::uint64_t unmatched_stages() const;
+};
+
+// What was told of the runs of an event with record="runs".
+struct RunCounters {
+    std::uint64_t reported = 0;
+    std::uint64_t sampled_away = 0;  // others stand for them
+    std::uint64_t ring_full = 0;     // the same, for want of room
+    std::uint64_t stacks_lost = 0;
+
+    void add(const RunCounters& other);
+};
+
+class UnwindStore;
+
+class ListenerPrograms {
+  public:
+    // Loads the programs for these events; nothing is attached yet. Events keep their index. Stacks at markers are
+    // walked by what `store` holds.
+    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const settings::Settings& settings,
+                                                                        const UnwindStore& store);
+    ~ListenerPrograms();
+
+    // Attaches every marker of one event, or none of them: an event with a marker missing would pair nonsense.
+    // May be called again after take_links(). Hits do nothing but count until let_hits_count(), unless `count_runs`.
+    [[nodiscard]] Status attach(std::uint32_t event, const EventPlan& plan, bool count_runs);
+    // Attaches markers of the event in a further copy of one of their files, or none of them. `copy` is the copy's number, not
+    // 0. The event is attached; hits count as those of its other markers do. ErrorKind::Unsupported: what the programs
+    // were told of the event's markers (of Go) does not hold there.
+    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan);
+    // The attachments in that copy, to be destroyed; give_back_copy() then lets go of what belonged to them.
+    [[nodiscard]] std::vector<Link> take_links_of_copy(std::uint32_t event, std::uint32_t copy);
+    void give_back_copy(std::uint32_t event, std::uint32_t copy);
+    // The attachments of one event, in copies too, to be destroyed.
+    [[nodiscard]] std::vector<Link> take_links(std::uint32_t event);
+    // What the kernel does at each marker of the event, as attached. May be called from any thread.
+    [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
+    // Where they stand, for as long as anybody wants to know.
+    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return marker_places_; }
+    // Whether stacks are taken at the markers of an event that has stacks="markers".
+    [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
+    // A run that is open at this age is worth a look, beside those at their deadline; LAGTRAP_NEVER_NS: at no age.
+    [[nodiscard]] Status look_after(std::uint32_t event, std::uint64_t age_ns);
+    // Whether hits of the event's markers do anything but count: all its markers at the same moment, while their probes come
+    // and go one by one.
+    [[nodiscard]] Status let_hits_count(std::uint32_t event, bool wanted);
+    // Whether processes of this control group (its number: the inode of its folder) are in the event's scope; of an event whose
+    // scope names groups. ErrorKind::TooLarge: the programs know no more of them. May be called from any thread.
+    [[nodiscard]] Status scope_group(std::uint32_t event, std::uint64_t group, bool wanted);
+    // Whether hits of one party do anything but count.
+    [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted);
+    [[nodiscard]] Status release_all(std::uint32_t event);
+    [[nodiscard]] PartyMaps parties() const;
+    // Whether the event's keys are goroutines, as attached. May be called from any thread.
+    [[nodiscard]] bool pairs_by_goroutine(std::uint32_t event) const;
+    void detach_all();
+
+    // Shared with the running programs; fields are to be read and written with __atomic operations.
+    [[nodiscard]] lagtrap_watch* watch() const;
+    [[nodiscard]] int tags_fd() const;
+    // Of the threads whose time is counted; there are none where no event wants that.
+    [[nodiscard]] bool counts_times() const { return !time_links_.empty(); }
+    // Off, and on again: runs that were open meanwhile have no times. May be called from any thread, by one at a time.
+    [[nodiscard]] Status count_times(bool wanted);
+    [[nodiscard]] int timed_sets_fd() const;
+    [[nodiscard]] int thread_times_fd() const;
+    // When each process last became another program (CLOCK_MONOTONIC), by its number.
+    [[nodiscard]] int program_starts_fd() const;
+    [[nodiscard]] int slots_fd() const;
+    [[nodiscard]] int notices_fd() const;
+    [[nodiscard]] int recorded_runs_fd() const;
+    [[nodiscard]] int reported_runs_fd() const;
+    [[nodiscard]] int run_quotas_fd() const;
+    // May be called from any thread.
+    [[nodiscard]] Result<EventCounters> counters(std::uint32_t event) const;
+    [[nodiscard]] Result<RunCounters> run_counters(std::uint32_t event) const;
+    [[nodiscard]] std::vector<int> program_fds() const;
+
+  private:
+    explicit ListenerPrograms(const settings::Settings& settings);
+    [[nodiscard]] bool wants_times(const settings::Event& event) const;
+    [[nodiscard]] bool wants_any_times() const;
+    [[nodiscard]] Status attach_times();
+    void leave_out_unused();
+    [[nodiscard]] Status size_maps(const UnwindStore& store);
+    [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
+    [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id, const MarkerPlan& plan);
+    // What the programs are told at each place: the marker and, where arguments are wanted, where they are.
+    [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(SiteOwner owner, std::uint32_t marker_id,
+                                                                const ProbePlaces& places);
+    [[nodiscard]] std::uint32_t marker_id_of(std::uint32_t event, const MarkerPlan& plan) const;
+    struct Attached;
+    void note_go_places(std::uint32_t event, const EventPlan& plan, Attached& attached) const;
+    [[nodiscard]] Status check_go_of_copy(std::uint32_t event, const EventPlan& plan);
+    [[nodiscard]] Result<std::vector<Link>> attach_markers(SiteOwner owner, const EventPlan& plan,
+                                                           std::vector<ProbeKind>& kinds);
+    [[nodiscard]] bpf_program* program_for(const MarkerPlan& plan) const;
+    [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
+    [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan);
+    template <typename Change>
+    [[nodiscard]] Status change_config(std::uint32_t event, Change change);
+    [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
+
+    std::vector<settings::Event> events_;
+    std::shared_ptr<listener_bpf> programs_;
+    Link exec_link_;
+    bool times_wanted_;
+    std::vector<Link> time_links_;
+    std::vector<std::uint32_t> first_markers_;  // numbers, by event; its others follow
+    std::uint32_t markers_ = 0;
+    MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
+    MarkerSites<lagtrap_exit_site> exit_sites_{LAGTRAP_MAX_EXIT_SITES, "indirect jumps"};
+    const std::shared_ptr<MarkerPlaces> marker_places_ = std::make_shared<MarkerPlaces>();
+    struct Attached {
+        std::vector<ProbeKind> kinds;
+        std::vector<Link> links;
+        std::map<std::uint32_t, std::vector<Link>> copies;                           // by the copy's number
+        std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;  // of markers in files, by number
+    };
+    mutable std::mutex attached_mutex_;
+    std::map<std::uint32_t, Attached> attached_;  // by event
+    std::mutex configs_mutex_;                    // between changes of the configuration of an event
+};
+
+}  // namespace lagtrap::daemon

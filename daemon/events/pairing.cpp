@@ -1,0 +1,64 @@
+#include "daemon/events/pairing.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using Kind = PairingFinding::Kind;
+
+// Fewer are no experience: a program that was running when the event was armed has an end or two without a begin.
+constexpr std::uint64_t enough = 8;
+constexpr std::uint64_t open_runs_limit = LAGTRAP_BUCKETS * LAGTRAP_BUCKET_TAGS;
+
+// Runs that passed their threshold and whose end was not seen, or seems not to come.
+std::uint64_t endless(const EventCounters& counters, const OpenRuns::Counts& runs) {
+    return counters.unended_late + counters.expired + runs.expired + runs.stale;
+}
+
+bool is_more_than_a_hundredth(std::uint64_t part, std::uint64_t whole) { return part >= enough && part > whole / 100; }
+
+}  // namespace
+
+bool believes_deadlines(const EventCounters& counters, const OpenRuns::Counts& runs) {
+    if (counters.ends().hits == 0 && counters.begins().hits >= enough) return false;
+    const std::uint64_t without_end = endless(counters, runs);
+    return without_end < 2 || without_end * 4 <= counters.delays;
+}
+
+std::vector<PairingFinding> pairing_findings(const EventCounters& counters, const OpenRuns::Counts& runs) {
+    std::vector<PairingFinding> findings;
+    const auto add = [&](Kind kind, std::string sentence) { findings.push_back({kind, std::move(sentence)}); };
+    const std::uint64_t begins = counters.begins().hits, ends = counters.ends().hits, hits = counters.hits();
+    const std::uint64_t unended = counters.begins().unmatched;
+    const std::uint64_t lost = counters.lost + counters.expired + runs.expired;
+    const std::uint64_t unbegun = counters.ends().unmatched - std::min<std::uint64_t>(counters.ends().unmatched, lost);
+    if (hits >= enough && counters.out_of_scope + enough > hits && counters.runs() == 0 && runs.open == 0)
+        add(Kind::OutOfScope, fmt::format("{} hits of its markers, all of processes that its scope leaves out", hits));
+    else if (begins >= enough && ends == 0)
+        add(Kind::NoEnd, fmt::format("{} begins and not one end: the end marker is not reached", begins));
+    else if (ends >= enough && begins == 0)
+        add(Kind::NoBegin, fmt::format("{} ends and not one begin: the begin marker is not reached", ends));
+    if (is_more_than_a_hundredth(unended, begins))
+        add(Kind::BeginsUnended, fmt::format("begins and ends do not pair: after {} of {} begins another came in place "
+                                             "of the end",
+                                             unended, begins));
+    if (begins > 0 && is_more_than_a_hundredth(unbegun, ends))
+        add(Kind::EndsUnbegun, fmt::format("begins and ends do not pair: {} of {} ends had no begin", unbegun, ends));
+    if (!believes_deadlines(counters, runs)) {
+        std::string sentence = "a run counts as slow when it has ended, not while it is open";
+        if (ends > 0)
+            sentence += fmt::format(": of those that passed the threshold {} ended, and the end of {} was not seen",
+                                    counters.delays, endless(counters, runs));
+        add(Kind::NotBelieved, std::move(sentence));
+    }
+    if (lost > 0 && runs.open > open_runs_limit / 8)
+        add(Kind::Crowded,
+            fmt::format("{} of its runs are open, {} fit for all events together: {} of its runs were lost", runs.open,
+                        open_runs_limit, lost));
+    return findings;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,73 @@
+#include "daemon/events/party_maps.hpp"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "bpf/listener.h"
+#include "daemon/kernel/libbpf_support.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+template <typename Key>
+std::vector<Key> keys_of(int map) {
+    std::vector<Key> keys;
+    Key key{}, next{};
+    for (const Key* at = nullptr; bpf_map_get_next_key(map, at, &next) == 0; at = &key) {
+        keys.push_back(next);
+        key = next;
+        if (keys.size() >= 2 * 2048) break;  // entries that come and go may make it go round for ever
+    }
+    return keys;
+}
+
+std::vector<lagtrap_party> limited_of(int map, std::uint32_t event) {
+    auto parties = keys_of<lagtrap_party>(map);
+    std::erase_if(parties, [&](const lagtrap_party& party) { return party.event != event; });
+    return parties;
+}
+
+}  // namespace
+
+std::map<std::uint32_t, HitParties> PartyMaps::take() const {
+    std::map<std::uint32_t, HitParties> result;
+    const auto take_from = [&](int map, auto member) {
+        for (const lagtrap_party& party : keys_of<lagtrap_party>(map)) {
+            lagtrap_party_hits hits{};
+            if (bpf_map_lookup_elem(map, &party, &hits) != 0) continue;
+            (void)bpf_map_delete_elem(map, &party);
+            (result[party.event].*member).push_back({{party.uid, party.pid}, hits.paired, hits.passed});
+        }
+    };
+    take_from(maps_.users, &HitParties::users);
+    take_from(maps_.processes, &HitParties::processes);
+    return result;
+}
+
+Status PartyMaps::limit(std::uint32_t event, const HitParty& who, bool wanted) const {
+    const lagtrap_party party{event, who.uid, who.pid};
+    const std::uint32_t yes = 1;
+    const int failed =
+        wanted ? bpf_map_update_elem(maps_.limited, &party, &yes, BPF_ANY) : bpf_map_delete_elem(maps_.limited, &party);
+    if (failed != 0 && failed != -ENOENT) return libbpf_error("limit whose hits are paired", failed);
+    return success();
+}
+
+bool PartyMaps::limits(std::uint32_t event) const { return !limited_of(maps_.limited, event).empty(); }
+
+void PartyMaps::release_all(std::uint32_t event) const {
+    for (const lagtrap_party& party : limited_of(maps_.limited, event))
+        (void)bpf_map_delete_elem(maps_.limited, &party);
+}
+
+void PartyMaps::set_users_without_recordings(const std::set<std::uint32_t>& uids) const {
+    const int map = maps_.users_without_recordings;
+    for (const std::uint32_t uid : keys_of<std::uint32_t>(map))
+        if (!uids.contains(uid)) (void)bpf_map_delete_elem(map, &uid);
+    const std::uint32_t yes = 1;
+    for (const std::uint32_t uid : uids) (void)bpf_map_update_elem(map, &uid, &yes, BPF_ANY);
+}
+
+}  // namespace lagtrap::daemon

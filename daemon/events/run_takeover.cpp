@@ -1,0 +1,199 @@
+#include "daemon/events/run_takeover.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <tuple>
+
+#include "bpf/run_tag.h"
+
+namespace lagtrap::daemon {
+namespace {
+
+template <typename T>
+T load(const T& value) {
+    return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
+}
+
+template <typename T>
+void store(T& value, T wanted) {
+    __atomic_store_n(&value, wanted, __ATOMIC_RELEASE);
+}
+
+std::size_t slot_index(std::uint32_t bucket, std::size_t place) { return bucket * LAGTRAP_BUCKET_SLOTS + place; }
+
+std::uint64_t& spilled_of(std::uint64_t* tags, std::uint64_t tag) {
+    return tags[slot_index(lagtrap_first_bucket(tag), LAGTRAP_BUCKET_TAGS)];
+}
+
+// As tag_of() in run_pairing.bpf.h has it, of a run as its slot has it.
+std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std::uint32_t number) {
+    const lagtrap_run& run = slot.run;
+    if (event.key == settings::KeyKind::Argument)
+        return lagtrap_run_tag(run.key, event.key_scope == settings::KeyScope::Machine ? 0 : run.begin_pid, number,
+                               run.depth);
+    if ((run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0) return lagtrap_run_tag(run.key, run.begin_pid, number, run.depth);
+    if (slot.goroutine != 0)
+        return lagtrap_run_tag(slot.goroutine | LAGTRAP_KEY_NO_GOROUTINE, run.begin_pid, number, run.depth);
+    return lagtrap_run_tag(run.begin_tid, 0, number, run.depth);
+}
+
+// nullopt: it is not whole, or changed while it was copied.
+std::optional<lagtrap_slot> read_slot(const std::uint64_t& tag_place, const lagtrap_slot& slot, std::uint64_t tag) {
+    const std::uint64_t deadline_ns = load(slot.deadline_ns);
+    lagtrap_slot copy;
+    std::memcpy(&copy, &slot, sizeof copy);
+    if (deadline_ns == 0 || load(tag_place) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
+    return copy;
+}
+
+bool same_reference(const std::optional<settings::ArgumentRef>& one,
+                    const std::optional<settings::ArgumentRef>& other) {
+    if (!one || !other) return one.has_value() == other.has_value();
+    return one->index == other->index && one->field == other->field;
+}
+
+bool same_marker(const settings::Marker& one, const settings::Marker& other) {
+    const auto parts = [](const settings::Marker& marker) {
+        return std::tie(marker.kind, marker.binary, marker.provider, marker.name, marker.side);
+    };
+    return parts(one) == parts(other) && same_reference(one.key, other.key);
+}
+
+}  // namespace
+
+bool make_the_same_runs(const settings::Event& one, const settings::Event& other) {
+    const auto parts = [](const settings::Event& event) {
+        return std::tie(event.name, event.threshold, event.breach, event.nesting, event.key, event.key_scope,
+                        event.record, event.stacks, event.copies, event.scope.pid, event.scope.uid, event.scope.binary,
+                        event.scope.groups.unit, event.scope.groups.control_group, event.scope.groups.container,
+                        event.scope.groups.image, event.scope.groups.pod, event.scope.groups.pod_namespace,
+                        event.scope.groups.label);
+    };
+    return parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
+           same_marker(one.begin, other.begin) && same_marker(one.end, other.end) &&
+           std::equal(one.stages.begin(), one.stages.end(), other.stages.begin(), other.stages.end(),
+                      [](const settings::Stage& a, const settings::Stage& b) {
+                          return a.name == b.name && same_marker(a.marker, b.marker);
+                      });
+}
+
+Result<RunTakeover::Mapped> RunTakeover::Mapped::map(Table table) {
+    Mapped mapped;
+    TRY_ASSIGN(mapped.tags_memory, MappedMemory::map(table.tags_fd, LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)));
+    TRY_ASSIGN(mapped.slots_memory, MappedMemory::map(table.slots_fd, LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)));
+    mapped.tags = static_cast<std::uint64_t*>(mapped.tags_memory.data());
+    mapped.slots = static_cast<lagtrap_slot*>(mapped.slots_memory.data());
+    return mapped;
+}
+
+Result<RunTakeover> RunTakeover::between(Table from, Table to) {
+    RunTakeover takeover;
+    TRY_ASSIGN(takeover.from_, Mapped::map(from));
+    TRY_ASSIGN(takeover.to_, Mapped::map(to));
+    return takeover;
+}
+
+bool RunTakeover::is_there(std::uint64_t tag) const {
+    for (const std::uint32_t bucket : {lagtrap_first_bucket(tag), lagtrap_second_bucket(tag)})
+        for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
+            if (load(to_.tags[slot_index(bucket, place)]) == tag) return true;
+    return false;
+}
+
+// Taken, so that nobody finds the run before all of it is there.
+bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
+    for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place) {
+        index = slot_index(bucket, place);
+        std::uint64_t expected = 0;
+        if (__atomic_compare_exchange_n(&to_.tags[index], &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+// The same count for the run with this tag (LAGTRAP_OWNED_COUNT_SHIFT).
+static std::uint64_t owned_count(std::uint64_t tag, std::uint64_t count) {
+    return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT | static_cast<std::uint32_t>(count);
+}
+
+bool RunTakeover::put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& index) {
+    if (is_there(tag)) return false;
+    if (!claim_in(lagtrap_first_bucket(tag), index)) {
+        std::uint64_t& spilled = spilled_of(to_.tags, tag);
+        __atomic_fetch_add(&spilled, 1, __ATOMIC_ACQ_REL);
+        if (!claim_in(lagtrap_second_bucket(tag), index)) {
+            __atomic_fetch_sub(&spilled, 1, __ATOMIC_ACQ_REL);
+            return false;
+        }
+    }
+    lagtrap_slot& place = to_.slots[index];
+    store(place.deadline_ns, __u64{0});
+    lagtrap_slot silent = slot;
+    silent.deadline_ns = 0;
+    std::memcpy(&place, &silent, sizeof place);
+    store(place.deadline_ns, slot.deadline_ns);
+    store(to_.tags[index], tag);
+    return true;
+}
+
+void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
+                       const std::vector<settings::Event>& events) {
+    for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
+        const std::uint64_t old_tag = load(from_.tags[index]);
+        if (index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS || old_tag == 0 || old_tag == LAGTRAP_TAG_TAKEN)
+            continue;
+        auto slot = read_slot(from_.tags[index], from_.slots[index], old_tag);
+        if (!slot || slot->run.event >= events.size()) continue;
+        const std::uint32_t event = slot->run.event;
+        Counts& counts = counts_[event];
+        const auto number = numbers.find(event);
+        Copied copied{index, 0, old_tag, 0, slot->run.begin_hit_ns, event, slot->reported != 0};
+        // A run whose tag is not what its key makes it would not be found by its end.
+        if (number == numbers.end() || tag_of(*slot, events[event], event) != old_tag) {
+            ++counts.left;
+            continue;
+        }
+        copied.tag = tag_of(*slot, events[event], number->second);
+        slot->run.event = number->second;
+        for (__u64* const count : {&slot->open_depth, &slot->stage_next}) *count = owned_count(copied.tag, *count);
+        slot->times_generation = 0;  // the threads' time is counted anew by the other programs
+        // Those who are told of runs are told of stacks anew.
+        slot->report.begin_stack = slot->report.end_stack = 0;
+        std::fill(std::begin(slot->report.stage_stacks), std::end(slot->report.stage_stacks), 0);
+        if (!put(*slot, copied.tag, copied.to)) {
+            ++counts.left;
+            continue;
+        }
+        ++counts.taken;
+        counts.told += copied.told ? 1 : 0;
+        copied_.push_back(copied);
+    }
+}
+
+void RunTakeover::free(const Copied& run) {
+    std::uint64_t expected = run.tag;
+    if (load(to_.slots[run.to].run.begin_hit_ns) != run.begin_hit_ns) return;
+    if (!__atomic_compare_exchange_n(&to_.tags[run.to], &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    store(to_.slots[run.to].deadline_ns, __u64{0});
+    store(to_.tags[run.to], std::uint64_t{0});
+    if (run.to / LAGTRAP_BUCKET_SLOTS != lagtrap_first_bucket(run.tag))
+        __atomic_fetch_sub(&spilled_of(to_.tags, run.tag), 1, __ATOMIC_ACQ_REL);
+}
+
+void RunTakeover::settle() {
+    for (const Copied& run : copied_) {
+        const lagtrap_slot& before = from_.slots[run.from];
+        if (load(from_.tags[run.from]) == run.old_tag && load(before.run.begin_hit_ns) == run.begin_hit_ns) continue;
+        free(run);
+        Counts& counts = counts_[run.event];
+        --counts.taken;
+        counts.told -= run.told ? 1 : 0;
+    }
+    copied_.clear();
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,122 @@
+// What open runs have done so far, by the counts that the programs on the scheduler's tracepoints keep of their threads.
+#include <algorithm>
+#include <cstring>
+
+#include "core/clock.hpp"
+#include "daemon/events/open_runs.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// As thread_times.bpf.h has it.
+std::uint32_t timed_set_of(std::uint32_t tid) { return (tid * 0x9e3779b1U) >> 21; }
+
+const lagtrap_thread_times* times_of(const lagtrap_timed_set* sets, const lagtrap_thread_times* times,
+                                     std::uint32_t tid) {
+    const std::uint32_t set = timed_set_of(tid);
+    for (std::uint32_t way = 0; way < LAGTRAP_TIMED_WAYS; ++way)
+        if (__atomic_load_n(&sets[set].tids[way], __ATOMIC_ACQUIRE) == tid)
+            return &times[set * LAGTRAP_TIMED_WAYS + way];
+    return nullptr;
+}
+
+// A copy that no switch of the thread fell into; nothing after a few attempts, for a thread that switches all the time.
+std::optional<lagtrap_thread_times> copy_of(const lagtrap_thread_times& times) {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const std::uint64_t since_ns = __atomic_load_n(&times.since_ns, __ATOMIC_ACQUIRE);
+        const lagtrap_thread_times copy = times;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&times.since_ns, __ATOMIC_ACQUIRE) == since_ns && copy.since_ns == since_ns) return copy;
+    }
+    return std::nullopt;
+}
+
+void count_state(lagtrap_thread_times& times, std::uint64_t now_ns) {
+    const std::uint64_t length_ns = now_ns - std::min<std::uint64_t>(now_ns, times.since_ns);
+    lagtrap_time_parts& parts = times.parts;
+    const std::uint32_t wait_class = std::min<std::uint32_t>(times.wait_class, LAGTRAP_WAIT_CLASSES - 1);
+    if (times.state == LAGTRAP_THREAD_ON_CPU) parts.on_cpu_ns += length_ns;
+    if (times.state == LAGTRAP_THREAD_THROTTLED) parts.throttled_ns += length_ns;
+    if (times.state == LAGTRAP_THREAD_THROTTLED || times.state == LAGTRAP_THREAD_RUNNABLE)
+        parts.runnable_ns += length_ns;
+    if (times.state != LAGTRAP_THREAD_BLOCKED) return;
+    parts.blocked_ns[wait_class] += length_ns;
+    lagtrap_wait* const shortest =
+        std::min_element(std::begin(times.waits), std::end(times.waits),
+                         [](const lagtrap_wait& a, const lagtrap_wait& b) { return a.length_ns < b.length_ns; });
+    if (length_ns > shortest->length_ns) *shortest = {times.since_ns, length_ns, wait_class, 0, 0, 0, {}};
+}
+
+void take_off(lagtrap_time_parts& parts, const lagtrap_time_parts& at_hit) {
+    parts.on_cpu_ns -= at_hit.on_cpu_ns;
+    parts.runnable_ns -= at_hit.runnable_ns;
+    parts.throttled_ns -= at_hit.throttled_ns;
+    for (std::size_t i = 0; i < LAGTRAP_WAIT_CLASSES; ++i) parts.blocked_ns[i] -= at_hit.blocked_ns[i];
+}
+
+// Makes room for the waits of the run: the thread may keep longer ones from before.
+void forget_waits_before(lagtrap_thread_times& times, std::uint64_t from_ns) {
+    for (lagtrap_wait& wait : times.waits)
+        if (wait.begin_ns + wait.length_ns <= from_ns) wait = {};
+}
+
+// What the slot says of its run's threads.
+struct Counted {
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;
+    std::uint32_t generation = 0;
+    lagtrap_time_parts sums_at_hit{}, parts{};
+};
+
+// Nothing where the time is not counted, or a hit was being counted.
+std::optional<Counted> counted_of(const lagtrap_slot& slot) {
+    const std::uint64_t at_ns = __atomic_load_n(&slot.counted_ns, __ATOMIC_ACQUIRE);
+    const Counted counted{at_ns, slot.times_tid, slot.times_generation, slot.sums_at_hit, slot.parts};
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (at_ns == 0 || counted.generation == 0 || __atomic_load_n(&slot.counted_ns, __ATOMIC_ACQUIRE) != at_ns)
+        return std::nullopt;
+    return counted;
+}
+
+}  // namespace
+
+Status OpenRuns::map_times(int sets_fd, int times_fd) {
+    TRY_ASSIGN(timed_memory_, MappedMemory::map(sets_fd, LAGTRAP_TIMED_SETS * sizeof(lagtrap_timed_set)));
+    TRY_ASSIGN(times_memory_, MappedMemory::map(times_fd, LAGTRAP_TIMED_THREADS * sizeof(lagtrap_thread_times)));
+    return success();
+}
+
+std::vector<lagtrap_run_so_far> OpenRuns::so_far() const {
+    std::vector<lagtrap_run_so_far> known;
+    const auto* const sets = static_cast<const lagtrap_timed_set*>(timed_memory_.data());
+    const auto* const times = static_cast<const lagtrap_thread_times*>(times_memory_.data());
+    if (sets == nullptr || times == nullptr) return known;
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto counted = counted_of(slots_[index]);
+        const auto run = read_slot(index, tag);
+        if (!run || !counted) return;
+        const lagtrap_thread_times* const of_thread = times_of(sets, times, counted->tid);
+        auto copy = of_thread != nullptr ? copy_of(*of_thread) : std::nullopt;
+        if (!copy || copy->generation != counted->generation) return;
+        const std::uint64_t now_ns = monotonic_ns();
+        forget_waits_before(*copy, counted->at_ns);
+        count_state(*copy, now_ns);
+        take_off(copy->parts, counted->sums_at_hit);
+        lagtrap_run_so_far& one = known.emplace_back();
+        one.header = {sizeof(one), LAGTRAP_RECORD_RUN_SO_FAR, run->begin_cpu, now_ns};
+        one.begin_hit_ns = run->begin_hit_ns;
+        one.from_ns = counted->at_ns;
+        one.until_ns = now_ns;
+        one.event = run->event;
+        one.begin_tid = run->begin_tid;
+        one.tid = counted->tid;
+        one.parts = copy->parts;
+        // Where the thread is the key, there is one hit, and the slot's parts are not written yet.
+        if (counted->at_ns != run->begin_hit_ns) one.earlier = counted->parts;
+        one.wait_count = LAGTRAP_KEPT_WAITS;
+        std::copy(std::begin(copy->waits), std::end(copy->waits), std::begin(one.waits));
+    });
+    return known;
+}
+
+}  // namespace lagtrap::daemon

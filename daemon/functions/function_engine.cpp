@@ -1,0 +1,129 @@
+#include "daemon/functions/function_engine.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "functions.skel.h"
+
+namespace lagtrap::daemon {
+
+Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid) {
+    std::unique_ptr<FunctionEngine> self(new FunctionEngine);
+    self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
+    if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
+    const auto& all = self->programs_->progs;
+    if (has_uprobe_multi())
+        for (bpf_program* program : {all.on_traced_call, all.on_traced_exit, all.on_traced_return})
+            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)
+        return libbpf_error("load the programs that trace functions", failed);
+    const auto& maps = self->programs_->maps;
+    TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_traced_function),
+                                                LAGTRAP_TRACED_FUNCTIONS, "counts of functions"));
+    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals), sizeof(lagtrap_traced_totals), 1, "counts"));
+    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.traced_calls), on_call, self.get(), nullptr), ring_buffer__free};
+    if (!self->ring_) return libbpf_error("listen for calls", -errno);
+    self->probes_ =
+        std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit,
+                                                                  all.on_traced_return, bpf_map__fd(maps.exit_sites)},
+                                         pid);
+    self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
+    if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
+    return self;
+}
+
+FunctionEngine::~FunctionEngine() { detach(); }
+
+void FunctionEngine::detach() {
+    if (probes_) probes_->detach();
+    scheduler_link_.reset();
+}
+
+void FunctionEngine::set_cost(std::uint32_t function, const calls::ProbeCost& cost) {
+    if (function >= LAGTRAP_TRACED_FUNCTIONS) return;
+    auto& one = static_cast<lagtrap_traced_function*>(functions_.at)[function];
+    one.inside_ns = cost.inside_ns;
+    one.around_ns = cost.around_ns;
+}
+
+void FunctionEngine::set_least(std::chrono::nanoseconds least) {
+    auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
+    __atomic_store_n(&totals->least_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+}
+
+Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {
+    auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    for (const std::uint32_t number : functions)
+        if (number < count())
+            __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[number].taken_out, 1,
+                             __ATOMIC_RELAXED);
+    return probes_->take_out(functions);
+}
+
+int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
+    lagtrap_traced_call record{};
+    if (bytes < sizeof record) return 0;
+    std::memcpy(&record, data, sizeof record);
+    calls::TracedCall call;
+    call.function = record.function;
+    call.tid = record.tid;
+    call.begin_ns = record.begin_ns;
+    call.end_ns = std::max<std::uint64_t>(record.begin_ns, record.end_ns);
+    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
+    call.probes_ns = std::min<std::uint64_t>(record.probes_ns, whole_ns);
+    call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
+    call.left = record.end == LAGTRAP_TRACED_LEFT;
+    call.thread = printable(std::string_view(record.comm, ::strnlen(record.comm, sizeof record.comm)));
+    auto* const engine = static_cast<FunctionEngine*>(self);
+    if (call.function < engine->count()) engine->calls_.push_back(std::move(call));
+    return 0;
+}
+
+std::vector<calls::TracedCall> FunctionEngine::take_calls(std::chrono::milliseconds wait) {
+    (void)ring_buffer__poll(ring_.get(), static_cast<int>(wait.count()));
+    return std::exchange(calls_, {});
+}
+
+std::uint32_t FunctionEngine::count() const {
+    return std::min<std::uint32_t>(probes_->functions(), LAGTRAP_TRACED_FUNCTIONS);
+}
+
+std::vector<std::uint64_t> FunctionEngine::hits() const {
+    std::vector<std::uint64_t> hits;
+    for (std::uint32_t number = 0; number < count(); ++number)
+        hits.push_back(__atomic_load_n(&all()[number].hits, __ATOMIC_RELAXED));
+    return hits;
+}
+
+std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
+    std::vector<calls::FunctionTotals> totals;
+    for (std::uint32_t number = 0; number < count(); ++number) {
+        const lagtrap_traced_function function = all()[number];
+        if (function.calls == 0) continue;
+        calls::FunctionTotals one{number, function.calls, function.left, function.own_ns, function.longest_ns, {}};
+        const std::uint32_t length = std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
+        for (std::uint32_t place = 0; place < length; ++place)
+            if (function.path[place] < count()) one.path.push_back(function.path[place]);
+        totals.push_back(std::move(one));
+    }
+    return totals;
+}
+
+void FunctionEngine::forget_longest() {
+    auto* const functions = static_cast<lagtrap_traced_function*>(functions_.at);
+    for (std::uint32_t number = 0; number < count(); ++number)
+        __atomic_store_n(&functions[number].longest_ns, 0, __ATOMIC_RELAXED);
+}
+
+lagtrap_traced_totals FunctionEngine::totals() const { return *static_cast<const lagtrap_traced_totals*>(totals_.at); }
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,199 @@
+#include "daemon/functions/function_plan.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include <boost/regex.hpp>
+#include <fmt/core.h>
+
+#include "binaries/elf/program_file.hpp"
+#include "bpf/functions.h"
+#include "calls/function_sorting.hpp"
+#include "core/text.hpp"
+#include "daemon/probes/overhead_probes.hpp"
+#include "daemon/processes/process_files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::size_t most_name_bytes = 4096;
+
+// An empty one where the text is.
+Result<boost::regex> expression_of(const std::string& text) {
+    try {
+        return text.empty() ? boost::regex() : boost::regex(text);
+    } catch (const std::exception& wrong) {
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("\"{}\" is no regular expression: {}", text, std::string_view(wrong.what())));
+    }
+}
+
+// What takes too long to compare does not match.
+bool matches(const boost::regex& expression, const std::string& name) {
+    try {
+        return !expression.empty() && boost::regex_search(name.substr(0, most_name_bytes), expression);
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+void count(std::vector<calls::ReasonCount>& counts, std::string_view reason) {
+    for (calls::ReasonCount& one : counts)
+        if (one.reason == reason) {
+            ++one.count;
+            return;
+        }
+    counts.push_back({std::string(reason), 1});
+}
+
+class Planner {
+  public:
+    Planner(ProcessInspector& inspector, const std::atomic<bool>& given_up) : code_(inspector, given_up) {}
+
+    Result<FunctionPlan> plan(const FunctionWishes& wishes) {
+        TRY_ASSIGN(include_, expression_of(wishes.include));
+        TRY_ASSIGN(exclude_, expression_of(wishes.exclude));
+        code_.begin_anew();
+        TRY(code_.read(wishes.pid));
+        for (std::uint32_t file = 0; file < code_.files().size(); ++file) TRY(add_file(file));
+        if (plan_.functions.empty()) return nothing();
+        plan_.files = code_.opened();
+        return std::move(plan_);
+    }
+
+  private:
+    struct Wanted {
+        std::uint64_t entry = 0;
+        std::string name;
+    };
+
+    Status add_file(std::uint32_t file) {
+        TRY(code_.still_wanted());
+        const std::string path = code_.files()[file].file.path;
+        const auto reason = calls::system_file_reason(path, code_.files().front().file.path);
+        // Libraries of the system are not read, unless a pattern may want what is in them.
+        if (!reason.empty() && include_.empty()) {
+            count(plan_.told.system_files, reason);
+            return success();
+        }
+        TRY_ASSIGN(const std::vector<Wanted> wanted, choose(file, path, reason));
+        if (wanted.empty()) {
+            if (!reason.empty()) count(plan_.told.system_files, reason);
+            return success();
+        }
+        plan_.told.own_files.push_back(printable(path));
+        return add(file, wanted);
+    }
+
+    // Of a file that cannot be read nothing is watched; without the program there is nothing to do.
+    Result<std::vector<Wanted>> choose(std::uint32_t file, const std::string& path, calls::SystemReason file_reason) {
+        auto code = code_.program(file);
+        if (!code && file == 0) return code.error();
+        auto functions = code ? (*code)->functions() : Result<std::vector<binaries::Function>>(code.error());
+        if (!functions && file == 0) return functions.error();
+        if (!functions) {
+            count(plan_.told.refused, functions.error().message);
+            return std::vector<Wanted>();
+        }
+        const std::string file_name = std::filesystem::path(path).filename().string();
+        std::map<std::uint64_t, Wanted> wanted;  // by place: of names for one function the first is taken
+        for (const binaries::Function& function : *functions) {
+            if (wanted.contains(function.file_offset)) continue;
+            std::string name = binaries::demangle(function.name);
+            const auto reason = file_reason.empty() ? calls::system_function_reason(function.name, name) : file_reason;
+            const bool out = matches(exclude_, name) || matches(exclude_, file_name);
+            const bool in = !out && (matches(include_, name) || matches(include_, file_name));
+            if (reason.empty() && out) ++plan_.told.moved_out;
+            if (!reason.empty() && in) ++plan_.told.moved_in;
+            if (!reason.empty() && !in && file_reason.empty()) count(plan_.told.system_functions, reason);
+            if (out || (!reason.empty() && !in)) continue;
+            wanted.emplace(function.file_offset, Wanted{function.file_offset, std::move(name)});
+        }
+        std::vector<Wanted> list;
+        for (auto& [offset, one] : wanted) list.push_back(std::move(one));
+        return list;
+    }
+
+    Status add(std::uint32_t file, const std::vector<Wanted>& wanted) {
+        for (std::size_t at = 0; at < wanted.size(); at += ProcessFiles::functions_of_question) {
+            const std::size_t end = std::min(wanted.size(), at + ProcessFiles::functions_of_question);
+            std::vector<std::uint64_t> entries;
+            for (std::size_t i = at; i < end; ++i) entries.push_back(wanted[i].entry);
+            auto found = code_.calls_of(file, entries);
+            if (!found && file == 0) return found.error();
+            if (!found) {
+                count(plan_.told.refused, found.error().message);
+                continue;
+            }
+            for (std::size_t i = 0; i < entries.size(); ++i) add(file, wanted[at + i], std::move((*found)[i]));
+        }
+        return success();
+    }
+
+    void add(std::uint32_t file, const Wanted& wanted, binaries::FunctionCalls found) {
+        if (!found.problem.empty()) return count(plan_.told.refused, found.problem);
+        if (plan_.functions.size() >= LAGTRAP_TRACED_FUNCTIONS) {
+            ++plan_.told.beyond_limit;
+            return;
+        }
+        const std::string& name = found.name.empty() ? wanted.name : found.name;
+        plan_.functions.push_back({file,
+                                   wanted.entry,
+                                   name.substr(0, most_name_bytes),
+                                   1,
+                                   std::move(found.first_code),
+                                   std::move(found.exits),
+                                   found.return_probe,
+                                   {}});
+    }
+
+    [[nodiscard]] Error nothing() const {
+        std::uint64_t refused = 0;
+        for (const calls::ReasonCount& one : plan_.told.refused) refused += one.count;
+        if (refused != 0)
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("none of {} functions can be watched; of the first: {}", refused,
+                                          plan_.told.refused.front().reason));
+        return make_error(
+            ErrorKind::Unsupported,
+            fmt::format("{} and its own libraries have no functions with names: it is stripped, or all are "
+                        "excluded; --include names functions or files of the system",
+                        code_.files().front().file.path));
+    }
+
+    ProcessFiles code_;
+    boost::regex include_, exclude_;
+    FunctionPlan plan_;
+};
+
+}  // namespace
+
+Result<FunctionPlan> plan_functions(const FunctionWishes& wishes, ProcessInspector& inspector,
+                                    const std::atomic<bool>& given_up) {
+    return Planner(inspector, given_up).plan(wishes);
+}
+
+std::vector<calls::HookCount> hooks_of(const std::vector<PlannedFunction>& functions, const CallCosts& costs) {
+    std::map<std::pair<bool, bool>, calls::HookCount>
+        kinds;  // whether the entry is stepped, and the end a return probe
+    for (const PlannedFunction& function : functions) {
+        const bool stepped = probe_kind_of(function.first_code) != ProbeKind::Simple;
+        const bool by_return = function.exits.empty();
+        calls::HookCount& kind = kinds[{stepped, by_return}];
+        if (kind.functions++ != 0) continue;
+        const calls::ProbeCost& cost = costs.of(function);
+        kind.entry = stepped ? "breakpoint, stepped" : "breakpoint";
+        kind.exit = by_return ? "return probe" : "instructions";
+        kind.reason = by_return ? "no exceptions, one stack" : "exceptions or other stacks";
+        kind.cost_ns = cost.inside_ns + cost.around_ns;
+    }
+    std::vector<calls::HookCount> hooks;
+    for (auto& [key, kind] : kinds) hooks.push_back(std::move(kind));
+    std::stable_sort(hooks.begin(), hooks.end(),
+                     [](const auto& one, const auto& other) { return one.functions > other.functions; });
+    return hooks;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,151 @@
+#include "daemon/functions/function_recorder.hpp"
+
+#include <thread>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "core/clock.hpp"
+#include "daemon/control/control_server.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto call_wait = 20ms;
+// A standing trace wakes up no more often: its calls wait in the ring.
+constexpr auto standing_pause = 50ms;
+constexpr std::uint64_t period_ns = 1'000'000'000;
+
+}  // namespace
+
+FunctionRecorder::FunctionRecorder(FunctionRequest request, std::chrono::nanoseconds window,
+                                   std::function<void(const std::string& reason)> on_refused)
+    : request_(std::move(request)), window_length_(window), on_refused_(std::move(on_refused)) {}
+
+void FunctionRecorder::run(ProcessInspector& inspector, const std::function<CallCosts()>& costs,
+                           const std::atomic<bool>& stop) {
+    auto functions = FunctionWatch::begin(request_, inspector, costs, stop);
+    if (!functions) return refuse(functions.error().message);
+    FunctionWatch& watched = **functions;
+    window_.emplace(window_length_, watched.began_ns());
+    if (auto lines = taken_lines()) begin_recording(watched, std::move(lines));
+    note(watched);
+    const std::string reason = watch(watched, stop);
+    take({watched.take_calls(0ms), {}});
+    if (auto late = taken_lines(); late && !recorded_) begin_recording(watched, std::move(late));
+    end_period(watched, monotonic_ns());
+    const std::uint64_t detach_ns = watched.detach();
+    end_recording(watched, reason, detach_ns);
+    {
+        const std::lock_guard lock(mutex_);
+        ended_.store(true);
+    }
+    // Who asked between the last look and now.
+    if (auto late = taken_lines()) late->end(boost::json::serialize(refusal("its process has ended")));
+}
+
+void FunctionRecorder::refuse(const std::string& reason) {
+    {
+        const std::lock_guard lock(mutex_);
+        ended_.store(true);
+    }
+    if (auto lines = taken_lines()) lines->end(boost::json::serialize(refusal(reason)));
+    if (!over_.load()) on_refused_(reason);
+}
+
+// Returns why it ends.
+std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<bool>& stop) {
+    for (;;) {
+        const bool idle = window_length_.count() != 0 && !recorded_;
+        if (idle) std::this_thread::sleep_for(standing_pause);
+        take(functions.look(idle ? 0ms : call_wait));
+        if (auto lines = taken_lines(); lines && !recorded_) begin_recording(functions, std::move(lines));
+        const std::uint64_t now_ns = monotonic_ns();
+        if (now_ns - window_->period_ns() >= period_ns) end_period(functions, now_ns);
+        note(functions);
+        if (stop.load()) return "lagtrapd stops";
+        if (over_.load()) return "nobody wants more";
+        if (functions.process_has_ended()) return "the process ended";
+        if (!recorded_ || !recorded_->answer->is_unwanted()) continue;
+        if (window_length_.count() == 0) return "nobody wants more";
+        end_period(functions, now_ns);
+        end_recording(functions, "nobody wants more", 0);
+    }
+}
+
+void FunctionRecorder::take(FunctionWatch::Seen seen) {
+    if (recorded_) {
+        recorded_->lines.tell(seen.calls);
+        recorded_->lines.tell(seen.taken_out);
+    }
+    taken_out_.insert(taken_out_.end(), seen.taken_out.begin(), seen.taken_out.end());
+    if (window_length_.count() != 0) window_->add(std::move(seen.calls));
+}
+
+void FunctionRecorder::end_period(FunctionWatch& functions, std::uint64_t now_ns) {
+    std::vector<calls::FunctionTotals> totals = functions.take_totals();
+    if (recorded_) recorded_->sums.add(totals);
+    window_->end_period(now_ns, std::move(totals));
+}
+
+std::shared_ptr<AnswerLines> FunctionRecorder::taken_lines() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(wanted_, nullptr);
+}
+
+// Ends a period, so that what is counted and the calls begin at one moment.
+void FunctionRecorder::begin_recording(FunctionWatch& functions, std::shared_ptr<AnswerLines> lines) {
+    end_period(functions, monotonic_ns());
+    AnswerLines& answer = *lines;
+    const bool standing = window_length_.count() != 0;
+    recorded_.emplace(Recorded{std::move(lines), FunctionLines(answer), window_->sums(), functions.losses(),
+                               window_->from_ns(), window_->dropped()});
+    calls::FunctionsStarted started = functions.started();
+    started.window_ns = static_cast<std::uint64_t>(window_length_.count());
+    started.from_ns = recorded_->from_ns;
+    recorded_->lines.begin(started);
+    recorded_->lines.tell(taken_out_);
+    if (standing) recorded_->lines.tell(window_->calls());
+}
+
+void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string& reason, std::uint64_t detach_ns) {
+    if (!recorded_) return;
+    const FunctionWatch::Losses losses = functions.losses();
+    calls::FunctionsEnded ended;
+    ended.reason = reason;
+    ended.length_ns = monotonic_ns() - recorded_->from_ns;
+    ended.not_sent = losses.not_sent - recorded_->before.not_sent + recorded_->dropped;
+    ended.too_deep = losses.too_deep - recorded_->before.too_deep;
+    ended.least_ns = functions.least_ns();
+    ended.detach_ns = detach_ns;
+    ended.totals = recorded_->sums.all();
+    recorded_->lines.end(std::move(ended));
+    recorded_.reset();
+}
+
+bool FunctionRecorder::record(const std::shared_ptr<AnswerLines>& lines) {
+    const std::lock_guard lock(mutex_);
+    if (ended_.load() || over_.load() || wanted_ || status_.recording) return false;
+    wanted_ = lines;
+    status_.recording = true;
+    return true;
+}
+
+FunctionRecorderStatus FunctionRecorder::status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+void FunctionRecorder::note(const FunctionWatch& functions) {
+    const std::lock_guard lock(mutex_);
+    status_.process = functions.started().process;
+    status_.watched = functions.started().functions.size();
+    status_.taken_out = taken_out_.size();
+    status_.kept_calls = window_->kept();
+    status_.least_ns = functions.least_ns();
+    status_.recording = recorded_.has_value() || wanted_ != nullptr;
+}
+
+}  // namespace lagtrap::daemon

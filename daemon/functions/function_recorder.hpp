@@ -1,0 +1,88 @@
+// The trace of functions of one process that an event wants: a standing one, of which a recording gets the last seconds and what
+// follows, or one for a single recording.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+#include "daemon/calls/call_costs.hpp"
+#include "daemon/control/answer_lines.hpp"
+#include "daemon/functions/function_lines.hpp"
+#include "daemon/functions/function_watch.hpp"
+#include "daemon/functions/function_window.hpp"
+#include "daemon/processes/process_inspector.hpp"
+
+namespace lagtrap::daemon {
+
+// For `lagtrap status`.
+struct FunctionRecorderStatus {
+    std::string process;
+    std::uint64_t watched = 0;     // functions; 0: they are being looked for
+    std::uint64_t taken_out = 0;   // of these
+    std::uint64_t kept_calls = 0;  // of the last seconds, in memory
+    std::uint64_t least_ns = 0;    // shorter calls are only counted now
+    bool recording = false;
+};
+
+class FunctionRecorder {
+  public:
+    // `window`: of a standing trace; 0: it is one for the recording that record() begins. `on_refused` is called on the trace's
+    // thread if it cannot begin.
+    FunctionRecorder(FunctionRequest request, std::chrono::nanoseconds window,
+                     std::function<void(const std::string& reason)> on_refused);
+
+    // The trace, on the calling thread; returns when all probes are out.
+    void run(ProcessInspector& inspector, const std::function<CallCosts()>& costs, const std::atomic<bool>& stop);
+
+    // The following may be called from any thread.
+
+    // What is known of the last seconds, and what follows, goes into `lines` until they are unwanted. False: it has ended, or
+    // writes into others.
+    [[nodiscard]] bool record(const std::shared_ptr<AnswerLines>& lines);
+    void end() { over_.store(true); }
+    [[nodiscard]] bool has_ended() const { return ended_.load(); }
+    [[nodiscard]] FunctionRecorderStatus status() const;
+    [[nodiscard]] std::uint32_t pid() const { return request_.wishes.pid; }
+
+  private:
+    // Where it goes, while a recording wants it.
+    struct Recorded {
+        std::shared_ptr<AnswerLines> answer;
+        FunctionLines lines;
+        FunctionSums sums;
+        FunctionWatch::Losses before;
+        std::uint64_t from_ns = 0;
+        std::uint64_t dropped = 0;
+    };
+    [[nodiscard]] std::string watch(FunctionWatch& functions, const std::atomic<bool>& stop);
+    void take(FunctionWatch::Seen seen);
+    void end_period(FunctionWatch& functions, std::uint64_t now_ns);
+    [[nodiscard]] std::shared_ptr<AnswerLines> taken_lines();
+    void begin_recording(FunctionWatch& functions, std::shared_ptr<AnswerLines> lines);
+    void end_recording(FunctionWatch& functions, const std::string& reason, std::uint64_t detach_ns);
+    void note(const FunctionWatch& functions);
+    void refuse(const std::string& reason);
+
+    const FunctionRequest request_;
+    const std::chrono::nanoseconds window_length_;
+    const std::function<void(const std::string&)> on_refused_;
+    std::atomic<bool> over_{false}, ended_{false};
+
+    // The trace's thread.
+    std::optional<FunctionWindow> window_;
+    std::optional<Recorded> recorded_;
+    std::vector<calls::TakenOut> taken_out_;
+
+    mutable std::mutex mutex_;
+    std::shared_ptr<AnswerLines> wanted_;  // until the thread has it
+    FunctionRecorderStatus status_;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,76 @@
+#include "daemon/functions/function_trace.hpp"
+
+#include <memory>
+#include <string>
+
+#include <boost/json.hpp>
+
+#include "core/clock.hpp"
+#include "daemon/control/control_server.hpp"
+#include "daemon/control/request_fields.hpp"
+#include "daemon/functions/function_lines.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr auto call_wait = 20ms;
+
+// Returns why it ends.
+std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::nanoseconds length,
+                  const std::atomic<bool>& stop) {
+    for (;;) {
+        const FunctionWatch::Seen seen = functions.look(call_wait);
+        lines.tell(seen.calls);
+        lines.tell(seen.taken_out);
+        if (lines.is_unwanted()) return "nobody wants more";
+        if (stop.load()) return "lagtrapd stops";
+        if (functions.process_has_ended()) return "the process ended";
+        if (length.count() != 0 && monotonic_ns() - functions.began_ns() >= static_cast<std::uint64_t>(length.count()))
+            return "the time is over";
+    }
+}
+
+}  // namespace
+
+Result<FunctionRequest> parse_function_request(const json::object& request) {
+    FunctionRequest parsed;
+    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
+    if (pid == 0) return make_error(ErrorKind::Invalid, "\"functions\" needs a \"pid\"");
+    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.include, text_in(request, "include"));
+    TRY_ASSIGN(parsed.wishes.exclude, text_in(request, "exclude"));
+    TRY_ASSIGN(const auto least, number_in(request, "least_ns", parsed.least.count(), 0, longest_request_ns));
+    parsed.least = std::chrono::nanoseconds(least);
+    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
+    parsed.length = std::chrono::nanoseconds(length);
+    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
+    parsed.budget = static_cast<double>(budget) / 1000;
+    TRY_ASSIGN(const auto rate, number_in(request, "bytes_per_second", 200'000, 1'000, 100'000'000));
+    parsed.bytes_per_second = static_cast<std::uint64_t>(rate);
+    return parsed;
+}
+
+void trace_functions(const FunctionRequest& request, ProcessInspector& inspector,
+                     const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop) {
+    auto functions = FunctionWatch::begin(request, inspector, costs, stop);
+    if (!functions) return answer.end(json::serialize(refusal(functions.error().message)));
+    FunctionWatch& watched = **functions;
+    FunctionLines lines(answer);
+    lines.begin(watched.started());
+    calls::FunctionsEnded ended;
+    ended.reason = watch(watched, lines, request.length, stop);
+    lines.tell(watched.take_calls(0ms));
+    ended.length_ns = monotonic_ns() - watched.began_ns();
+    ended.totals = watched.take_totals();
+    const FunctionWatch::Losses losses = watched.losses();
+    ended.not_sent = losses.not_sent;
+    ended.too_deep = losses.too_deep;
+    ended.least_ns = watched.least_ns();
+    ended.detach_ns = watched.detach();
+    lines.end(std::move(ended));
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,167 @@
+#include "daemon/merges/merge_job.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/buffer.hpp>
+
+#include "core/duration.hpp"
+#include "core/unique_fd.hpp"
+
+extern char** environ;
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::size_t text_limit_bytes = 64 * 1024;
+// So long a killed process may take to end before it counts as one that hangs in the kernel.
+constexpr std::chrono::seconds end_grace{5};
+// And so long what it wrote may take to arrive; who inherited its output may hold it open.
+constexpr std::chrono::seconds drain_grace{1};
+
+Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const std::filesystem::path& output) {
+    if (WIFSIGNALED(wait_status))
+        return make_error(ErrorKind::System, "lagtrap-merge was ended by signal " +
+                                                 std::to_string(WTERMSIG(wait_status)) + ": " + shown_output(text));
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
+        return make_error(ErrorKind::System, "lagtrap-merge failed: " + shown_output(text));
+    return parse_merge_answer(text, output);
+}
+
+// The child leads a process group of its own, so that one signal reaches its helper too.
+Result<pid_t> spawn(const std::string& program, const MergeTask& task, int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    // A helper that outlives a killed daemon must not hold the daemon's sockets: the next one could not take them.
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    std::vector<std::string> words{program};
+    if (!task.with_names) words.emplace_back("--without-names");
+    words.push_back(task.capture.string());
+    words.push_back(task.output.string());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = -1;
+    const int failed = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) return system_error("start " + program, failed);
+    return pid;
+}
+
+void kill_group(pid_t leader) { (void)::kill(-leader, SIGKILL); }
+
+int wait_for_end(pid_t pid) {
+    int wait_status = 0;
+    while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+    }
+    return wait_status;
+}
+
+}  // namespace
+
+MergeJob::MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_done)
+    : output_(context),
+      process_(context),
+      timer_(context),
+      task_(std::move(task)),
+      chunk_(4096, '\0'),
+      on_done_(std::move(on_done)) {}
+
+Status MergeJob::start(boost::asio::io_context& context, const std::string& program, const MergeTask& task,
+                       OnDone on_done) {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return system_error("pipe");
+    UniqueFd read_end(pipe[0]);
+    const UniqueFd write_end(pipe[1]);
+    TRY_ASSIGN(const pid_t pid, spawn(program, task, write_end.get()));
+    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!process.valid()) {
+        const Error error = system_error("watching lagtrap-merge");
+        kill_group(pid);
+        (void)wait_for_end(pid);
+        return error;
+    }
+    const std::shared_ptr<MergeJob> job(new MergeJob(context, task, std::move(on_done)));
+    job->pid_ = pid;
+    job->output_.assign(read_end.release());
+    job->process_.assign(process.release());
+    job->watch();
+    return success();
+}
+
+void MergeJob::watch() {
+    read_more();
+    process_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                        [self = shared_from_this()](const auto&) { self->note_end(); });
+    timer_.expires_after(task_.limit);
+    timer_.async_wait([self = shared_from_this()](const auto& aborted) {
+        if (!aborted) self->kill_for_limit();
+    });
+}
+
+// A pipe that nobody drained would hold the merge up.
+void MergeJob::read_more() {
+    output_.async_read_some(boost::asio::buffer(chunk_),
+                            [self = shared_from_this()](const auto& failure, std::size_t bytes) {
+                                if (self->text_.size() < text_limit_bytes) self->text_.append(self->chunk_, 0, bytes);
+                                if (!failure) return self->read_more();
+                                self->drained_ = true;
+                                self->conclude();
+                            });
+}
+
+void MergeJob::kill_for_limit() {
+    if (wait_status_) return;
+    killed_ = true;
+    kill_group(pid_);
+    timer_.expires_after(end_grace);
+    timer_.async_wait([self = shared_from_this()](const auto& aborted) {
+        if (!aborted) self->tell(self->over_limit("; it hangs in the kernel, which cannot end it"));
+    });
+}
+
+// However late it comes, nothing stays behind.
+void MergeJob::note_end() {
+    wait_status_ = wait_for_end(pid_);
+    timer_.expires_after(drain_grace);
+    timer_.async_wait([self = shared_from_this()](const auto& aborted) {
+        if (aborted) return;
+        self->drained_ = true;
+        self->conclude();
+    });
+    conclude();
+}
+
+void MergeJob::conclude() {
+    if (!wait_status_ || !drained_) return;
+    timer_.cancel();
+    boost::system::error_code ignored;
+    output_.close(ignored);
+    if (killed_) return tell(over_limit(text_.empty() ? std::string() : "; it said: " + shown_output(text_)));
+    tell(outcome_of(*wait_status_, text_, task_.output));
+}
+
+Error MergeJob::over_limit(const std::string& more) const {
+    return make_error(ErrorKind::Timeout, "lagtrap-merge took longer than " + format_duration(task_.limit) + more);
+}
+
+void MergeJob::tell(Result<MergedBundle> outcome) {
+    if (on_done_) std::exchange(on_done_, nullptr)(std::move(outcome));
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,87 @@
+#include "daemon/merges/spool_keeper.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "core/disk_time.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::chrono::minutes look_interval{1};
+
+}  // namespace
+
+SpoolKeeper::SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits,
+                         std::function<void(const std::string&)> warn, Now now)
+    : spool_(std::move(spool)), warn_(std::move(warn)), now_(std::move(now)), limits_(limits) {
+    thread_ = std::thread([this] { work(); });
+}
+
+SpoolKeeper::~SpoolKeeper() {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    more_.notify_one();
+    thread_.join();
+}
+
+void SpoolKeeper::look() {
+    {
+        const std::lock_guard lock(mutex_);
+        looking_ = true;
+    }
+    more_.notify_one();
+}
+
+void SpoolKeeper::set_limits(uploader::RetentionLimits limits) {
+    {
+        const std::lock_guard lock(mutex_);
+        limits_ = limits;
+    }
+    look();
+}
+
+SpoolKept SpoolKeeper::kept() const {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+}
+
+void SpoolKeeper::work() {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    use_idle_disk_time();
+    for (;;) {
+        uploader::RetentionLimits limits;
+        {
+            std::unique_lock lock(mutex_);
+            more_.wait_for(lock, look_interval, [this] { return ending_ || looking_; });
+            if (ending_) return;
+            looking_ = false;
+            limits = limits_;
+        }
+        keep(limits);
+    }
+}
+
+void SpoolKeeper::keep(const uploader::RetentionLimits& limits) {
+    const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
+    std::string problem = outcome ? std::string() : outcome.error().message;
+    if (outcome && lock_.note(outcome->left_to_another, now_()))
+        problem = spool_.who_holds_retention() + " and has done so for more than a minute";
+    bool is_new = false;
+    {
+        const std::lock_guard lock(mutex_);
+        is_new = !problem.empty() && kept_.problem != problem;
+        kept_.problem = problem;
+        if (outcome) kept_.removed.add(*outcome);
+    }
+    if (is_new) warn_("the spool could not be kept within its limits: " + problem);
+    if (outcome && !outcome->describe().empty()) warn_(outcome->describe());
+}
+
+}  // namespace lagtrap::daemon

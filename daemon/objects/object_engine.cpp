@@ -1,0 +1,301 @@
+#include "daemon/objects/object_engine.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "binaries/elf/program_file.hpp"
+#include "core/clock.hpp"
+#include "core/text.hpp"
+#include "objects.skel.h"
+
+namespace lagtrap::daemon {
+namespace {
+
+// Nothing counts the probes of exceptions: they are rare.
+constexpr std::uint32_t no_function = LAGTRAP_OBJECT_FUNCTIONS - 1;
+
+template <std::size_t bytes>
+std::string text_of(const char (&text)[bytes]) {
+    return printable(std::string_view(text, ::strnlen(text, bytes)));
+}
+
+// "std::runtime_error: no such page"
+std::string thrown_text(const lagtrap_object_call_texts& texts) {
+    std::string type = text_of(texts.thrown_type);
+    if (type.starts_with('*')) type.erase(0, 1);
+    if (type.empty()) return {};
+    // Names of types lack what makes a symbol of them.
+    std::string name = binaries::demangle("_ZTS" + type);
+    constexpr std::string_view prefix = "typeinfo name for ";
+    name = name.starts_with(prefix) ? name.substr(prefix.size()) : type;
+    const std::string text = text_of(texts.thrown_text);
+    return text.empty() ? name : name + ": " + text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, std::uint64_t errno_slot) {
+    std::unique_ptr<ObjectEngine> self(new ObjectEngine);
+    self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
+    if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
+    const auto& all = self->programs_->progs;
+    if (has_uprobe_multi())
+        for (bpf_program* program : {all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw,
+                                     all.on_catch, all.on_memory_call, all.on_memory_return})
+            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    self->programs_->rodata->target_pid = static_cast<__u32>(pid);
+    self->programs_->rodata->errno_slot = errno_slot;
+    if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
+        return libbpf_error("load the programs that follow objects", failed);
+    const auto& maps = self->programs_->maps;
+    TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),
+                                                LAGTRAP_OBJECT_FUNCTIONS, "counts of functions"));
+    TRY_ASSIGN(self->classes_, MappedMap::map(bpf_map__fd(maps.classes), sizeof(lagtrap_object_class),
+                                              LAGTRAP_OBJECT_CLASSES, "counts of objects"));
+    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals), sizeof(lagtrap_object_totals), 1, "counts"));
+    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.object_calls), on_record, self.get(), nullptr), ring_buffer__free};
+    if (!self->ring_) return libbpf_error("listen for calls", -errno);
+    self->probes_ =
+        std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_object_call, all.on_object_exit,
+                                                                  all.on_object_return, bpf_map__fd(maps.exit_sites)},
+                                         pid);
+    self->other_probes_ = std::make_unique<CallProbes>(pid);
+    self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
+    if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
+    return self;
+}
+
+ObjectEngine::~ObjectEngine() { detach(); }
+
+void ObjectEngine::detach() {
+    if (probes_) probes_->detach();
+    if (other_probes_) other_probes_->detach();
+    scheduler_link_.reset();
+}
+
+void ObjectEngine::set_least(std::chrono::nanoseconds least) {
+    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
+    __atomic_store_n(&totals->least_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+}
+
+void ObjectEngine::set_room(std::uint64_t calls) {
+    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
+    __atomic_store_n(&totals->room, static_cast<__s64>(calls), __ATOMIC_RELAXED);
+}
+
+// The allocator first: what a call that is seen from its begin takes is seen whole.
+Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& plan,
+                                                              const std::vector<calls::ProbeCost>& costs) {
+    watched_ = static_cast<std::uint32_t>(plan.functions.size());
+    memory_ = static_cast<std::uint32_t>(plan.memory.size());
+    for (std::uint32_t number = 0; number < watched_ + memory_; ++number) {
+        lagtrap_object_function& one = all()[number];
+        if (number < watched_) {
+            one = plan.described[number];
+            files_.push_back(plan.functions[number].file);
+        }
+        one.inside_ns = costs[number].inside_ns;
+        one.around_ns = costs[number].around_ns;
+    }
+    TRY(attach_exceptions(plan));
+    TRY(attach_memory(plan));
+    return probes_->attach(plan.files, plan.functions, LAGTRAP_OBJECT_FUNCTIONS, 0);
+}
+
+Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
+    if (plan.memory.empty()) return success();
+    std::vector<CallProbe> entries, returns;
+    for (std::uint32_t at = 0; at < plan.memory.size(); ++at) {
+        const MemoryFunction& one = plan.memory[at];
+        const std::uint32_t number = watched_ + at;
+        const std::uint64_t cookie = number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT;
+        if (one.kind != LAGTRAP_MEMORY_TAKE) entries.push_back({one.entry, cookie, {number}});
+        if (one.kind != LAGTRAP_MEMORY_GIVE) returns.push_back({one.entry, cookie, {number}});
+    }
+    const auto& file = plan.files[plan.memory_file].file;
+    TRY(other_probes_->attach(programs_->progs.on_memory_call, file, std::move(entries), false));
+    TRY(other_probes_->attach(programs_->progs.on_memory_return, file, std::move(returns), true));
+    return success();
+}
+
+Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
+    const auto put = [&](bpf_program* program, const std::vector<ObjectPlan::Place>& places) -> Status {
+        for (const ObjectPlan::Place& place : places) {
+            std::vector<CallProbe> one{{place.entry, no_function, {no_function}}};
+            TRY(other_probes_->attach(program, plan.files[place.file].file, std::move(one), false));
+        }
+        return success();
+    };
+    TRY(put(programs_->progs.on_throw, plan.throws));
+    return put(programs_->progs.on_catch, plan.catches);
+}
+
+Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
+    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    std::set<std::uint32_t> watched, memory;
+    for (const std::uint32_t number : functions) {
+        if (number >= watched_) continue;
+        __atomic_store_n(&all()[number].taken_out, 1, __ATOMIC_RELAXED);
+        watched.insert(number);
+    }
+    if (!memory_is_out_ && !functions.empty() && *functions.rbegin() >= watched_) {
+        memory_is_out_ = true;
+        for (std::uint32_t at = 0; at < memory_; ++at) memory.insert(watched_ + at);
+        TRY(other_probes_->take_out(memory));
+    }
+    return watched.empty() ? success() : probes_->take_out(watched);
+}
+
+int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {
+    auto* const engine = static_cast<ObjectEngine*>(self);
+    if (bytes == sizeof(lagtrap_object_call)) {
+        lagtrap_object_call call{};
+        std::memcpy(&call, data, sizeof call);
+        engine->take_call(call, nullptr);
+    } else if (bytes == sizeof(lagtrap_object_call_texts)) {
+        lagtrap_object_call_texts texts{};
+        std::memcpy(&texts, data, sizeof texts);
+        engine->take_call(texts.call, &texts);
+    } else if (bytes == sizeof(lagtrap_object_message)) {
+        lagtrap_object_message message{};
+        std::memcpy(&message, data, sizeof message);
+        if (message.function < engine->watched_) engine->take_message(message);
+    }
+    return 0;
+}
+
+// It belongs to the thread's last failure in the same library.
+void ObjectEngine::take_message(const lagtrap_object_message& record) {
+    const std::string text = text_of(record.text);
+    for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
+        if (call->tid != record.tid || !call->failed || files_[call->function] != files_[record.function]) continue;
+        if (!call->left && call->error.empty()) call->error = text;
+        return;
+    }
+    taken_.messages.push_back({record.function, record.tid, record.at_ns, text});
+}
+
+void ObjectEngine::take_call(const lagtrap_object_call& record, const lagtrap_object_call_texts* texts) {
+    if (record.function >= watched_) return;
+    calls::ObjectCall call;
+    call.function = record.function;
+    call.tid = record.tid;
+    call.begin_ns = record.begin_ns;
+    call.end_ns = std::max<std::uint64_t>(record.begin_ns, record.end_ns);
+    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
+    call.probes_ns = std::min<std::uint64_t>(record.probes_ns, whole_ns);
+    call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
+    call.object = record.object;
+    call.result = record.result;
+    call.taken_bytes = record.taken_bytes;
+    call.given_bytes = record.given_bytes;
+    call.resident_bytes = record.resident_pages * ::sysconf(_SC_PAGESIZE);
+    call.allocations = record.allocations;
+    call.error_number = record.error_number;
+    call.state = static_cast<calls::ObjectState>(std::min<__u8>(record.state, LAGTRAP_OBJECT_WITHIN));
+    call.failed = record.failed != 0;
+    call.left = record.left != 0;
+    call.depth = record.depth;
+    call.thread = text_of(record.comm);
+    if (texts != nullptr) {
+        call.title = text_of(texts->title);
+        call.error = thrown_text(*texts);
+    }
+    taken_.calls.push_back(std::move(call));
+}
+
+ObjectEngine::Taken ObjectEngine::take(std::chrono::milliseconds wait) {
+    std::this_thread::sleep_for(wait);
+    (void)ring_buffer__consume(ring_.get());
+    return std::exchange(taken_, {});
+}
+
+std::vector<std::uint64_t> ObjectEngine::hits() const {
+    std::vector<std::uint64_t> hits;
+    for (std::uint32_t number = 0; number < watched_ + memory_; ++number)
+        hits.push_back(__atomic_load_n(&all()[number].hits, __ATOMIC_RELAXED));
+    return hits;
+}
+
+std::vector<calls::ObjectFunctionTotals> ObjectEngine::totals_of_functions() const {
+    std::vector<calls::ObjectFunctionTotals> totals;
+    for (std::uint32_t number = 0; number < watched_; ++number) {
+        const lagtrap_object_function one = all()[number];
+        if (one.calls != 0) totals.push_back({number, one.calls, one.failures, one.elapsed_ns});
+    }
+    return totals;
+}
+
+namespace {
+
+template <typename Take>
+void for_each_alive(int map, const Take& take) {
+    lagtrap_object_key key{}, next{};
+    const lagtrap_object_key* before = nullptr;
+    // A key that goes meanwhile makes the kernel begin anew: bounded by what may live, twice.
+    for (std::uint32_t looked = 0; looked < 2 * LAGTRAP_OBJECTS_ALIVE && bpf_map_get_next_key(map, before, &next) == 0;
+         ++looked) {
+        key = next;
+        before = &key;
+        lagtrap_object_alive one{};
+        if (bpf_map_lookup_elem(map, &key, &one) == 0 && one.open == 0) take(key, one);
+    }
+}
+
+}  // namespace
+
+std::vector<calls::ClassCounts> ObjectEngine::counts(std::size_t classes) const {
+    std::vector<calls::ClassCounts> counts;
+    const auto* const known = static_cast<const lagtrap_object_class*>(classes_.at);
+    for (std::size_t number = 0; number < std::min<std::size_t>(classes, LAGTRAP_OBJECT_CLASSES); ++number) {
+        const lagtrap_object_class one = known[number];
+        const std::uint64_t created = one.created, gone = one.released + one.replaced + one.not_followed;
+        counts.push_back({created, created - std::min(created, gone), one.released, one.failures, one.released_twice,
+                          one.used_after, one.unknown, one.replaced, one.not_followed});
+    }
+    return counts;
+}
+
+std::vector<std::pair<calls::OldObject, std::uint64_t>> ObjectEngine::oldest(std::size_t most) const {
+    const std::uint64_t now_ns = monotonic_ns();
+    std::map<std::uint32_t, std::vector<std::pair<calls::OldObject, std::uint64_t>>> by_class;
+    const auto is_older = [](const auto& one, const auto& other) { return one.first.age_ns > other.first.age_ns; };
+    for_each_alive(bpf_map__fd(programs_->maps.alive),
+                   [&](const lagtrap_object_key& key, const lagtrap_object_alive& one) {
+                       auto& own = by_class[one.class_number];
+                       own.push_back({{one.class_number,
+                                       one.function,
+                                       one.tid,
+                                       key.object,
+                                       now_ns - std::min<std::uint64_t>(now_ns, one.created_ns),
+                                       one.uses,
+                                       one.bytes,
+                                       text_of(one.title),
+                                       {}},
+                                      one.caller});
+                       std::push_heap(own.begin(), own.end(), is_older);
+                       if (own.size() <= most) return;
+                       std::pop_heap(own.begin(), own.end(), is_older);
+                       own.pop_back();
+                   });
+    std::vector<std::pair<calls::OldObject, std::uint64_t>> oldest;
+    for (auto& [number, own] : by_class) {
+        std::sort(own.begin(), own.end(), is_older);
+        std::move(own.begin(), own.end(), std::back_inserter(oldest));
+    }
+    return oldest;
+}
+
+lagtrap_object_totals ObjectEngine::totals() const { return *static_cast<const lagtrap_object_totals*>(totals_.at); }
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,82 @@
+// Follows objects of one process (bpf/objects.bpf.c): probes in, calls and counts out.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bpf/objects.h"
+#include "calls/object_stream.hpp"
+#include "core/result.hpp"
+#include "daemon/calls/function_probes.hpp"
+#include "daemon/kernel/mapped_map.hpp"
+#include "daemon/objects/object_plan.hpp"
+
+struct objects_bpf;
+struct ring_buffer;
+
+namespace lagtrap::daemon {
+
+// One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
+class ObjectEngine {
+  public:
+    // Errors: the kernel refuses the programs.
+    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(pid_t pid, std::uint64_t errno_slot);
+    ~ObjectEngine();
+
+    // From now on shorter uses that succeed are counted and not told.
+    void set_least(std::chrono::nanoseconds least);
+    // From now on so many calls, and failures, may be told.
+    void set_room(std::uint64_t calls);
+    // `costs`: of each function of the plan, then of each of the allocator's. Tells which could not be watched. Errors:
+    // Vanished; none of them could be.
+    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const ObjectPlan& plan,
+                                                                  const std::vector<calls::ProbeCost>& costs);
+    // As CallProbes, of functions; the allocator's go all together.
+    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+
+    struct Taken {
+        std::vector<calls::ObjectMessage> messages;  // of failures that were taken before
+        std::vector<calls::ObjectCall> calls;
+    };
+    // After `wait`: nobody is woken up for a call.
+    [[nodiscard]] Taken take(std::chrono::milliseconds wait);
+    // So far, of each function.
+    [[nodiscard]] std::vector<std::uint64_t> hits() const;
+    [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
+    // What lives is counted, which takes a moment for each of them.
+    [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
+    // Alive, with the address that had each created; of each class the oldest, at most `most` each.
+    [[nodiscard]] std::vector<std::pair<calls::OldObject, std::uint64_t>> oldest(std::size_t most) const;
+    [[nodiscard]] lagtrap_object_totals totals() const;
+    // Returns when the kernel has taken all probes out.
+    void detach();
+
+  private:
+    ObjectEngine() = default;
+    static int on_record(void* self, void* data, std::size_t bytes);
+    void take_message(const lagtrap_object_message& record);
+    void take_call(const lagtrap_object_call& record, const lagtrap_object_call_texts* texts);
+    [[nodiscard]] Status attach_memory(const ObjectPlan& plan);
+    [[nodiscard]] Status attach_exceptions(const ObjectPlan& plan);
+    [[nodiscard]] lagtrap_object_function* all() const { return static_cast<lagtrap_object_function*>(functions_.at); }
+
+    std::unique_ptr<objects_bpf, void (*)(objects_bpf*)> programs_{nullptr, nullptr};
+    std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};
+    std::unique_ptr<FunctionProbes> probes_;
+    std::unique_ptr<CallProbes> other_probes_;  // of the allocator and of exceptions
+    Link scheduler_link_;
+    MappedMap functions_, classes_, totals_;
+    std::uint32_t watched_ = 0, memory_ = 0;  // functions
+    bool memory_is_out_ = false;
+    std::vector<std::uint32_t> files_;  // of each function
+    Taken taken_;
+};
+
+}  // namespace lagtrap::daemon

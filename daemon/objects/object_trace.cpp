@@ -1,0 +1,267 @@
+#include "daemon/objects/object_trace.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "core/clock.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "daemon/calls/call_thinning.hpp"
+#include "daemon/control/control_server.hpp"
+#include "daemon/control/request_fields.hpp"
+#include "daemon/objects/object_engine.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+constexpr auto call_wait = 20ms;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::size_t calls_of_line = 1'000;
+constexpr std::size_t most_rules = 64;
+constexpr std::size_t oldest_of_class = 10;
+
+class ObjectTrace {
+  public:
+    ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector,
+                const std::atomic<bool>& stop)
+        : request_(request), answer_(answer), stop_(stop), planner_(inspector, stop), thinning_(request.budget) {}
+
+    Status begin(const std::function<CallCosts()>& measure) {
+        const std::uint32_t pid = request_.wishes.pid;
+        process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        if (!process_.valid())
+            return make_error(ErrorKind::NotFound,
+                              fmt::format("there is no process {}; a thread's number is not enough", pid));
+        const std::uint64_t asked_ns = monotonic_ns();
+        TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
+        plan_.told.plan_ns = monotonic_ns() - asked_ns;
+        const std::vector<calls::ProbeCost> costs = costs_of(measure());
+        for (std::size_t number = 0; number < costs.size(); ++number) {
+            plan_.told.functions[number].function.cost = costs[number];
+            thinned_.push_back(plan_.told.functions[number].function);
+        }
+        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_.errno_slot));
+        engine_->set_least(request_.least);
+        engine_->set_room(request_.calls_per_second);
+        filled_ns_ = monotonic_ns();
+        const std::uint64_t loaded_ns = monotonic_ns();
+        TRY_ASSIGN(const auto refused, engine_->attach(plan_, costs));
+        if (!refused.empty()) plan_.told.refused.push_back({refused.front().reason, refused.size()});
+        plan_.told.attach_ns = monotonic_ns() - loaded_ns;
+        describe();
+        (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_);
+        return success();
+    }
+
+    void run() {
+        (void)answer_.say(json::serialize(calls::to_json(plan_.told)));
+        calls::ObjectsEnded ended;
+        ended.reason = watch();
+        take(0ms);
+        tell(std::exchange(held_, {}));
+        ended.length_ns = monotonic_ns() - began_ns_;
+        ended.classes = engine_->counts(plan_.told.classes.size());
+        ended.totals = engine_->totals_of_functions();
+        for (auto& [object, caller] : engine_->oldest(oldest_of_class)) {
+            object.caller = planner_.name_of(caller);
+            if (object.class_number < plan_.told.classes.size()) ended.oldest.push_back(std::move(object));
+        }
+        const lagtrap_object_totals totals = engine_->totals();
+        ended.sent = sent_;
+        ended.not_sent = not_sent_ + totals.not_sent;
+        ended.too_deep = totals.too_deep;
+        const std::uint64_t detaching_ns = monotonic_ns();
+        engine_->detach();
+        ended.detach_ns = monotonic_ns() - detaching_ns;
+        answer_.end(json::serialize(calls::to_json(ended)));
+    }
+
+  private:
+    std::vector<calls::ProbeCost> costs_of(const CallCosts& measured) const {
+        std::vector<calls::ProbeCost> costs;
+        for (const PlannedFunction& function : plan_.functions) costs.push_back(measured.of(function));
+        for (const MemoryFunction& function : plan_.memory) {
+            PlannedFunction alike;
+            alike.first_code = function.first_code;
+            calls::ProbeCost cost = measured.of(alike);
+            // Either end alone is watched, but of two kinds.
+            if (function.kind == LAGTRAP_MEMORY_GIVE) cost = {cost.inside_ns / 2, cost.around_ns / 2};
+            costs.push_back(cost);
+        }
+        return costs;
+    }
+
+    void describe() {
+        calls::ObjectsStarted& told = plan_.told;
+        told.pid = request_.wishes.pid;
+        if (auto name = read_file(fmt::format("/proc/{}/comm", told.pid), 64))
+            told.process = printable(name->substr(0, name->find('\n')));
+        told.attached_by =
+            has_uprobe_multi()
+                ? "uprobe_multi: in this process alone"
+                : "single probes: this kernel has no others, and all processes with these files have them";
+        const ClockSnapshot now = ClockSnapshot::take();
+        began_ns_ = told.began_monotonic_ns = now.monotonic_ns;
+        told.began_realtime_ns = now.realtime_ns;
+    }
+
+    // Returns why it ends.
+    std::string watch() {
+        std::uint64_t counted_ns = began_ns_;
+        for (;;) {
+            take(call_wait);
+            const std::uint64_t now_ns = monotonic_ns();
+            thin(now_ns);
+            fill(now_ns);
+            if (now_ns - counted_ns >= second_ns) {
+                counted_ns = now_ns;
+                (void)answer_.say(json::serialize(
+                    calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.told.classes.size())})));
+            }
+            if (answer_.is_unwanted()) return "nobody wants more";
+            if (stop_.load()) return "lagtrapd stops";
+            if (process_has_ended()) return "the process ended";
+            if (request_.length.count() != 0 &&
+                now_ns - began_ns_ >= static_cast<std::uint64_t>(request_.length.count()))
+                return "the time is over";
+        }
+    }
+
+    [[nodiscard]] bool process_has_ended() const {
+        pollfd waiting{process_.get(), POLLIN, 0};
+        return ::poll(&waiting, 1, 0) == 1;
+    }
+
+    // A class without its creations, or its releases, would be counted wrongly: both go.
+    void thin(std::uint64_t now_ns) {
+        std::vector<calls::TakenOut> out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_);
+        if (out.empty()) return;
+        std::set<std::uint32_t> numbers;
+        for (const calls::TakenOut& one : out) numbers.insert(one.function);
+        const std::set<std::uint32_t> dear = numbers;
+        for (const std::uint32_t number : dear) {
+            const calls::ObjectFunction& function = plan_.told.functions[number];
+            if (function.role == calls::ObjectRole::Use || number >= plan_.functions.size()) continue;
+            for (std::uint32_t other = 0; other < plan_.functions.size(); ++other) {
+                const calls::ObjectFunction& same = plan_.told.functions[other];
+                if (same.class_number != function.class_number || same.role == calls::ObjectRole::Use) continue;
+                if (numbers.insert(other).second) out.push_back({other, 0});
+            }
+        }
+        (void)engine_->take_out(numbers);
+        (void)answer_.say(json::serialize(calls::to_json(out)));
+    }
+
+    // Calls wait for one look: what the program is told of a failure mostly comes with the next one.
+    void take(std::chrono::milliseconds wait) {
+        ObjectEngine::Taken taken = engine_->take(wait);
+        std::vector<calls::ObjectMessage> late;
+        for (calls::ObjectMessage& message : taken.messages)
+            if (!attach(message)) late.push_back(std::move(message));
+        tell(std::exchange(held_, std::move(taken.calls)));
+        if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
+    }
+
+    // To the thread's last failure in the same file that is held.
+    bool attach(const calls::ObjectMessage& message) {
+        for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
+            if (call->tid != message.tid || !call->failed ||
+                plan_.functions[call->function].file != plan_.functions[message.function].file)
+                continue;
+            if (!call->left && call->error.empty()) call->error = message.text;
+            return true;
+        }
+        return false;
+    }
+
+    // A second's share at once, at the most.
+    void fill(std::uint64_t now_ns) {
+        const std::uint64_t elapsed_ns = std::min(now_ns - filled_ns_, second_ns);
+        const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(engine_->totals().room, 0));
+        const auto more = static_cast<std::uint64_t>(static_cast<double>(request_.calls_per_second) *
+                                                     static_cast<double>(elapsed_ns) / static_cast<double>(second_ns));
+        if (more == 0) return;
+        filled_ns_ = now_ns;
+        engine_->set_room(std::min(left + more, request_.calls_per_second));
+    }
+
+    void tell(const std::vector<calls::ObjectCall>& calls) {
+        for (std::size_t at = 0; at < calls.size(); at += calls_of_line) {
+            const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
+            const auto count = std::min(calls_of_line, calls.size() - at);
+            const std::vector<calls::ObjectCall> part(from, from + static_cast<std::ptrdiff_t>(count));
+            (answer_.say(json::serialize(calls::to_json(part))) ? sent_ : not_sent_) += count;
+        }
+    }
+
+    const ObjectRequest& request_;
+    AnswerLines& answer_;
+    const std::atomic<bool>& stop_;
+    ObjectPlanner planner_;
+    CallThinning thinning_;
+    UniqueFd process_;
+    ObjectPlan plan_;
+    std::vector<calls::Function> thinned_;
+    std::unique_ptr<ObjectEngine> engine_;
+    std::vector<calls::ObjectCall> held_;
+    std::uint64_t began_ns_ = 0, filled_ns_ = 0, sent_ = 0, not_sent_ = 0;
+};
+
+Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
+    const json::value* const value = request.if_contains("rules");
+    if (value == nullptr || !value->is_array() || value->as_array().empty() || value->as_array().size() > most_rules)
+        return make_error(ErrorKind::Invalid, fmt::format("\"objects\" needs \"rules\": 1 to {} objects", most_rules));
+    std::vector<calls::ObjectRule> rules;
+    for (const json::value& one : value->as_array()) {
+        if (!one.is_object()) return make_error(ErrorKind::Invalid, "one of \"rules\" is no object");
+        TRY_ASSIGN(auto rule, calls::parse_object_rule(one.as_object()));
+        rules.push_back(std::move(rule));
+    }
+    return rules;
+}
+
+}  // namespace
+
+Result<ObjectRequest> parse_object_request(const json::object& request) {
+    ObjectRequest parsed;
+    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
+    if (pid == 0) return make_error(ErrorKind::Invalid, "\"objects\" needs a \"pid\"");
+    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.rules, rules_in(request));
+    TRY_ASSIGN(parsed.wishes.include, text_in(request, "include"));
+    TRY_ASSIGN(parsed.wishes.exclude, text_in(request, "exclude"));
+    TRY_ASSIGN(const auto memory, number_in(request, "memory", 1, 0, 1));
+    parsed.wishes.memory = memory != 0;
+    TRY_ASSIGN(const auto least, number_in(request, "least_ns", 0, 0, longest_request_ns));
+    parsed.least = std::chrono::nanoseconds(least);
+    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
+    parsed.length = std::chrono::nanoseconds(length);
+    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
+    parsed.budget = static_cast<double>(budget) / 1000;
+    TRY_ASSIGN(const auto rate, number_in(request, "calls_per_second", 5'000, 1, 1'000'000));
+    parsed.calls_per_second = static_cast<std::uint64_t>(rate);
+    return parsed;
+}
+
+void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
+                   AnswerLines& answer, const std::atomic<bool>& stop) {
+    ObjectTrace trace(request, answer, inspector, stop);
+    if (const Status begun = trace.begin(costs); !begun)
+        return answer.end(json::serialize(refusal(begun.error().message)));
+    trace.run();
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,148 @@
+#include "daemon/probes/call_probes.hpp"
+
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "daemon/threads/at_once.hpp"
+#include "sandbox/foreign_file.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::size_t probes_of_group = 1024;
+
+// Most of it is waiting for other CPUs, which many wait for as quickly as one.
+void destroy_at_once(std::vector<Link> links) {
+    do_at_once(links.size(), [&](std::size_t number) { links[number].reset(); });
+}
+
+}  // namespace
+
+Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t count, std::vector<Link>& links) const {
+    const std::string binary = path_of_descriptor(group.file->get()).string();
+    if (!has_uprobe_multi()) {
+        // One process alone would be one thread alone here: the programs look whose hit it is.
+        for (std::size_t i = first; i < first + count; ++i) {
+            LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
+            Link link(
+                bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(), group.probes[i].offset, &options));
+            if (!link) return libbpf_error("put a probe in", -errno);
+            links.push_back(std::move(link));
+        }
+        return success();
+    }
+    std::vector<unsigned long> offsets;
+    std::vector<__u64> cookies;
+    for (std::size_t i = first; i < first + count; ++i) {
+        offsets.push_back(group.probes[i].offset);
+        cookies.push_back(group.probes[i].cookie);
+    }
+    LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(), .cnt = count,
+                .retprobe = group.at_return);
+    Link link(bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
+    if (!link) return libbpf_error("put probes in", -errno);
+    links.push_back(std::move(link));
+    return success();
+}
+
+Status CallProbes::link(Group& group) const {
+    return group.probes.empty() ? success() : link_some(group, 0, group.probes.size(), group.links);
+}
+
+// One that the kernel does not take makes it refuse all that are asked for with it: they are halved until it is alone.
+Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) const {
+    std::vector<std::pair<std::size_t, std::size_t>> open{{0, group.probes.size()}};
+    std::set<std::size_t> out;
+    while (!open.empty()) {
+        const auto [first, count] = open.back();
+        open.pop_back();
+        std::vector<Link> links;
+        const Status linked = link_some(group, first, count, links);
+        if (linked) {
+            for (Link& link : links) group.links.push_back(std::move(link));
+            continue;
+        }
+        const int number = linked.error().system_errno;
+        if (number == ESRCH) return make_error(ErrorKind::Vanished, "the process is gone");
+        if (number == EPERM || number == ENOMEM) return linked.error();
+        if (count > 1) {
+            open.emplace_back(first + count / 2, count - count / 2);
+            open.emplace_back(first, count / 2);
+            continue;
+        }
+        out.insert(first);
+        for (const std::uint32_t function : group.probes[first].functions)
+            refused.push_back({function, "the kernel takes no probe there: " + linked.error().message});
+    }
+    std::size_t place = 0;
+    std::erase_if(group.probes, [&](const CallProbe&) { return out.contains(place++); });
+    return success();
+}
+
+Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
+                                                            std::vector<CallProbe> probes, bool at_return) {
+    std::vector<Refused> refused;
+    const std::size_t size = has_uprobe_multi() ? probes_of_group : 1;
+    for (std::size_t at = 0; at < probes.size(); at += size) {
+        Group group{program, file, at_return, {}, {}};
+        const std::size_t end = std::min(probes.size(), at + size);
+        group.probes.assign(std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at)),
+                            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(end)));
+        TRY(link_what_works(group, refused));
+        groups_.push_back(std::move(group));
+    }
+    return refused;
+}
+
+Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
+    Status all = success();
+    std::vector<Link> old;
+    for (Group& group : groups_) {
+        const std::size_t before = group.probes.size();
+        for (CallProbe& probe : group.probes)
+            std::erase_if(probe.functions, [&](std::uint32_t one) { return functions.contains(one); });
+        std::erase_if(group.probes, [](const CallProbe& probe) { return probe.functions.empty(); });
+        if (group.probes.size() == before) continue;
+        for (Link& link : group.links) old.push_back(std::move(link));
+        group.links.clear();
+        if (const Status linked = link(group); !linked) {
+            all = linked;
+            group.probes.clear();
+        }
+    }
+    std::erase_if(groups_, [](const Group& group) { return group.probes.empty(); });
+    bury(std::move(old));
+    return all;
+}
+
+void CallProbes::take_out_all() {
+    std::vector<Link> links;
+    for (Group& group : groups_)
+        for (Link& link : group.links) links.push_back(std::move(link));
+    groups_.clear();
+    bury(std::move(links));
+}
+
+void CallProbes::bury(std::vector<Link> links) {
+    if (links.empty()) return;
+    std::erase_if(on_their_way_out_, [](const std::future<void>& one) {
+        return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    const auto shared = std::make_shared<std::vector<Link>>(std::move(links));
+    try {
+        on_their_way_out_.push_back(std::async(std::launch::async, [shared] { destroy_at_once(std::move(*shared)); }));
+    } catch (const std::system_error&) {
+        destroy_at_once(std::move(*shared));
+    }
+}
+
+void CallProbes::detach() {
+    take_out_all();
+    on_their_way_out_.clear();  // waits for them
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,58 @@
+// What is known of containers beside their ids: names, images, pods, labels, from the files of docker, containerd, CRI-O and
+// podman on this machine. Nobody is asked over a socket or the network.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "binaries/reader/container_state.hpp"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+#include "sandbox/machine_root.hpp"
+#include "trace/logs/control_group_words.hpp"
+
+namespace lagtrap::daemon {
+
+struct KnownContainer {
+    binaries::ContainerFacts facts;
+    bool found = false;  // some file was about it
+};
+
+// Free to be used from any thread.
+class ContainerNames {
+  public:
+    explicit ContainerNames(std::filesystem::path root = machine_root()) : root_(std::move(root)) {}
+
+    // May wait for file systems, for a while. What was not found is looked for again later.
+    [[nodiscard]] KnownContainer find(const std::string& id);
+    [[nodiscard]] trace::ContainerName name_of(const std::string& id);
+    // As trace::group_words(), whole, with the container's name where it is known.
+    [[nodiscard]] std::string words_for(const std::string& control_group);
+    // The same, brief.
+    [[nodiscard]] std::string brief_words_for(const std::string& control_group);
+
+  private:
+    [[nodiscard]] trace::GroupWords both_words_for(const std::string& control_group);
+    using Clock = std::chrono::steady_clock;
+    struct Place {
+        std::filesystem::path path;
+        binaries::ContainerFile kind;
+    };
+    struct Kept {
+        KnownContainer container;
+        Clock::time_point looked;
+    };
+    [[nodiscard]] std::vector<Place> places_of(const std::string& id) const;
+    [[nodiscard]] static Result<binaries::ContainerFacts> read(const Place& place, const std::string& id);
+    [[nodiscard]] KnownContainer look(const std::string& id) const;
+
+    const std::filesystem::path root_;
+    std::mutex mutex_;
+    std::map<std::string, Kept> kept_;
+};
+
+}  // namespace lagtrap::daemon

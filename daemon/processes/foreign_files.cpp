@@ -1,0 +1,150 @@
+#include "daemon/processes/foreign_files.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <string_view>
+#include <vector>
+
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
+constexpr std::size_t start_field = 22;  // of /proc/PID/stat, counted from 1 (proc(5))
+
+std::vector<std::string_view> split(std::string_view text, std::string_view blanks = " \t") {
+    std::vector<std::string_view> words;
+    while (true) {
+        const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+        text.remove_prefix(begin);
+        if (text.empty()) return words;
+        const std::size_t end = std::min(text.find_first_of(blanks), text.size());
+        words.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+}
+
+Result<std::uint64_t> number(std::string_view text, std::string_view what) {
+    std::uint64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc{} || end != text.data() + text.size())
+        return make_error(ErrorKind::Invalid, std::string(what) + " is \"" + std::string(text) + "\", not a number");
+    return value;
+}
+
+// The words after `label` in its line of a status file.
+std::vector<std::string_view> status_words(std::string_view status, std::string_view label) {
+    const std::size_t at = status.find(label);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = status.substr(at + label.size());
+    return split(rest.substr(0, rest.find('\n')));
+}
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+bool is_local(std::string_view file_system) {
+    constexpr std::array<std::string_view, 14> local{"bcachefs", "btrfs", "erofs",  "ext2",  "ext3",    "ext4", "f2fs",
+                                                     "jfs",      "ramfs", "rootfs", "tmpfs", "overlay", "xfs",  "zfs"};
+    return std::find(local.begin(), local.end(), file_system) != local.end();
+}
+
+// Opening something else than a plain file may already have an effect; so it is looked at before it is opened.
+Result<UniqueFd> reopen_plain(const UniqueFd& place) {
+    struct stat facts {};
+    if (::fstat(place.get(), &facts) != 0) return system_error("stat");
+    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Denied, "is not a plain file");
+    if (facts.st_nlink > 1) return make_error(ErrorKind::Denied, "has further links");
+    // O_NONBLOCK: who holds a lease on the file is not waited for.
+    return open_file("/proc/self/fd/" + std::to_string(place.get()), O_RDONLY | O_NONBLOCK);
+}
+
+Result<UniqueFd> open_in(int directory, const char* name, std::uint64_t flags, std::uint64_t resolve) {
+    open_how how{};
+    how.flags = flags | O_CLOEXEC;
+    how.resolve = resolve;
+    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, name, &how, sizeof(how))));
+    if (fd.valid()) return fd;
+    if (errno == ELOOP || errno == EXDEV) return make_error(ErrorKind::Denied, "is a link, or on another mount");
+    return system_error(name);
+}
+
+}  // namespace
+
+Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
+    TRY_ASSIGN(const std::string status, read_file(process / "status", 64 * 1024));
+    const auto inner = status_words(status, "\nNSpid:");
+    const auto uids = status_words(status, "\nUid:");
+    if (inner.empty() || uids.size() < 2) return make_error(ErrorKind::Invalid, "status has no NSpid or no Uid");
+    TRY_ASSIGN(const std::string stat, read_file(process / "stat", 64 * 1024));
+    // The name, in brackets, may hold anything; the fields after it are numbers, the first of them the third.
+    const auto fields = split(std::string_view(stat).substr(std::min(stat.rfind(')') + 1, stat.size())));
+    if (fields.size() <= start_field - 3) return make_error(ErrorKind::Invalid, "stat is too short");
+    TRY_ASSIGN(const std::uint64_t inner_pid, number(inner.back(), "NSpid"));
+    TRY_ASSIGN(const std::uint64_t uid, number(uids[1], "Uid"));
+    TRY_ASSIGN(const std::uint64_t ticks, number(fields[start_field - 3], "the time of start"));
+    ProcessFacts facts;
+    facts.inner_pid = static_cast<std::uint32_t>(inner_pid);
+    facts.effective_uid = static_cast<std::uint32_t>(uid);
+    const std::int64_t tick_ns = 1'000'000'000LL / ::sysconf(_SC_CLK_TCK);
+    facts.started_realtime_ns =
+        clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<std::int64_t>(ticks) * tick_ns;
+    return facts;
+}
+
+// A line of mountinfo: id, parent, device, root, mount point, options, optional fields, "-", file system, ... (proc(5))
+Result<LocalMounts> LocalMounts::of(const std::filesystem::path& process) {
+    TRY_ASSIGN(const std::string text, read_file(process / "mountinfo", mountinfo_limit_bytes));
+    LocalMounts mounts;
+    for (const std::string_view line : split(text, "\n")) {
+        const auto words = split(line);
+        const auto dash = std::find(words.begin(), words.end(), "-");
+        if (dash == words.end() || dash + 1 == words.end() || !is_local(dash[1])) continue;
+        if (const auto id = number(words.front(), "the mount's number")) mounts.mount_ids_.insert(*id);
+    }
+    return mounts;
+}
+
+bool LocalMounts::hold(int fd) const {
+    const auto text = read_file("/proc/self/fdinfo/" + std::to_string(fd), 64 * 1024);
+    if (!text) return false;
+    const auto words = status_words(*text, "mnt_id:");
+    const auto id =
+        words.empty() ? Result<std::uint64_t>(make_error(ErrorKind::Invalid, "none")) : number(words.front(), "mnt_id");
+    return id && mount_ids_.contains(*id);
+}
+
+Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, const LocalMounts& mounts) {
+    TRY_ASSIGN(const UniqueFd root, open_file(process / "root", O_PATH | O_DIRECTORY));
+    if (!mounts.hold(root.get())) return make_error(ErrorKind::Denied, "its root is on no local file system");
+    TRY_ASSIGN(UniqueFd tmp, open_in(root.get(), "tmp", O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS));
+    if (!mounts.hold(tmp.get())) return make_error(ErrorKind::Denied, "its /tmp is on no local file system");
+    return tmp;
+}
+
+Result<UniqueFd> open_plain_file(int directory, const std::string& name) {
+    TRY_ASSIGN(const UniqueFd place, open_in(directory, name.c_str(), O_PATH | O_NOFOLLOW,
+                                             RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV));
+    return reopen_plain(place);
+}
+
+Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
+                                  const LocalMounts& mounts) {
+    TRY_ASSIGN(const UniqueFd place, open_file(process / "map_files" / range, O_PATH));
+    if (!mounts.hold(place.get())) return make_error(ErrorKind::Denied, "is on no local file system");
+    return reopen_plain(place);
+}
+
+}  // namespace lagtrap::daemon

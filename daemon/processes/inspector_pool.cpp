@@ -1,0 +1,250 @@
+#include "daemon/processes/inspector_pool.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "binaries/reader/reader_wire.hpp"
+#include "daemon/processes/inspector_service.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using binaries::WireReader;
+using binaries::WireWriter;
+
+constexpr auto last_error_kind = static_cast<std::uint32_t>(ErrorKind::System);
+
+void write_mapping(WireWriter& request, const NamedMapping& named) {
+    request.items(std::vector<lagtrap_mapping>{named.mapping});
+    request.text(std::string_view(named.path).substr(0, inspected_path_limit_bytes));
+}
+
+Error nonsense() { return make_error(ErrorKind::System, "the inspector of processes gave an invalid answer"); }
+
+const char* name_of(InspectionMessage kind) {
+    if (kind == InspectionMessage::Open) return "opening a mapped file";
+    if (kind == InspectionMessage::Words) return "reading the memory";
+    return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "looking at the mapped files";
+}
+
+ErrorKind kind_of(std::uint32_t error) {
+    return error - 1 > last_error_kind ? ErrorKind::System : static_cast<ErrorKind>(error - 1);
+}
+
+}  // namespace
+
+Result<InspectorHelper> start_inspector() {
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return system_error("start the inspector of processes");
+    InspectorHelper helper{-1, UniqueFd(ends[0])};
+    const UniqueFd its(ends[1]);
+    // Through a number that it does not have itself: dup2() to the same would leave it to be closed.
+    const UniqueFd moved(::fcntl(its.get(), F_DUPFD_CLOEXEC, 10));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, moved.get(), inspector_socket);
+    posix_spawn_file_actions_addclosefrom_np(&actions, inspector_socket + 1);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes, &signals);
+    sigfillset(&signals);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::string name = "lagtrapd", argument = inspector_argument;
+    std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
+    std::array<char*, 1> environment{nullptr};
+    const int failed =
+        ::posix_spawn(&helper.pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environment.data());
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0) return system_error("start the inspector of processes", failed);
+    return helper;
+}
+
+InspectorPool::~InspectorPool() {
+    for (const InspectorHelper& helper : idle_) {
+        ::kill(helper.pid, SIGKILL);
+        (void)::waitpid(helper.pid, nullptr, 0);
+    }
+}
+
+bool InspectorPool::has_ended(pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
+
+void InspectorPool::bury_stuck() { std::erase_if(stuck_, has_ended); }
+
+// `avoided` becomes what the helper is told of it.
+Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, std::string& avoided) {
+    std::unique_lock lock(mutex_);
+    bury_stuck();
+    const bool free = freed_.wait_for(lock, options_.deadline, [this] { return busy_ < options_.most_helpers; });
+    const auto now = Clock::now();
+    if (!free || stuck_.size() >= options_.most_stuck || hold_ups_.avoids_process(pid, now)) {
+        ++counts_.refused;
+        return make_error(ErrorKind::Busy, "such looks were held up: it is not tried now");
+    }
+    WireWriter told;
+    told.items(hold_ups_.avoided_users(now));
+    told.items(hold_ups_.avoided_devices(now));
+    avoided = told.take();
+    ++busy_;
+    if (!idle_.empty()) {
+        InspectorHelper helper = std::move(idle_.back());
+        idle_.pop_back();
+        return helper;
+    }
+    lock.unlock();
+    auto started = options_.start();
+    lock.lock();
+    counts_.start_problem = started ? std::string() : started.error().message;
+    if (started) {
+        ++counts_.started;
+        return started;
+    }
+    --busy_;
+    freed_.notify_one();
+    return make_error(ErrorKind::Busy, started.error().message);
+}
+
+Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,
+                              Clock::time_point deadline) const {
+    while (size > 0) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+        if (left.count() <= 0)
+            return make_error(ErrorKind::Timeout,
+                              fmt::format("the look took longer than {} ms", options_.deadline.count()));
+        pollfd waiting{helper.socket.get(), POLLIN, 0};
+        if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
+        const long got = receive_inspection(helper.socket.get(), into, size, file, MSG_DONTWAIT);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got <= 0) return make_error(ErrorKind::System, "the inspector of processes ended early");
+        into += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return success();
+}
+
+Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& helper, InspectionMessage kind,
+                                                      const std::string& body, Conversation& conversation) const {
+    const auto deadline = Clock::now() + options_.deadline;
+    if (!send_inspection(helper.socket.get(), {kind, 0, body.size()}, body))
+        return make_error(ErrorKind::System, "the inspector of processes is gone");
+    for (;;) {
+        InspectionHead head;
+        Answer answer;
+        TRY(receive(helper, reinterpret_cast<char*>(&head), sizeof head, answer.file, deadline));
+        if (head.body_bytes > inspection_limit_bytes) return nonsense();
+        answer.body.resize(head.body_bytes);
+        TRY(receive(helper, answer.body.data(), answer.body.size(), answer.file, deadline));
+        WireReader text(answer.body);
+        if (head.kind == InspectionMessage::User) conversation.progress.user = text.number<std::uint32_t>();
+        if (head.kind == InspectionMessage::Device) conversation.progress.device = text.number<std::uint64_t>();
+        if (head.kind != InspectionMessage::Answer) continue;
+        conversation.answered = true;
+        if (head.error == 0) return answer;
+        return make_error(kind_of(head.error), answer.body);
+    }
+}
+
+Result<InspectorPool::Answer> InspectorPool::ask(InspectionMessage kind, std::uint32_t pid, const std::string& what) {
+    std::string avoided;
+    TRY_ASSIGN(InspectorHelper helper, acquire(pid, avoided));
+    WireWriter request;
+    request.number(pid);
+    Conversation conversation{{pid, {}, {}}, false};
+    auto answer = converse(helper, kind, request.take() + avoided + what, conversation);
+    const std::scoped_lock lock(mutex_);
+    --busy_;
+    freed_.notify_one();
+    if (!answer && answer.error().kind == ErrorKind::Timeout) {
+        ++counts_.held_up;
+        counts_.last_held_up = fmt::format("{} of process {}", name_of(kind), pid);
+        hold_ups_.note(conversation.progress, Clock::now());
+    }
+    if (!answer && answer.error().kind == ErrorKind::Busy) ++counts_.refused;
+    if (conversation.answered) {
+        idle_.push_back(std::move(helper));
+        return answer;
+    }
+    ::kill(helper.pid, SIGKILL);
+    if (!has_ended(helper.pid)) stuck_.push_back(helper.pid);
+    return answer;
+}
+
+Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const InspectionLimits& limits) {
+    WireWriter what;
+    what.number(static_cast<std::uint32_t>(code));
+    what.number(limits.mappings);
+    what.number(limits.text_bytes);
+    TRY_ASSIGN(const Answer answer, ask(InspectionMessage::Read, pid, what.take()));
+    WireReader text(answer.body);
+    InspectedProcess process;
+    process.mappings_left_out = text.number<std::uint64_t>();
+    if (!process.records.assign(text.text(inspection_limit_bytes)) || !text.complete()) return nonsense();
+    return process;
+}
+
+std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<NamedMapping>& mappings) {
+    if (mappings.empty()) return {};
+    WireWriter what;
+    for (const NamedMapping& mapping : mappings) write_mapping(what, mapping);
+    const auto answer = ask(InspectionMessage::Identify, mappings.front().mapping.pid, what.take());
+    std::vector<Result<CodeFileIdentity>> identities;
+    if (!answer) return {mappings.size(), answer.error()};
+    WireReader text(answer->body);
+    for (std::size_t i = 0; i < mappings.size(); ++i) {
+        const auto error = text.number<std::uint32_t>();
+        const std::string problem = text.text(inspection_limit_bytes);
+        const auto identity = text.items<CodeFileIdentity>(1);
+        if (!text.good() || identity.size() != 1) return {mappings.size(), nonsense()};
+        identities.push_back(error == 0 ? Result<CodeFileIdentity>(identity.front())
+                                        : make_error(kind_of(error), problem));
+    }
+    return identities;
+}
+
+Result<OpenedFile> InspectorPool::open(const NamedMapping& mapping) {
+    WireWriter what;
+    write_mapping(what, mapping);
+    TRY_ASSIGN(Answer answer, ask(InspectionMessage::Open, mapping.mapping.pid, what.take()));
+    WireReader text(answer.body);
+    const auto identity = text.items<CodeFileIdentity>(1);
+    if (identity.size() != 1 || !answer.file.valid()) return nonsense();
+    return OpenedFile{std::move(answer.file), identity.front()};
+}
+
+Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,
+                                                             const std::vector<std::uint64_t>& addresses) {
+    WireWriter what;
+    what.items(addresses);
+    TRY_ASSIGN(const Answer answer, ask(InspectionMessage::Words, pid, what.take()));
+    WireReader text(answer.body);
+    auto words = text.items<std::uint64_t>(inspected_words_limit);
+    if (!text.complete() || words.size() != addresses.size()) return nonsense();
+    return words;
+}
+
+InspectionCounts InspectorPool::counts() const {
+    const std::scoped_lock lock(mutex_);
+    InspectionCounts counts = counts_;
+    counts.held_up_by = hold_ups_.by_user();
+    counts.stuck = stuck_.size();
+    return counts;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,167 @@
+#include "daemon/processes/inspector_service.hpp"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binaries/reader/reader_wire.hpp"
+#include "core/heap.hpp"
+#include "daemon/processes/inspector_wire.hpp"
+#include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/process_texts.hpp"
+#include "sandbox/confinement.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using binaries::WireReader;
+using binaries::WireWriter;
+
+constexpr std::size_t avoided_limit = 4096;
+constexpr int exit_usage = 2;
+
+bool receive_all(int socket, char* into, std::size_t size) {
+    UniqueFd unwanted;
+    while (size > 0) {
+        const long got = receive_inspection(socket, into, size, unwanted, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        into += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+std::optional<NamedMapping> mapping_in(WireReader& request) {
+    const auto mappings = request.items<lagtrap_mapping>(1);
+    NamedMapping named;
+    named.path = request.text(inspected_path_limit_bytes);
+    if (!request.good() || mappings.size() != 1) return std::nullopt;
+    named.mapping = mappings.front();
+    return named;
+}
+
+class InspectionService {
+  public:
+    explicit InspectionService(int socket)
+        : socket_(socket), inspector_("/proc", [this](std::uint64_t device) { return may_open(device); }) {}
+
+    // False: the daemon is gone.
+    bool serve_one() {
+        InspectionHead head;
+        if (!receive_all(socket_, reinterpret_cast<char*>(&head), sizeof head)) return false;
+        if (head.body_bytes > inspection_limit_bytes) return false;
+        std::string body(head.body_bytes, '\0');
+        if (!receive_all(socket_, body.data(), body.size())) return false;
+        WireReader request(body);
+        const auto pid = request.number<std::uint32_t>();
+        const auto users = request.items<std::uint32_t>(avoided_limit);
+        avoided_devices_ = request.items<std::uint64_t>(avoided_limit);
+        if (!request.good()) return false;
+        UniqueFd file;
+        const auto answer = may_look(pid, users)
+                                ? answer_to(head.kind, pid, request, file)
+                                : make_error(ErrorKind::Busy, "its user's processes held up such looks");
+        InspectionHead answered{InspectionMessage::Answer, 0, 0};
+        if (!answer) answered.error = 1 + static_cast<std::uint32_t>(answer.error().kind);
+        const std::string& text = answer ? *answer : answer.error().message;
+        answered.body_bytes = text.size();
+        return send_inspection(socket_, answered, text, file.get());
+    }
+
+  private:
+    bool may_look(std::uint32_t pid, const std::vector<std::uint32_t>& avoided_users) {
+        const auto user = user_of("/proc/" + std::to_string(pid));
+        if (!user) return true;  // it is gone: there is nobody to hold up the look
+        tell(InspectionMessage::User, *user);
+        return std::find(avoided_users.begin(), avoided_users.end(), *user) == avoided_users.end();
+    }
+
+    Status may_open(std::uint64_t device) {
+        if (std::find(avoided_devices_.begin(), avoided_devices_.end(), device) != avoided_devices_.end())
+            return make_error(ErrorKind::Busy, "its file system held up such looks");
+        tell(InspectionMessage::Device, device);
+        return success();
+    }
+
+    template <typename Number>
+    void tell(InspectionMessage kind, Number number) {
+        WireWriter body;
+        body.number(number);
+        const std::string bytes = body.take();
+        (void)send_inspection(socket_, {kind, 0, bytes.size()}, bytes);
+    }
+
+    Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request, UniqueFd& file) {
+        WireWriter answer;
+        if (kind == InspectionMessage::Read) {
+            const auto code = static_cast<ProcessInspector::Code>(request.number<std::uint32_t>());
+            const auto mappings = request.number<std::uint32_t>();
+            TRY_ASSIGN(const InspectedProcess process,
+                       inspector_.read(pid, code, {mappings, request.number<std::uint32_t>()}));
+            answer.number(process.mappings_left_out);
+            answer.text(process.records.bytes());
+            return answer.take();
+        }
+        if (kind == InspectionMessage::Open) {
+            const auto mapping = mapping_in(request);
+            if (!mapping) return make_error(ErrorKind::Invalid, "no mapping to be opened");
+            TRY_ASSIGN(OpenedFile opened, inspector_.open(*mapping));
+            file = std::move(opened.file);
+            answer.items(std::vector<CodeFileIdentity>{opened.identity});
+            return answer.take();
+        }
+        if (kind == InspectionMessage::Words) {
+            const auto addresses = request.items<std::uint64_t>(inspected_words_limit);
+            TRY_ASSIGN(const auto words, inspector_.read_words(pid, addresses));
+            answer.items(words);
+            return answer.take();
+        }
+        std::vector<NamedMapping> mappings;
+        while (auto mapping = mapping_in(request)) mappings.push_back(std::move(*mapping));
+        for (const auto& identity : inspector_.identify(mappings)) {
+            answer.number(identity ? 0U : 1 + static_cast<std::uint32_t>(identity.error().kind));
+            answer.text(identity ? std::string() : identity.error().message);
+            answer.items(std::vector<CodeFileIdentity>{identity ? *identity : CodeFileIdentity{}});
+        }
+        return answer.take();
+    }
+
+    int socket_;
+    std::vector<std::uint64_t> avoided_devices_;
+    DirectInspector inspector_;
+};
+
+}  // namespace
+
+void serve_inspections(int socket) {
+    InspectionService service(socket);
+    while (service.serve_one()) {
+    }
+}
+
+int run_inspector() {
+    struct stat facts {};
+    if (::fstat(inspector_socket, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
+        std::fprintf(stderr, "%s is lagtrapd's own, not for people\n", inspector_argument);
+        return exit_usage;
+    }
+    keep_heap_small();
+    (void)::prctl(PR_SET_NAME, "lagtrap-inspect");
+    (void)::setpriority(PRIO_PROCESS, 0, 0);
+    become_first_oom_victim();
+    (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)keep_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN});
+    serve_inspections(inspector_socket);
+    return 0;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,72 @@
+#include "daemon/processes/process_files.hpp"
+
+#include <fcntl.h>
+
+#include <map>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "binaries/reader/file_reader.hpp"
+
+namespace lagtrap::daemon {
+
+Status ProcessFiles::still_wanted() const {
+    if (given_up_.load()) return make_error(ErrorKind::Timeout, "nobody waits for the trace any more");
+    if (std::chrono::steady_clock::now() >= until_)
+        return make_error(ErrorKind::Timeout,
+                          "reading the program's code took longer than 60 s; choose fewer functions");
+    return success();
+}
+
+Status ProcessFiles::read(std::uint32_t pid) {
+    TRY_ASSIGN(const InspectedProcess process, inspector_.read(pid, ProcessInspector::Code::Read, {}));
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> numbers;
+    process.records.for_each([&](const lagtrap_record* record) {
+        if (record->type != LAGTRAP_RECORD_MAPPING) return;
+        const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
+        const std::string path(path_of(mapping));
+        const auto [found, is_new] = numbers.try_emplace({mapping.device, mapping.inode}, files_.size());
+        if (is_new) files_.push_back({{path, nullptr}, {mapping, path}, {}, {}});
+        parts_.push_back({mapping, found->second});
+    });
+    if (files_.empty())
+        return make_error(ErrorKind::NotFound,
+                          fmt::format("there is no process {}, or it is one of the kernel's", pid));
+    return success();
+}
+
+Result<binaries::ProgramFile*> ProcessFiles::program(std::uint32_t number) {
+    File& file = files_[number];
+    if (file.program) return &*file.program;
+    if (file.problem) return *file.problem;
+    const auto open = [&]() -> Result<binaries::ProgramFile> {
+        TRY_ASSIGN(OpenedFile opened, inspector_.open(file.mapping));
+        UniqueFd read(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));
+        if (!read.valid()) return system_error(file.file.path);
+        file.file.file = std::make_shared<const UniqueFd>(std::move(opened.file));
+        return binaries::ProgramFile::open(std::move(read), file.file.path, {until_, &given_up_});
+    };
+    auto opened = open();
+    if (!opened) {
+        file.problem = opened.error();
+        return *file.problem;
+    }
+    file.program.emplace(std::move(*opened));
+    return &*file.program;
+}
+
+Result<std::vector<binaries::FunctionCalls>> ProcessFiles::calls_of(std::uint32_t file,
+                                                                    const std::vector<std::uint64_t>& entries) {
+    TRY(still_wanted());
+    TRY_ASSIGN(binaries::ProgramFile* const code, program(file));
+    return binaries::function_calls(*code, entries);
+}
+
+std::vector<CallFile> ProcessFiles::opened() const {
+    std::vector<CallFile> all;
+    for (const File& file : files_) all.push_back(file.file);
+    return all;
+}
+
+}  // namespace lagtrap::daemon

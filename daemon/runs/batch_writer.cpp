@@ -1,0 +1,244 @@
+#include "daemon/runs/batch_writer.hpp"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "core/digest.hpp"
+#include "core/disk_time.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto retention_interval = 1min;
+constexpr auto warning_interval = 1min;
+constexpr std::size_t waiting_for_names = 8;  // with more batches waiting than these, frames keep module and offset
+
+trace::NamingLimits naming_limits() {
+    trace::NamingLimits limits;
+    limits.cpu_time = 1000ms;
+    limits.wall_time = 10'000ms;
+    limits.read_bytes = 512ULL << 20;
+    limits.symbol_table_bytes = 48 << 20;
+    return limits;
+}
+
+constexpr const char* unwritten_file = ".unwritten-runs";
+
+std::uint64_t runs_of(const trace::RunBatch& batch) {
+    std::uint64_t runs = batch.runs_lost;
+    for (const trace::RecordedRun& run : batch.runs) runs += run.weight;
+    return runs;
+}
+
+}  // namespace
+
+trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::size_t to) {
+    trace::RunBatch piece;
+    piece.batch_id = random_uuid();
+    piece.host = batch.host;
+    piece.boot_id = batch.boot_id;
+    piece.session_hint = batch.session_hint;
+    piece.version = batch.version;
+    piece.made_realtime_ns = batch.made_realtime_ns;
+    if (from == 0) piece.runs_lost = batch.runs_lost;
+    std::map<std::uint32_t, std::uint32_t> numbers;
+    const auto renumber = [&](std::uint32_t& stack) {
+        if (stack == 0) return;
+        const auto [known, is_new] = numbers.try_emplace(stack, static_cast<std::uint32_t>(piece.stacks.size() + 1));
+        if (is_new) piece.stacks.push_back(batch.stacks[stack - 1]);
+        stack = known->second;
+    };
+    for (std::size_t i = from; i < to; ++i) {
+        trace::RecordedRun run = batch.runs[i];
+        renumber(run.begin_stack);
+        renumber(run.end_stack);
+        for (trace::RunStage& stage : run.stages) renumber(stage.stack);
+        piece.runs_sampled_away += run.weight - 1;
+        piece.runs.push_back(std::move(run));
+    }
+    return piece;
+}
+
+BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn)
+    : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()), retention_(retention) {
+    if (auto kept = KeptCount::open(spool_.path() / unwritten_file)) {
+        kept_ = std::move(kept).value();
+        count_lost(kept_->value());
+        if (kept_->value() != 0)
+            warn_("the daemon before did not write " + std::to_string(kept_->value()) +
+                  " recorded runs: they count as lost");
+    } else {
+        warn_("the number of runs that are not written yet cannot be kept: " + kept.error().message);
+    }
+    thread_ = std::thread([this] { work(); });
+}
+
+BatchWriter::~BatchWriter() {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    more_.notify_one();
+    thread_.join();
+}
+
+void BatchWriter::put(GatheredBatch gathered) {
+    {
+        const std::lock_guard lock(mutex_);
+        gathered_ = 0;
+        if (waiting_.size() >= waiting_limit) {
+            ++totals_.failed;
+            count_lost(runs_of(gathered.batch));
+            return;
+        }
+        unwritten_ += runs_of(gathered.batch);
+        waiting_.push_back(std::move(gathered));
+    }
+    more_.notify_one();
+}
+
+void BatchWriter::note_gathered(std::uint64_t runs) {
+    {
+        const std::lock_guard lock(mutex_);
+        gathered_ = runs;
+    }
+    keep_count();
+}
+
+void BatchWriter::lose(std::uint64_t runs) {
+    const std::lock_guard lock(mutex_);
+    count_lost(runs);
+}
+
+void BatchWriter::count_lost(std::uint64_t runs) {
+    totals_.lost_runs += runs;
+    lost_to_tell_ += runs;
+    unwritten_ += runs;
+}
+
+void BatchWriter::keep_count() {
+    const std::lock_guard kept_lock(kept_mutex_);
+    if (!kept_) return;
+    std::uint64_t runs = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        runs = gathered_ + unwritten_;
+    }
+    const Status kept = kept_->set(runs);
+    kept_problem_ = kept ? std::string() : kept.error().message;
+}
+
+std::string BatchWriter::kept_problem() {
+    const std::lock_guard lock(kept_mutex_);
+    return kept_problem_;
+}
+
+void BatchWriter::set_retention(uploader::RetentionLimits retention) {
+    const std::lock_guard lock(mutex_);
+    retention_ = retention;
+}
+
+std::uint64_t BatchWriter::take_lost() {
+    const std::lock_guard lock(mutex_);
+    unwritten_ -= lost_to_tell_;
+    return std::exchange(lost_to_tell_, 0);
+}
+
+BatchTotals BatchWriter::totals() const {
+    const std::uint64_t removed = spool_.unsent_batches_removed();
+    const std::lock_guard lock(mutex_);
+    BatchTotals totals = totals_;
+    totals.removed = removed;
+    return totals;
+}
+
+void BatchWriter::work() {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    use_idle_disk_time();
+    for (;;) {
+        GatheredBatch next;
+        {
+            std::unique_lock lock(mutex_);
+            more_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+            if (waiting_.empty()) return;
+            next = std::move(waiting_.front());
+            waiting_.pop_front();
+            // A daemon that ends, or batches that come faster than names, wait for none.
+            if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
+        }
+        write(std::move(next));
+        keep_within_limits();
+    }
+}
+
+void BatchWriter::lose_batch(const trace::RunBatch& batch) {
+    const std::lock_guard lock(mutex_);
+    ++totals_.failed;
+    unwritten_ -= runs_of(batch);
+    count_lost(runs_of(batch));
+}
+
+void BatchWriter::write(GatheredBatch gathered) {
+    names_.name(gathered);
+    const auto written = write_in_pieces(gathered.batch);
+    keep_count();
+    const std::string not_kept = kept_problem();
+    if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
+    next_warning_ = Clock::now() + warning_interval;
+    if (!written)
+        warn_("a batch of runs could not be written: " + written.error().message);
+    else
+        warn_("the number of runs that are not written yet could not be kept: " + not_kept);
+}
+
+Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
+    const auto bytes = trace::write_run_batch(batch);
+    if (!bytes && bytes.error().kind == ErrorKind::TooLarge && batch.runs.size() > 1) {
+        const std::size_t middle = batch.runs.size() / 2;
+        const Status first = write_in_pieces(piece_of(batch, 0, middle));
+        const Status second = write_in_pieces(piece_of(batch, middle, batch.runs.size()));
+        return first ? second : first;
+    }
+    Status status = success();
+    if (!bytes) {
+        status = bytes.error();
+    } else {
+        const std::string name = uploader::make_batch_name(batch.batch_id, sha256_of(*bytes));
+        status = write_file_durably(spool_.path_of(uploader::EntryState::Ready, name), *bytes, 0640);
+    }
+    if (!status) {
+        lose_batch(batch);
+        return status;
+    }
+    const std::lock_guard lock(mutex_);
+    ++totals_.written;
+    totals_.written_runs += batch.runs.size();
+    totals_.written_bytes += bytes->size();
+    unwritten_ -= runs_of(batch);
+    return success();
+}
+
+// Without an uploader nobody else would.
+void BatchWriter::keep_within_limits() {
+    if (Clock::now() < next_retention_) return;
+    next_retention_ = Clock::now() + retention_interval;
+    uploader::RetentionLimits limits;
+    {
+        const std::lock_guard lock(mutex_);
+        limits = retention_;
+    }
+    const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
+    if (!outcome)
+        warn_("the spool could not be kept within its limits: " + outcome.error().message);
+    else if (const std::string said = outcome->describe(); !said.empty())
+        warn_(said);
+}
+
+}  // namespace lagtrap::daemon

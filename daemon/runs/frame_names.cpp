@@ -1,0 +1,100 @@
+#include "daemon/runs/frame_names.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "binaries/dwarf/place_names.hpp"
+#include "trace/names/file_symbols.hpp"
+#include "trace/processes/module_files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t places_limit = 50'000;
+constexpr std::size_t inlined_limit = 16;        // functions at one place
+constexpr std::size_t stack_frames_limit = 250;  // with those that were inlined
+constexpr auto pause_after_budget = 30s;
+const binaries::DebugInfoLimits debug_info_limits{512ULL << 20, 64 << 20};
+
+std::string key_of(const std::string& path, const std::string& build_id) { return path + '\0' + build_id; }
+
+}  // namespace
+
+void FrameNames::look_up(const trace::CodeModule& module, Module& known, std::vector<std::uint64_t> offsets,
+                         trace::NamingBudget& budget) {
+    const auto file = trace::find_module_file(module, "/proc");
+    const auto keep = [&](std::uint64_t offset, Functions functions) {
+        if (known.places.insert_or_assign(offset, std::move(functions)).second) ++places_;
+    };
+    if (!file || !budget.time_left()) {
+        known.next_try = std::chrono::steady_clock::now() + pause_after_budget;
+        return;
+    }
+    binaries::PlaceNamesRequest request;
+    request.path = file->path;
+    request.offsets = std::move(offsets);
+    request.symbol_table_bytes = budget.limits().symbol_table_bytes;
+    request.read_bytes = budget.limits().read_bytes;
+    request.debug_info = debug_info_limits;
+    request.cpu_time = budget.limits().cpu_time;
+    const auto named = binaries::name_places(file->fd, request);
+    // A file that its reader could not stand is not tried again.
+    const bool later = named && named->left_out;
+    for (std::size_t i = 0; i < request.offsets.size(); ++i) {
+        Functions functions;
+        std::string symbol;
+        if (named) {
+            functions = named->places[i].frames;
+            symbol = named->places[i].symbol;
+        }
+        trace::take_symbol(functions, symbol);
+        if (functions.empty() && !symbol.empty()) functions.push_back({symbol, {}, 0});
+        if (functions.size() > inlined_limit) functions.resize(inlined_limit);
+        if (functions.empty() && later) continue;
+        keep(request.offsets[i], std::move(functions));
+    }
+    if (later) known.next_try = std::chrono::steady_clock::now() + pause_after_budget;
+}
+
+void FrameNames::name(GatheredBatch& gathered) {
+    if (places_ > places_limit) {
+        modules_.clear();
+        places_ = 0;
+    }
+    std::unordered_map<std::string, std::set<std::uint64_t>> wanted;  // ascending offsets are the cheapest
+    for (const trace::RunStack& stack : gathered.batch.stacks)
+        for (const trace::RunFrame& frame : stack)
+            if (!frame.module.empty()) wanted[key_of(frame.module, frame.build_id)].insert(frame.offset);
+    trace::NamingBudget budget(limits_);
+    for (const trace::CodeModule& module : gathered.modules) {
+        const std::string key = key_of(module.path, trace::to_hexadecimal(module.build_id));
+        Module& known = modules_[key];
+        std::vector<std::uint64_t> unknown;
+        for (const std::uint64_t offset : wanted[key])
+            if (!known.places.contains(offset)) unknown.push_back(offset);
+        if (!unknown.empty() && std::chrono::steady_clock::now() >= known.next_try)
+            look_up(module, known, std::move(unknown), budget);
+    }
+    for (trace::RunStack& stack : gathered.batch.stacks) {
+        trace::RunStack named;
+        for (const trace::RunFrame& frame : stack) {
+            if (named.size() >= stack_frames_limit) break;
+            const auto module = modules_.find(key_of(frame.module, frame.build_id));
+            const bool known = module != modules_.end() && module->second.places.contains(frame.offset);
+            const Functions none;
+            const Functions& functions = known ? module->second.places.at(frame.offset) : none;
+            for (const binaries::SourceFrame& function : functions) {
+                named.push_back(frame);
+                named.back().function = function.function;
+                named.back().file = function.file;
+                named.back().line = function.line;
+            }
+            if (functions.empty()) named.push_back(frame);
+        }
+        stack = std::move(named);
+    }
+}
+
+}  // namespace lagtrap::daemon

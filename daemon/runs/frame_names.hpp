@@ -1,0 +1,41 @@
+// Functions and lines of the frames at markers, from the files of this machine. Places come again and again, so what was
+// found once is kept.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "binaries/dwarf/source_lines.hpp"
+#include "daemon/runs/gathered_batch.hpp"
+#include "trace/names/naming_budget.hpp"
+
+namespace lagtrap::daemon {
+
+// One thread's.
+class FrameNames {
+  public:
+    // What one batch may cost; what is beyond it keeps module and offset, and is named in a later batch.
+    explicit FrameNames(const trace::NamingLimits& limits) : limits_(limits) {}
+
+    // Names every frame it can and adds the functions inlined there, innermost first, each with the same offset. A
+    // file is used only if its build id is the frame's.
+    void name(GatheredBatch& gathered);
+
+  private:
+    using Functions = std::vector<binaries::SourceFrame>;  // innermost first; empty: nobody knows
+    struct Module {
+        std::unordered_map<std::uint64_t, Functions> places;
+        std::chrono::steady_clock::time_point next_try;
+    };
+    void look_up(const trace::CodeModule& module, Module& known, std::vector<std::uint64_t> offsets,
+                 trace::NamingBudget& budget);
+
+    trace::NamingLimits limits_;
+    std::unordered_map<std::string, Module> modules_;
+    std::size_t places_ = 0;
+};
+
+}  // namespace lagtrap::daemon

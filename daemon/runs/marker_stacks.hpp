@@ -1,0 +1,77 @@
+// The stacks at markers as places in files: what lay where in the process, read when the stack is told of.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/records.h"
+#include "daemon/processes/look_budget.hpp"
+#include "daemon/processes/process_scan.hpp"
+#include "trace/processes/modules.hpp"
+
+namespace lagtrap::daemon {
+
+// A place in a module's file; of code that is in no known file (module unknown_module) the address.
+struct MarkerPlace {
+    trace::ModuleId module = trace::unknown_module;
+    std::uint64_t offset = 0;
+};
+
+// One thread's.
+class MarkerStacks {
+  public:
+    // What the clock says now; tests have their own.
+    using Now = std::chrono::steady_clock::time_point (*)();
+    explicit MarkerStacks(std::filesystem::path proc_root = "/proc", Now now = std::chrono::steady_clock::now)
+        : proc_root_(std::move(proc_root)), now_(now) {}
+
+    void take(const lagtrap_stack& stack);
+    // Its places, innermost first, or nullptr; good until the next call of take() or clear().
+    [[nodiscard]] const std::vector<MarkerPlace>* find(std::uint64_t stack_id) const;
+    [[nodiscard]] const trace::CodeModule& module(trace::ModuleId id) const { return modules_.at(id); }
+
+    // Whether so many are held that it is time to forget them all and have them told anew.
+    [[nodiscard]] bool full() const { return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit; }
+    void clear();
+    // Users whose processes were looked at less often than their stacks asked for. From any thread.
+    [[nodiscard]] std::vector<LookBudget::Limited> limited() const { return budget_.limited(); }
+
+  private:
+    static constexpr std::size_t stacks_limit = 16'384;
+    static constexpr std::size_t modules_limit = 4'096;
+    // Of one process, by its address; code beyond is unknown.
+    static constexpr std::size_t mappings_limit = 16'384;
+    static constexpr std::size_t modules_of_process_limit = 1'024;
+    // Of all processes together: then they are looked at anew as they are needed.
+    static constexpr std::size_t all_mappings_limit = 262'144;
+    struct Mapping {
+        std::uint64_t end = 0;
+        std::uint64_t file_offset = 0;
+        trace::ModuleId module = trace::unknown_module;
+    };
+    struct Process {
+        std::map<std::uint64_t, Mapping> mappings;  // by start
+        std::chrono::steady_clock::time_point next_look;
+        uid_t user = 0;
+        bool costly = false;  // so that the pause before the next look is a long one
+    };
+    [[nodiscard]] const Mapping* mapping_at(const Process& process, std::uint64_t address, std::uint64_t& start) const;
+    // Whether the process was looked at; else it was too soon.
+    bool look_at(std::uint32_t pid, Process& process);
+    void read_mappings(std::uint32_t pid, Process& process);
+
+    std::filesystem::path proc_root_;
+    Now now_;
+    LookBudget budget_;
+    std::size_t all_mappings_ = 0;
+    trace::ModuleTable modules_;
+    std::unordered_map<std::uint32_t, Process> processes_;
+    std::unordered_map<std::uint64_t, std::vector<MarkerPlace>> stacks_;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,280 @@
+#include "daemon/runs/run_reporter.hpp"
+
+#include <bpf/libbpf.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "daemon/events/open_runs.hpp"
+#include "daemon/kernel/libbpf_support.hpp"
+#include "trace/logs/session.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::size_t aborted_limit = 16'384;
+// From 2,000 runs a second on they are taken 2 ms at a time, in which of a ring of 4 MiB a million a second fill a tenth.
+constexpr int gather_ms = 2;
+constexpr std::uint64_t few_runs = 4;
+constexpr std::uint64_t fast_runs_ns = 500'000;
+
+RunGatherer::Machine this_machine(NameOfContainer name_of_container) {
+    RunGatherer::Machine machine;
+    machine.name_of_container = std::move(name_of_container);
+    utsname names{};
+    if (::uname(&names) == 0) machine.host = names.nodename;
+    machine.boot_id = trace::running_boot_id();
+    return machine;
+}
+
+uploader::RetentionLimits retention_of(const settings::Spool& spool) {
+    return {spool.size_limit_bytes, spool.age_limit};
+}
+
+}  // namespace
+
+// A source that is mapped.
+struct RunReporter::Ring {
+    ~Ring() {
+        if (ring) ring_buffer__free(ring);
+    }
+    Ring() = default;
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    [[nodiscard]] static Result<std::unique_ptr<Ring>> open(RunSource source, RunGatherer& gatherer);
+    // Runs that the next one to pass would stand for.
+    [[nodiscard]] std::uint64_t take_pending(std::uint32_t event) {
+        return __atomic_exchange_n(&quotas[event].pending, 0, __ATOMIC_ACQ_REL);
+    }
+    void give_back(std::uint32_t event, std::uint64_t runs) {
+        __atomic_fetch_add(&quotas[event].pending, runs, __ATOMIC_ACQ_REL);
+    }
+
+    RunSource source;
+    RunGatherer* gatherer = nullptr;
+    std::function<void()> close_batch;
+    bool stacks_wanted = false;
+    const std::function<void()>* on_process = nullptr;
+    MappedMemory quota_memory;
+    lagtrap_run_quota* quotas = nullptr;
+    ring_buffer* ring = nullptr;
+};
+
+Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource source, RunGatherer& gatherer) {
+    auto self = std::make_unique<Ring>();
+    self->gatherer = &gatherer;
+    TRY_ASSIGN(self->quota_memory,
+               MappedMemory::map(source.quotas.get(), LAGTRAP_MAX_EVENTS * sizeof(lagtrap_run_quota)));
+    self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.data());
+    const auto callback = [](void* context, void* data, std::size_t bytes) {
+        auto* ring = static_cast<Ring*>(context);
+        ring->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, ring->source.ended_after_ns);
+        if (ring->gatherer->full()) ring->close_batch();
+        if (ring->stacks_wanted && static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
+            (*ring->on_process)();
+        return 0;
+    };
+    self->ring = ring_buffer__new(source.ring.get(), callback, self.get(), nullptr);
+    if (!self->ring) return libbpf_error("map the ring of reported runs", -errno);
+    self->source = std::move(source);
+    return self;
+}
+
+RunReporter::RunReporter(const uploader::Spool& spool, const settings::Spool& limits, NameOfContainer name_of_container,
+                         BatchWriter::Say warn)
+    : writer_(spool, retention_of(limits), std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
+
+Result<std::unique_ptr<RunReporter>> RunReporter::create(const uploader::Spool& spool, const settings::Spool& limits,
+                                                         std::function<void()> on_process,
+                                                         NameOfContainer name_of_container, BatchWriter::Say warn) {
+    std::unique_ptr<RunReporter> self(new RunReporter(spool, limits, std::move(name_of_container), std::move(warn)));
+    self->on_process_ = std::move(on_process);
+    self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!self->orders_.valid() || !self->clock_.valid()) return system_error("make the reporter of runs");
+    self->watch_clock();
+    self->thread_ = std::thread([reporter = self.get()] { reporter->work(); });
+    return self;
+}
+
+RunReporter::~RunReporter() { stop(); }
+
+void RunReporter::stop() {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    (void)::eventfd_write(orders_.get(), 1);
+    thread_.join();
+}
+
+void RunReporter::use(RunSource source, const settings::Spool& limits) {
+    writer_.set_retention(retention_of(limits));
+    {
+        const std::lock_guard lock(mutex_);
+        sources_.push_back(std::move(source));
+    }
+    (void)::eventfd_write(orders_.get(), 1);
+}
+
+void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
+    if (aborted.empty()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (aborted_.size() + aborted.size() > aborted_limit) return writer_.lose(aborted.size());
+        std::move(aborted.begin(), aborted.end(), std::back_inserter(aborted_));
+    }
+    (void)::eventfd_write(orders_.get(), 1);
+}
+
+void RunReporter::note_session(const std::string& session) {
+    {
+        const std::lock_guard lock(mutex_);
+        sessions_.push_back(session);
+    }
+    (void)::eventfd_write(orders_.get(), 1);
+}
+
+std::string RunReporter::problem() const {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+}
+
+// The kernel ends the wait for a far time when the clock is set, or when the machine wakes.
+void RunReporter::watch_clock() {
+    itimerspec far{};
+    far.it_value.tv_sec = ClockSnapshot::take().realtime_ns / 1'000'000'000 + 10LL * 365 * 86400;
+    (void)::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, nullptr);
+}
+
+void RunReporter::drain() {
+    gatherer_.clocks().note(steady_snapshot());
+    if (!ring_) return;
+    (void)ring_buffer__consume(ring_->ring);
+    if (!gatherer_.forget_stacks_if_full()) return;
+    for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event)
+        __atomic_fetch_add(&ring_->quotas[event].generation, 1, __ATOMIC_ACQ_REL);
+}
+
+void RunReporter::close_batch() {
+    if (ring_) {
+        for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event) {
+            const std::uint64_t pending = ring_->take_pending(event);
+            // The run after next will stand for them.
+            if (pending != 0 && !gatherer_.add_weight(event, pending)) ring_->give_back(event, pending);
+        }
+    }
+    gatherer_.add_lost(writer_.take_lost());
+    writer_.put(gatherer_.close(session_));
+    if (std::exchange(session_over_, false)) session_.clear();
+}
+
+// No run comes any more that could stand for these.
+void RunReporter::settle_pending() {
+    if (!ring_) return;
+    for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event) {
+        const std::uint64_t pending = ring_->take_pending(event);
+        if (pending != 0 && !gatherer_.add_weight(event, pending)) gatherer_.add_lost(pending);
+    }
+}
+
+void RunReporter::change_source(RunSource source) {
+    drain();
+    settle_pending();
+    ring_.reset();
+    if (gatherer_.due_ns()) close_batch();
+    gatherer_.use(source.events, source.limits, source.since_ns, source.places, source.weights);
+    auto opened = Ring::open(std::move(source), gatherer_);
+    const std::lock_guard lock(mutex_);
+    problem_ = opened ? std::string() : opened.error().message;
+    if (!opened) return;
+    ring_ = std::move(opened).value();
+    ring_->close_batch = [this] { close_batch(); };
+    ring_->on_process = &on_process_;
+    for (const settings::Event& event : ring_->source.events)
+        if (event.stacks == settings::StackMode::Markers) ring_->stacks_wanted = true;
+}
+
+void RunReporter::take_orders() {
+    eventfd_t count = 0;
+    (void)::eventfd_read(orders_.get(), &count);
+    std::vector<RunSource> sources;
+    std::vector<ReportedRun> aborted;
+    std::vector<std::string> sessions;
+    {
+        const std::lock_guard lock(mutex_);
+        sources.swap(sources_);
+        aborted.swap(aborted_);
+        sessions.swap(sessions_);
+    }
+    for (const ReportedRun& run : aborted) gatherer_.take_aborted(run);
+    for (RunSource& source : sources) change_source(std::move(source));
+    for (const std::string& session : sessions) {
+        session_over_ = session.empty();
+        if (!session.empty()) session_ = session;
+    }
+}
+
+int RunReporter::wait_ms() const {
+    const auto due_ns = gatherer_.due_ns();
+    if (!due_ns) return -1;
+    const std::uint64_t now_ns = monotonic_ns();
+    return *due_ns <= now_ns ? 0
+                             : static_cast<int>(std::min<std::uint64_t>((*due_ns - now_ns) / 1'000'000 + 1, 60'000));
+}
+
+// Orders and the clock wake it always, runs where they are not left to gather for a moment: the kernel wakes a reader that
+// has caught up at each record, which costs it, and the program that hits, more than the run does.
+void RunReporter::wait(bool gather_some) {
+    const bool for_runs = ring_ && !gather_some;
+    std::array<pollfd, 3> descriptors{pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
+                                      pollfd{for_runs ? ring_buffer__epoll_fd(ring_->ring) : -1, POLLIN, 0}};
+    const int due_ms = wait_ms();
+    ::poll(descriptors.data(), descriptors.size(),
+           gather_some && (due_ms < 0 || due_ms > gather_ms) ? gather_ms : due_ms);
+    if (descriptors[1].revents == 0) return;
+    std::uint64_t ignored = 0;
+    (void)!::read(clock_.get(), &ignored, sizeof(ignored));
+    watch_clock();
+}
+
+bool RunReporter::runs_come_fast(std::uint64_t taken) {
+    const std::uint64_t now_ns = monotonic_ns(), since_ns = now_ns - std::exchange(drained_ns_, now_ns);
+    // A program's code is looked into as soon as its first run is known, where its stacks are wanted.
+    if (!ring_ || ring_->stacks_wanted || taken == 0) return false;
+    return taken >= few_runs || since_ns < fast_runs_ns;
+}
+
+void RunReporter::work() {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
+    bool gather_some = false;
+    for (;;) {
+        wait(gather_some);
+        const std::uint64_t before = gatherer_.runs();
+        drain();
+        gather_some = runs_come_fast(gatherer_.runs() - std::min(before, gatherer_.runs()));
+        take_orders();
+        if (gatherer_.full() || (gatherer_.due_ns() && *gatherer_.due_ns() <= monotonic_ns())) close_batch();
+        writer_.note_gathered(gatherer_.runs());
+        const std::lock_guard lock(mutex_);
+        if (stopping_ && sources_.empty()) break;
+    }
+    drain();
+    settle_pending();
+    gatherer_.add_lost(writer_.take_lost());
+    if (gatherer_.runs() != 0) close_batch();
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,30 @@
+// One event in the answer to "status".
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "core/clock.hpp"
+#include "daemon/budget/overhead_budget.hpp"
+#include "daemon/events/listener.hpp"
+#include "settings/settings.hpp"
+
+namespace lagtrap::daemon {
+
+// What others than the listener know of an event.
+struct EventSurroundings {
+    std::uint64_t watched_ppm = 1'000'000;  // how much of the time it is watched
+    std::chrono::nanoseconds again_in{};    // when what the budget took is tried again; 0: it took nothing
+    OverheadBudget::ShedAt shed_at;
+    std::vector<OverheadBudget::Limit> limits;
+    std::uint64_t recordings = 0;  // begun for it since the daemon started
+    ClockSnapshot now;
+};
+
+[[nodiscard]] boost::json::object event_report(const settings::Event& event, const EventStatus& status,
+                                               const EventSurroundings& surroundings);
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,240 @@
+#include "daemon/status/status_report.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include <boost/json.hpp>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "daemon/budget/own_use.hpp"
+#include "daemon/status/event_report.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+const char* state_name(const Collector& collector) {
+    switch (collector.state()) {
+        case CollectorState::Waiting: return collector.merging() ? "merging" : "waiting";
+        case CollectorState::Confirming: return "confirming";
+        case CollectorState::Recording: return "recording";
+        case CollectorState::CoolingDown: return collector.merging() ? "merging" : "cooling-down";
+    }
+    return "waiting";
+}
+
+boost::json::object cost_report(const Collector& collector) {
+    std::uint64_t resident_pages = 0;
+    if (const auto statm = read_file("/proc/self/statm", 4096)) {
+        const auto at = statm->find(' ');
+        if (at != std::string::npos)
+            std::from_chars(statm->data() + at + 1, statm->data() + statm->size(), resident_pages);
+    }
+    // Run time of the marker programs is counted only while BPF statistics are on (during captures).
+    return {{"bpf_run_time_ns", use_of_programs(collector.listener().program_fds()).run_time_ns},
+            {"daemon_cpu_ns", daemon_cpu_ns()},
+            {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
+}
+
+boost::json::array users_without_captures(const Collector& collector) {
+    boost::json::array users;
+    for (const auto& [uid, until] : collector.users_without_captures()) {
+        const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
+        users.push_back({{"uid", uid}, {"seconds_left", std::max(0.0, left.count())}});
+    }
+    return users;
+}
+
+boost::json::object budget_report(const OverheadStatus& status) {
+    return {{"used_ppm", status.used_ppm},
+            {"share_ppm", status.share_ppm},
+            {"recording_share_ppm", status.recording_share_ppm},
+            {"looks", status.looks},
+            {"exhausted", status.exhausted},
+            {"times_shed", status.times_shed},
+            {"program_ns", status.program_ns},
+            {"program_measured", status.program_measured},
+            {"probe_ns", status.probes.simple_ns},
+            {"probe_stepped_ns", status.probes.stepped_ns},
+            {"probe_return_ns", status.probes.return_ns},
+            {"probes_measured", status.probes.measured}};
+}
+
+boost::json::object unwinder_report(const UnwinderStatus& status) {
+    boost::json::array largest;
+    for (const auto& [path, bytes] : status.largest) largest.push_back({{"path", printable(path)}, {"bytes", bytes}});
+    return {{"processes", status.spaces.processes},
+            {"spaces", status.spaces.spaces},
+            {"processes_left_out", status.spaces.processes_left_out},
+            {"mappings_left_out", status.spaces.mappings_left_out},
+            {"spaces_without_room", status.spaces.spaces_without_room},
+            {"mapping_bytes", status.spaces.bytes},
+            {"mapping_limit_bytes", status.spaces.limit_bytes},
+            {"read_anew", status.spaces.read_anew},
+            {"not_described", status.not_described},
+            {"tables", status.tables},
+            {"tables_waiting", status.tables_waiting},
+            {"tables_without_room", status.tables_without_room},
+            {"tables_failed", status.modules.failed},
+            {"table_bytes", status.table_bytes},
+            {"tables_kept", status.tables_kept},
+            {"kept_bytes", status.kept_bytes},
+            {"used_bytes", status.used_bytes},
+            {"taken_bytes", status.taken_bytes},
+            {"budget_bytes", status.budget_bytes},
+            {"made", status.modules.made},
+            {"make_cpu_ns", status.modules.make_cpu_ns},
+            {"cached", status.modules.from_cache},
+            {"from_cache_cpu_ns", status.modules.from_cache_cpu_ns},
+            {"lost", status.events_lost},
+            {"scans", status.scans},
+            {"largest", std::move(largest)}};
+}
+
+boost::json::object batches_report(const RunReporter& reporter) {
+    const BatchTotals totals = reporter.totals();
+    return {{"written", totals.written},    {"runs", totals.written_runs},   {"bytes", totals.written_bytes},
+            {"failed", totals.failed},      {"lost_runs", totals.lost_runs}, {"removed", totals.removed},
+            {"problem", reporter.problem()}};
+}
+
+boost::json::value early_report(const Listener& listener) {
+    const Listener::Early early = listener.early();
+    const EarlyCounts& counts = early.counts;
+    if (counts.since_ns == 0) return nullptr;
+    boost::json::array points;
+    for (std::size_t event = 0; event < early.points_ns.size(); ++event) {
+        const std::uint64_t point_ns = early.points_ns[event];
+        const bool has_none = point_ns == LAGTRAP_NEVER_NS;
+        points.push_back({{"event", listener.events()[event].name},
+                          {"point_ns", has_none ? boost::json::value() : boost::json::value(point_ns)}});
+    }
+    return {{"begun", counts.begun},
+            {"kept", counts.kept},
+            {"dropped", counts.dropped},
+            {"outgrown", counts.outgrown},
+            {"held_back", counts.held_back},
+            {"time_ns", counts.time_ns},
+            {"watched_ns", monotonic_ns() - counts.since_ns},
+            {"points", std::move(points)}};
+}
+
+boost::json::value window_report(const Collector& collector, const settings::Settings& settings) {
+    const Recorder::History history = collector.history();
+    if (!history.is_kept) return nullptr;
+    return {{"length_ns", static_cast<std::uint64_t>(settings.history.length.count())},
+            {"sample_interval_ns", static_cast<std::uint64_t>(settings.history.sample_interval.count())},
+            {"size_bytes", history.size_bytes},
+            {"cut", history.cut},
+            {"lost", history.lost}};
+}
+
+// What the daemon itself removed, by what became of it.
+boost::json::object spool_report(const SpoolKept& kept) {
+    return {{"removed_sent", kept.removed.sent},
+            {"removed_rejected", kept.removed.rejected},
+            {"removed_unsent", kept.removed.unsent},
+            {"removed_bytes", kept.removed.bytes},
+            {"problem", printable(kept.problem)}};
+}
+
+}  // namespace
+
+boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
+                                  const SpoolKeeper& keeper, const OverheadWatch& overhead, const ServiceFacts& facts,
+                                  const settings::Settings& settings) {
+    const double seconds_left =
+        std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
+    boost::json::value pending;
+    boost::json::value capture;
+    if (collector.state() == CollectorState::Confirming)
+        pending = {{"event", collector.current_event()}, {"seconds_left", seconds_left}};
+    if (collector.state() == CollectorState::Recording)
+        capture = {{"session", collector.current_session()},
+                   {"event", collector.current_event()},
+                   {"seconds_left", seconds_left}};
+    boost::json::value cool_down;
+    if (collector.state() == CollectorState::CoolingDown)
+        cool_down = {{"seconds_left", seconds_left}, {"hourly_limit", collector.hourly_limit_reached()}};
+    boost::json::value last;
+    if (const auto& bundle = collector.last_bundle())
+        last = {
+            {"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
+    boost::json::value held_up;
+    if (const auto& by = collector.held_up()) {
+        boost::json::value user;
+        if (by->file.uid) user = *by->file.uid;
+        held_up = {{"session", by->session}, {"path", by->file.path}, {"user", std::move(user)}};
+    }
+    boost::json::array events;
+    const auto statuses = collector.listener().status();
+    const auto now = ClockSnapshot::take();
+    for (std::uint32_t i = 0; i < statuses.size(); ++i)
+        events.push_back(event_report(settings.events[i], statuses[i],
+                                      {overhead.watched_ppm(i), overhead.again_in(i), overhead.shed_at(i),
+                                       overhead.limits(i), collector.begun_for(settings.events[i].name), now}));
+    const CaptureCounts counts = collector.counts();
+    return {{"ok", true},
+            {"version", LAGTRAP_VERSION},
+            {"pid", ::getpid()},
+            {"started_realtime_ns", facts.started_realtime_ns},
+            {"settings",
+             {{"path", facts.settings_path},
+              {"loaded_realtime_ns", facts.settings_loaded_realtime_ns},
+              {"reload_error", facts.reload_error}}},
+            {"state", state_name(collector)},
+            {"pending", pending},
+            {"capture", capture},
+            {"cool_down", cool_down},
+            {"captures",
+             {{"done", counts.done},
+              {"failed", counts.failed},
+              {"merges_failed", counts.merges_failed},
+              {"merges_over_limit", counts.merges_over_limit},
+              {"without_names", counts.without_names},
+              {"waiting", counts.waiting},
+              {"set_aside", counts.set_aside},
+              {"removed", counts.removed},
+              {"declined", counts.declined},
+              {"skipped_cool_down", counts.skipped_cool_down},
+              {"skipped_hourly_limit", counts.skipped_hourly_limit},
+              {"skipped_user_share", counts.skipped_user_share},
+              {"users_without", users_without_captures(collector)}}},
+            {"last_bundle", last},
+            {"merge_held_up", held_up},
+            {"events", std::move(events)},
+            {"batches", batches_report(reporter)},
+            {"spool", spool_report(keeper.kept())},
+            {"budget", budget_report(overhead.status())},
+            {"unwinder", unwinder_report(unwinder.status())},
+            {"history",
+             {{"early", early_report(collector.listener())},
+              {"window", window_report(collector, settings)},
+              {"again_in_seconds", std::chrono::duration<double>(overhead.history_again_in()).count()},
+              {"times_again_in_seconds", std::chrono::duration<double>(overhead.times_again_in()).count()}}},
+            {"cost", cost_report(collector)}};
+}
+
+void add_functions(boost::json::object& report, const EventFunctions& functions) {
+    std::uint32_t number = 0;
+    for (boost::json::value& event : report.at("events").as_array())
+        event.as_object()["functions"] = functions.status(number++);
+}
+
+void add_memory(boost::json::object& report, const MemoryStatus& memory) {
+    if (!memory.use) {
+        report["memory"] = nullptr;
+        return;
+    }
+    report["memory"] = {{"used_bytes", memory.use->used_bytes},
+                        {"limit_bytes", memory.use->limit_bytes},
+                        {"mapping_bytes", memory.mapping_bytes},
+                        {"tables_held", memory.shed.tables},
+                        {"merges_held", memory.shed.merges},
+                        {"times_shed", memory.times_shed},
+                        {"killed", memory.killed}};
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,37 @@
+// The answer to `lagtrap status`, as docs/formats.md describes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "daemon/budget/memory_watch.hpp"
+#include "daemon/budget/overhead_watch.hpp"
+#include "daemon/capture/collector.hpp"
+#include "daemon/merges/spool_keeper.hpp"
+#include "daemon/runs/run_reporter.hpp"
+#include "daemon/tracing/event_functions.hpp"
+
+namespace lagtrap::daemon {
+
+// What the daemon knows of itself beside its collector.
+struct ServiceFacts {
+    std::uint64_t started_realtime_ns = 0;
+    std::string settings_path;
+    std::uint64_t settings_loaded_realtime_ns = 0;
+    std::string reload_error;  // of the last reload that was refused; empty after a good one
+};
+
+[[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
+                                                const RunReporter& reporter, const SpoolKeeper& keeper,
+                                                const OverheadWatch& overhead, const ServiceFacts& facts,
+                                                const settings::Settings& settings);
+
+// Adds "functions" to each of the events: null where it wants none.
+void add_functions(boost::json::object& report, const EventFunctions& functions);
+
+// Adds "memory": null where no limit is set.
+void add_memory(boost::json::object& report, const MemoryStatus& memory);
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,110 @@
+#include "daemon/tracing/call_traces.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "daemon/calls/call_trace.hpp"
+#include "daemon/functions/function_trace.hpp"
+
+namespace lagtrap::daemon {
+
+CallTraces::~CallTraces() {
+    for (const auto& one : running_) one->stop.store(true);
+    for (const auto& one : running_) one->thread.join();
+}
+
+void CallTraces::bury() {
+    std::erase_if(running_, [](const auto& one) {
+        if (!one->done.load()) return false;
+        one->thread.join();
+        return true;
+    });
+}
+
+std::size_t CallTraces::running() {
+    bury();
+    return static_cast<std::size_t>(
+        std::count_if(running_.begin(), running_.end(), [](const auto& one) { return !one->recorded; }));
+}
+
+CallCosts CallTraces::costs() {
+    const std::lock_guard lock(costs_mutex_);
+    if (!costs_ || !costs_->measured) costs_ = measure_call_costs();
+    return *costs_;
+}
+
+CallTraces::Work CallTraces::work_of(CallRequest request, std::shared_ptr<AnswerLines> answer) {
+    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
+        trace_calls(request, inspector_, costs, *answer, stop);
+    };
+}
+
+CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
+    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
+        trace_objects(request, inspector_, costs, *answer, stop);
+    };
+}
+
+Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer) {
+    if (request.at("command") == "calls") {
+        TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
+        return work_of(std::move(wanted), std::move(answer));
+    }
+    if (request.at("command") == "objects") {
+        TRY_ASSIGN(ObjectRequest wanted, parse_object_request(request));
+        return work_of(std::move(wanted), std::move(answer));
+    }
+    TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
+    return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs, const auto& stop) {
+        trace_functions(wanted, inspector_, costs, *answer, stop);
+    });
+}
+
+Status CallTraces::begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer) {
+    TRY_ASSIGN(Work work, work_of(request, std::move(answer)));
+    if (running() >= most_at_once)
+        return make_error(ErrorKind::Busy,
+                          std::to_string(most_at_once) + " traces of calls are running already; wait for one to end");
+    return start(std::move(work), false);
+}
+
+Status CallTraces::begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer) {
+    bury();
+    return start(work_of(std::move(request), std::move(answer)), true);
+}
+
+Status CallTraces::begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
+    bury();
+    return start(work_of(std::move(request), std::move(answer)), true);
+}
+
+Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
+    bury();
+    return start([this, recorder = std::move(recorder)](const auto& costs,
+                                                        const auto& stop) { recorder->run(inspector_, costs, stop); },
+                 true);
+}
+
+Status CallTraces::start(Work work, bool recorded) {
+    running_.push_back(std::make_unique<Running>());
+    Running& own = *running_.back();
+    own.recorded = recorded;
+    const auto run = [this, &own, work = std::move(work)] {
+        (void)::prctl(PR_SET_NAME, "calls");
+        work([this] { return costs(); }, own.stop);
+        own.done.store(true);
+    };
+    try {
+        own.thread = std::thread(run);
+    } catch (const std::system_error& failed) {
+        running_.pop_back();
+        return system_error("start a thread", failed.code().value());
+    }
+    return success();
+}
+
+}  // namespace lagtrap::daemon

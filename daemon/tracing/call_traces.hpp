@@ -1,0 +1,64 @@
+// The traces of calls, functions and objects that clients of the control socket, or settings, ask for, each on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <boost/json/object.hpp>
+
+#include "core/result.hpp"
+#include "daemon/calls/call_costs.hpp"
+#include "daemon/calls/call_trace.hpp"
+#include "daemon/control/answer_lines.hpp"
+#include "daemon/functions/function_recorder.hpp"
+#include "daemon/objects/object_trace.hpp"
+#include "daemon/processes/process_inspector.hpp"
+
+namespace lagtrap::daemon {
+
+class CallTraces {
+  public:
+    // More at once would take memory and time from what the daemon is for.
+    static constexpr std::size_t most_at_once = 3;
+
+    // `inspector` outlives it.
+    explicit CallTraces(ProcessInspector& inspector) : inspector_(inspector) {}
+    // Ends them all, and waits until their probes are out.
+    ~CallTraces();
+
+    // One thread's. Of calls, functions or objects, as its command says. Errors: the request is wrong; Busy: most_at_once are there.
+    [[nodiscard]] Status begin(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
+    // The same of a trace that a recording wants; it does not count as one of them. Errors: no thread can be started.
+    [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
+    [[nodiscard]] std::size_t running();
+
+  private:
+    struct Running {
+        std::atomic<bool> stop{false};
+        std::atomic<bool> done{false};
+        bool recorded = false;
+        std::thread thread;
+    };
+    void bury();
+    using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
+    [[nodiscard]] Status start(Work work, bool recorded);
+    [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] CallCosts costs();
+
+    ProcessInspector& inspector_;
+    std::mutex costs_mutex_;
+    std::optional<CallCosts> costs_;  // of this machine, once measured
+    std::list<std::unique_ptr<Running>> running_;
+};
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,156 @@
+#include "daemon/tracing/event_functions.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include <boost/asio/post.hpp>
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_interval = 1s;
+
+bool is_in_scope(const settings::Scope& scope, std::uint32_t pid) {
+    if (scope.pid && *scope.pid != pid) return false;
+    const std::string folder = fmt::format("/proc/{}", pid);
+    struct stat found {};
+    if (scope.uid && (::stat(folder.c_str(), &found) != 0 || found.st_uid != *scope.uid)) return false;
+    if (scope.binary.empty()) return true;
+    std::error_code failed;
+    return std::filesystem::equivalent(folder + "/exe", scope.binary, failed) && !failed;
+}
+
+}  // namespace
+
+EventFunctions::EventFunctions(boost::asio::io_context& context, Options options)
+    : context_(context), options_(std::move(options)), timer_(context) {}
+
+void EventFunctions::use(const std::vector<settings::Event>& events) {
+    stop();
+    events_ = events;
+    bool any_stands = false;
+    for (std::uint32_t event = 0; event < events_.size(); ++event) {
+        if (!events_[event].functions) continue;
+        wanted_[event].refused = std::make_shared<Refused>();
+        any_stands = any_stands || events_[event].functions->standing;
+    }
+    if (any_stands) look_regularly();
+}
+
+void EventFunctions::stop() {
+    timer_.cancel();
+    for (auto& [event, wanted] : wanted_) {
+        for (const auto& recorder : wanted.standing) recorder->end();
+        if (wanted.recorder) wanted.recorder->end();
+    }
+    wanted_.clear();
+}
+
+void EventFunctions::look_regularly() {
+    for (auto& [event, wanted] : wanted_)
+        if (events_[event].functions->standing) look(event, wanted);
+    timer_.expires_after(look_interval);
+    timer_.async_wait([this](const auto& failure) {
+        if (!failure) look_regularly();
+    });
+}
+
+std::set<std::uint32_t> EventFunctions::processes_in_scope(std::uint32_t event) const {
+    std::set<std::uint32_t> pids = options_.processes_of(event);
+    std::erase_if(pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, pid); });
+    return pids;
+}
+
+// The youngest processes first: those that were there before them are often the ones that only start others.
+void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
+    const std::set<std::uint32_t> pids = processes_in_scope(event);
+    std::erase_if(wanted.standing, [&](const auto& recorder) {
+        if (!pids.contains(recorder->pid())) recorder->end();
+        return recorder->has_ended() || !pids.contains(recorder->pid());
+    });
+    std::erase_if(wanted.refused->pids, [&](std::uint32_t pid) { return !pids.contains(pid); });
+    wanted.beyond = 0;
+    for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {
+        const bool has_one = std::any_of(wanted.standing.begin(), wanted.standing.end(),
+                                         [&](const auto& recorder) { return recorder->pid() == *pid; });
+        if (has_one || wanted.refused->pids.contains(*pid)) continue;
+        if (wanted.standing.size() >= most_standing) {
+            ++wanted.beyond;
+            continue;
+        }
+        auto recorder = make(event, *pid, true);
+        if (const Status started = options_.start(recorder); started)
+            wanted.standing.push_back(std::move(recorder));
+        else
+            note_refused(wanted.refused, events_[event].name, *pid, started.error().message);
+    }
+}
+
+std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std::uint32_t pid, bool standing) {
+    const settings::TracedFunctions& traced = *events_[event].functions;
+    FunctionRequest request;
+    request.wishes = {pid, traced.include, traced.exclude};
+    request.least = traced.least;
+    request.budget = static_cast<double>(traced.share_ppm) / 1e6;
+    request.bytes_per_second = traced.bytes_per_second;
+    const auto on_refused = [this, pid, refused = wanted_[event].refused,
+                             name = events_[event].name](const std::string& reason) {
+        boost::asio::post(context_, [this, refused, name, pid, reason] { note_refused(refused, name, pid, reason); });
+    };
+    return std::make_shared<FunctionRecorder>(std::move(request), standing ? traced.window : 0ns, on_refused);
+}
+
+void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const std::string& event, std::uint32_t pid,
+                                  const std::string& reason) {
+    refused->pids.insert(pid);
+    refused->reason = reason;
+    if (told_.emplace(event, reason).second)
+        options_.warn(fmt::format("the functions of event {} are not traced in process {}: {}", event, pid, reason));
+}
+
+Status EventFunctions::record(std::uint32_t event, std::uint32_t pid, const std::shared_ptr<AnswerLines>& lines) {
+    const auto found = wanted_.find(event);
+    if (found == wanted_.end()) return make_error(ErrorKind::Invalid, "the settings want none");
+    Wanted& wanted = found->second;
+    for (const auto& recorder : wanted.standing)
+        if (recorder->pid() == pid && recorder->record(lines)) return success();
+    wanted.recorder = make(event, pid, false);
+    (void)wanted.recorder->record(lines);
+    return options_.start(wanted.recorder);
+}
+
+boost::json::value EventFunctions::status(std::uint32_t event) const {
+    const auto found = wanted_.find(event);
+    if (found == wanted_.end()) return nullptr;
+    const Wanted& wanted = found->second;
+    std::vector<std::pair<std::shared_ptr<FunctionRecorder>, bool>> recorders;
+    for (const auto& recorder : wanted.standing) recorders.emplace_back(recorder, true);
+    if (wanted.recorder) recorders.emplace_back(wanted.recorder, false);
+    boost::json::array traces;
+    for (const auto& [recorder, standing] : recorders) {
+        if (recorder->has_ended()) continue;
+        const FunctionRecorderStatus status = recorder->status();
+        traces.push_back({{"pid", recorder->pid()},
+                          {"process", status.process},
+                          {"standing", standing},
+                          {"recording", status.recording},
+                          {"watched", status.watched},
+                          {"taken_out", status.taken_out},
+                          {"kept_calls", status.kept_calls},
+                          {"least_ns", status.least_ns}});
+    }
+    return {{"standing", events_[event].functions->standing},
+            {"traces", std::move(traces)},
+            {"processes_without", wanted.beyond},
+            {"problem", wanted.refused->reason}};
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,214 @@
+#include "daemon/unwinding/file_sightings.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "daemon/processes/record_buffer.hpp"
+#include "settings/program_name.hpp"
+#include "trace/processes/modules.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using settings::file_name_of;
+using settings::ProgramName;
+
+std::string build_id_of(const lagtrap_mapping& mapping) {
+    return trace::to_hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes));
+}
+
+// Of a file that was deleted since, /proc/PID/maps says so; the kernel's events do not.
+std::string_view without_deleted_mark(std::string_view path) {
+    constexpr std::string_view mark = " (deleted)";
+    return path.ends_with(mark) ? path.substr(0, path.size() - mark.size()) : path;
+}
+
+bool same_file(const lagtrap_mapping& a, const lagtrap_mapping& b) {
+    if (a.inode != 0 && b.inode != 0) return a.inode == b.inode && a.device == b.device;
+    return a.build_id_bytes == b.build_id_bytes && std::memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
+}
+
+}  // namespace
+
+// Program, '\0', command line, '\0', control group and, perhaps, '\0' and the other name (bpf/records.h).
+std::optional<StartedBeside> started_beside(std::string_view texts) {
+    const std::string_view program = texts.substr(0, texts.find('\0'));
+    for (int skipped = 0; skipped < 3; ++skipped) {
+        const std::size_t end = texts.find('\0');
+        if (end == std::string_view::npos) return std::nullopt;
+        texts.remove_prefix(end + 1);
+    }
+    const std::string_view folder = program.substr(0, program.rfind('/') + 1);
+    if (folder.empty() || !texts.starts_with(folder) || texts.find('/', folder.size()) != std::string_view::npos)
+        return std::nullopt;
+    return StartedBeside{std::string(program), std::string(texts)};
+}
+
+bool FileSightings::want(const std::set<std::string>& names) {
+    const std::lock_guard lock(mutex_);
+    const bool some_new = !std::includes(names_.begin(), names_.end(), names.begin(), names.end());
+    names_ = names;
+    file_names_.clear();
+    patterns_.clear();
+    build_ids_.clear();
+    for (const std::string& name : names) {
+        const std::string file_name(settings::file_name_of(name));
+        if (settings::kind_of_program(name) == ProgramName::BuildId)
+            build_ids_.insert(name.substr(settings::build_id_prefix.size()));
+        else if (settings::kind_of_program(file_name) == ProgramName::Pattern)
+            patterns_.push_back(name);
+        else
+            file_names_.insert(file_name);
+    }
+    wanted_.store(!names.empty());
+    if (names.empty()) processes_.clear();
+    return some_new;
+}
+
+std::uint64_t FileSightings::subscribe(std::function<void()> changed) {
+    const std::lock_guard lock(callback_mutex_);
+    const std::uint64_t subscriber = subscribers_.empty() ? 1 : subscribers_.rbegin()->first + 1;
+    subscribers_[subscriber] = std::move(changed);
+    return subscriber;
+}
+
+void FileSightings::unsubscribe(std::uint64_t subscriber) {
+    const std::lock_guard lock(callback_mutex_);
+    subscribers_.erase(subscriber);
+}
+
+bool FileSightings::is_wanted(const lagtrap_mapping& mapping, std::string_view path) const {
+    if (!path.starts_with('/') || path.starts_with("//")) return false;
+    if (file_names_.contains(path.substr(path.rfind('/') + 1))) return true;
+    if (std::any_of(patterns_.begin(), patterns_.end(),
+                    [&](const auto& pattern) { return settings::matches_pattern(pattern, path); }))
+        return true;
+    return !build_ids_.empty() && (mapping.build_id_bytes == 0 || build_ids_.contains(build_id_of(mapping)));
+}
+
+// By the name that a process gets from what it executes, cut to what the kernel keeps of it.
+bool FileSightings::is_wanted_name(std::string_view thread_name) const {
+    if (thread_name.empty()) return false;
+    const auto from = file_names_.lower_bound(thread_name);
+    return from != file_names_.end() && std::string_view(*from).substr(0, LAGTRAP_COMM_BYTES - 1) == thread_name;
+}
+
+void FileSightings::note_program(const lagtrap_process& process) {
+    const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
+    const auto started = started_beside(texts);
+    if (!started || !file_names_.contains(file_name_of(started->started_as))) return;
+    if (starting_.size() >= limits_.processes) starting_.clear();
+    starting_[process.pid] = {started->program, started->started_as};
+}
+
+void FileSightings::add(const lagtrap_mapping& mapping) {
+    const std::string_view path = without_deleted_mark(path_of(mapping));
+    std::string started_as;
+    bool perhaps = false;
+    if (const auto starting = starting_.find(mapping.pid); starting != starting_.end()) {
+        perhaps = starting->second.program.empty();
+        if (starting->second.program == path) started_as = starting->second.started_as;
+        starting_.erase(starting);
+    }
+    if (!perhaps && started_as.empty() && !is_wanted(mapping, path)) return;
+    if (processes_.size() >= limits_.processes && !processes_.contains(mapping.pid)) {
+        ++left_out_;
+        return;
+    }
+    Files& files = processes_[mapping.pid];
+    if (std::any_of(files.begin(), files.end(),
+                    [&](const auto& known) { return known->path == path && same_file(known->mapping, mapping); }))
+        return;
+    if (files.size() >= limits_.files_of_process) {
+        ++left_out_;
+        return;
+    }
+    files.push_back(std::make_shared<const File>(File{++last_id_, mapping, std::string(path), started_as, perhaps}));
+    note_change();
+}
+
+// A process's fork has what it has; a thread has nothing of its own.
+void FileSightings::fork(const lagtrap_task_change& change) {
+    if (change.pid == change.parent_pid) return;
+    const auto parent = processes_.find(change.parent_pid);
+    if (parent == processes_.end()) return;
+    if (processes_.size() >= limits_.processes) {
+        ++left_out_;
+        return;
+    }
+    processes_[change.pid] = Files(parent->second);
+    note_change();
+}
+
+void FileSightings::forget(std::uint32_t pid) {
+    if (processes_.erase(pid) > 0) note_change();
+}
+
+void FileSightings::take(const lagtrap_record* record) {
+    if (!wanted_.load()) return;
+    const std::lock_guard lock(mutex_);
+    switch (record->type) {
+        case LAGTRAP_RECORD_MAPPING: return add(*reinterpret_cast<const lagtrap_mapping*>(record));
+        case LAGTRAP_RECORD_FORK: return fork(*reinterpret_cast<const lagtrap_task_change*>(record));
+        case LAGTRAP_RECORD_EXIT: {
+            const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
+            if (change.pid != change.tid) return;
+            forget(change.pid);
+            starting_.erase(change.pid);
+            return;
+        }
+        case LAGTRAP_RECORD_NAME: {
+            const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
+            if (name.by_exec == 0) return;
+            forget(name.pid);
+            starting_.erase(name.pid);
+            const std::string_view comm(name.comm, ::strnlen(name.comm, sizeof(name.comm)));
+            if (is_wanted_name(comm)) starting_[name.pid] = {};
+            return;
+        }
+        case LAGTRAP_RECORD_PROCESS: return note_program(*reinterpret_cast<const lagtrap_process*>(record));
+        default: return;
+    }
+}
+
+void FileSightings::done() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!std::exchange(changed_, false)) return;
+        ++version_;
+    }
+    const std::lock_guard lock(callback_mutex_);
+    for (const auto& [subscriber, changed] : subscribers_) changed();
+}
+
+void FileSightings::forget_all() {
+    const std::lock_guard lock(mutex_);
+    processes_.clear();
+    starting_.clear();
+    note_change();
+}
+
+std::vector<FileSightings::Sighting> FileSightings::all() const {
+    std::map<std::uint64_t, Sighting> sightings;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [pid, files] : processes_)
+        for (const auto& file : files) {
+            Sighting& sighting = sightings[file->id];
+            if (sighting.pids.empty()) {
+                sighting.id = file->id;
+                sighting.mapping = {file->mapping, file->path};
+                sighting.mapping.mapping.pid = pid;
+                sighting.build_id = build_id_of(file->mapping);
+                sighting.started_as = file->started_as;
+                sighting.perhaps_started_as = file->perhaps_started_as;
+            }
+            sighting.pids.push_back(pid);
+        }
+    std::vector<Sighting> all;
+    all.reserve(sightings.size());
+    for (auto& [id, sighting] : sightings) all.push_back(std::move(sighting));
+    return all;
+}
+
+}  // namespace lagtrap::daemon

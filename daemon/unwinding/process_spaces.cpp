@@ -1,0 +1,475 @@
+#include "daemon/unwinding/process_spaces.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "daemon/processes/mapping_build_id.hpp"
+#include "daemon/processes/process_texts.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// As perf's records name memory that no file stands behind.
+constexpr std::string_view runtime_code_path = "//anon";
+
+constexpr auto shortest_pause = 1s;
+constexpr auto longest_pause = 64s;
+constexpr auto first_user_look = 100ms;  // a process that is gone by then was its parent's user's
+constexpr auto user_lifetime = 10s;
+// What is taken for a file that is known is looked at then: most processes that come and go by hundreds are gone.
+constexpr auto first_file_look = 50ms;
+// Reading processes anew takes a twentieth of the time, however many there are.
+constexpr int reading_share = 20;
+constexpr std::size_t told_files_before_sweep = 1024;
+constexpr std::uint64_t held_parts = 4;
+
+// Memory that a process made executable by itself; "[vdso]", "[uprobes]" and the like are the kernel's.
+bool is_runtime_code(const lagtrap_mapping& mapping) {
+    const std::string_view path = path_of(mapping);
+    return mapping.inode == 0 && mapping.build_id_bytes == 0 &&
+           (!path.starts_with('[') || path.starts_with("[anon") || path == "[heap]" || path == "[stack]");
+}
+
+bool same(const std::vector<lagtrap_unwind_mapping>& a, const std::vector<lagtrap_unwind_mapping>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
+}
+
+// Later there may be an answer.
+bool is_passing(const Error& error) { return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout; }
+
+std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration pause) {
+    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, shortest_pause, longest_pause);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> find_user(std::uint32_t pid) {
+    const auto user = user_of("/proc/" + std::to_string(pid));
+    return user ? std::optional(*user) : std::nullopt;
+}
+
+ProcessSpaces::Space::~Space() {
+    if (place) store.drop_space(*place);
+    room.give_back(user, charged_bytes);
+}
+
+ProcessSpaces::ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user, SpaceLimits limits)
+    : store_(store), modules_(modules), find_user_(std::move(find_user)), limits_(limits), room_(limits.total_bytes) {}
+
+void ProcessSpaces::set_watched(std::set<std::string> paths) {
+    watched_ = std::move(paths);
+    for (auto& [pid, process] : processes_) {
+        if (!process.space) continue;
+        const auto& pieces = process.space->pieces.all();
+        process.space->watched = std::any_of(pieces.begin(), pieces.end(), [this](const auto& piece) {
+            return piece.second.file && watched_.contains(piece.second.file->path);
+        });
+    }
+}
+
+void ProcessSpaces::add_watched() {
+    for (const auto& [pid, process] : processes_) {
+        if (!process.space || !process.space->watched) continue;
+        for (const auto& [start, piece] : process.space->pieces.all())
+            if (piece.module) modules_.add_watched(piece.module);
+    }
+}
+
+void ProcessSpaces::take(const lagtrap_record* record) {
+    changed_ = true;
+    switch (record->type) {
+        case LAGTRAP_RECORD_MAPPING: add_mapping(*reinterpret_cast<const lagtrap_mapping*>(record)); break;
+        case LAGTRAP_RECORD_FORK: fork(*reinterpret_cast<const lagtrap_task_change*>(record)); break;
+        case LAGTRAP_RECORD_EXIT: {
+            const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
+            if (change.pid == change.tid) end(change.pid);
+            break;
+        }
+        case LAGTRAP_RECORD_NAME: {
+            const auto& name = *reinterpret_cast<const lagtrap_name*>(record);
+            if (name.by_exec != 0) exec(name.pid);
+            break;
+        }
+        case LAGTRAP_RECORD_PROCESS: {
+            const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
+            processes_[process.pid].user = process.uid;
+            scanned_.insert(process.pid);
+            break;
+        }
+        default: break;
+    }
+}
+
+void ProcessSpaces::take(const InspectedProcess& process) {
+    std::uint32_t user = 0;
+    process.records.for_each([&](const lagtrap_record* record) {
+        if (record->type == LAGTRAP_RECORD_PROCESS) user = reinterpret_cast<const lagtrap_process*>(record)->uid;
+        take(record);
+    });
+    if (process.mappings_left_out > 0) room_.count_left_out(user, process.mappings_left_out);
+}
+
+void ProcessSpaces::begin_scan() {
+    scanned_.clear();
+    store_.drop_all_processes();
+    for (auto& [pid, process] : processes_) process = Process{new_space(pid), nullptr, 0, process.user, {}};
+}
+
+void ProcessSpaces::end_scan() {
+    std::vector<std::uint32_t> gone;
+    for (const auto& [pid, process] : processes_)
+        if (!scanned_.contains(pid)) gone.push_back(pid);
+    for (const std::uint32_t pid : gone) end(pid);
+    scanned_.clear();
+}
+
+std::uint32_t ProcessSpaces::user_of(std::uint32_t pid, Process& process) const {
+    if (!process.user) process.user = find_user_(pid);
+    return process.user.value_or(0);
+}
+
+std::shared_ptr<ProcessSpaces::Space> ProcessSpaces::new_space(std::uint32_t pid) {
+    return std::make_shared<Space>(store_, room_, user_of(pid, processes_[pid]));
+}
+
+// The space of a process to be changed: a copy where it shares one. Where a copy has no room the process begins with
+// nothing, until it is read anew.
+ProcessSpaces::Space& ProcessSpaces::own_space(std::uint32_t pid) {
+    Process& process = processes_[pid];
+    const long own_uses = process.published == process.space ? 2 : 1;
+    if (process.space && process.space.use_count() == own_uses) return *process.space;
+    auto copy = new_space(pid);
+    if (process.space && room_.take(copy->user, process.space->pieces.cost_bytes())) {
+        copy->pieces = process.space->pieces;
+        copy->charged_bytes = copy->pieces.cost_bytes();
+        copy->watched = process.space->watched;
+    } else if (process.space) {
+        copy->outgrown = true;
+    }
+    process.space = std::move(copy);
+    return *process.space;
+}
+
+// Of pieces that lie around a new one there may be one more afterwards.
+void ProcessSpaces::charge(Space& space) {
+    const std::uint64_t cost_bytes = space.pieces.cost_bytes();
+    if (cost_bytes > space.charged_bytes) room_.take_anyway(space.user, cost_bytes - space.charged_bytes);
+    if (cost_bytes < space.charged_bytes) room_.give_back(space.user, space.charged_bytes - cost_bytes);
+    space.charged_bytes = cost_bytes;
+}
+
+std::shared_ptr<const ToldFile> ProcessSpaces::told_file(const lagtrap_mapping& mapping) {
+    if (told_files_.size() >= std::max(told_files_before_sweep, 2 * told_files_swept_)) {
+        std::erase_if(told_files_, [](const auto& told) { return told.second.expired(); });
+        told_files_swept_ = told_files_.size();
+    }
+    ToldFile told{mapping.device, mapping.inode, build_id_of(mapping), std::string(path_of(mapping))};
+    auto& known = told_files_[{told.device, told.inode, told.build_id, told.path}];
+    auto file = known.lock();
+    if (!file) known = file = std::make_shared<const ToldFile>(std::move(told));
+    return file;
+}
+
+CodePiece ProcessSpaces::piece_of(const lagtrap_mapping& mapping) {
+    CodePiece piece;
+    piece.start = mapping.start;
+    piece.end = mapping.start + mapping.length;
+    piece.file_offset = mapping.file_offset;
+    if (is_runtime_code(mapping)) return piece;
+    piece.kind = PieceKind::File;
+    piece.file = told_file(mapping);
+    piece.module = modules_.module_told(piece.file->key());
+    return piece;
+}
+
+void ProcessSpaces::put(Space& space, CodePiece piece) {
+    if (space.pieces.all().size() >= limits_.pieces) room_.count_left_out(space.user, 1);
+    if (space.pieces.all().size() >= limits_.pieces || !room_.take(space.user, piece.cost_bytes())) {
+        space.outgrown = true;
+        return;
+    }
+    space.charged_bytes += piece.cost_bytes();
+    if (piece.file && watched_.contains(piece.file->path)) space.watched = true;
+    space.changed = true;
+    if (piece.file && !piece.identified) space.identified = false;
+    space.pieces.put(std::move(piece));
+    charge(space);
+}
+
+void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
+    const std::uint64_t end = mapping.start + mapping.length;
+    if (end <= mapping.start || end >> 63) return;
+    CodePiece piece = piece_of(mapping);
+    const auto known = processes_.find(mapping.pid);
+    if (known != processes_.end() && known->second.space && known->second.space->pieces.covers(piece)) return;
+    put(own_space(mapping.pid), std::move(piece));
+}
+
+void ProcessSpaces::fork(const lagtrap_task_change& change) {
+    if (change.pid == change.parent_pid || change.pid != change.tid) return;  // a thread
+    const auto parent = processes_.find(change.parent_pid);
+    auto space = parent != processes_.end() ? parent->second.space : nullptr;
+    const auto user = parent != processes_.end() ? parent->second.user : std::nullopt;
+    Process& child = processes_[change.pid];
+    child.user = user;
+    child.space = space ? std::move(space) : new_space(change.pid);
+}
+
+// By now it is whose it will be, as who begins a program for somebody becomes that user first.
+void ProcessSpaces::exec(std::uint32_t pid) {
+    Process& process = processes_[pid];
+    if (const auto user = find_user_(pid)) process.user = user;
+    process.space = new_space(pid);
+}
+
+void ProcessSpaces::end(std::uint32_t pid) {
+    const auto found = processes_.find(pid);
+    if (found == processes_.end()) return;
+    store_.drop_process(pid);  // during a capture the kernel side knows children before they are published here
+    processes_.erase(found);
+}
+
+// Programs that begin as root become another user's.
+void ProcessSpaces::refresh_user(std::uint32_t pid, Process& process, Clock::time_point now) {
+    if (now < process.next_look_at_user) return;
+    const bool is_new = process.next_look_at_user == Clock::time_point();
+    process.next_look_at_user = now + (is_new ? first_user_look : user_lifetime);
+    if (!is_new) look_at_user(pid, process);
+}
+
+void ProcessSpaces::look_at_user(std::uint32_t pid, Process& process) {
+    const auto user = find_user_(pid);
+    if (!user) return;
+    process.user = user;
+    Space& space = *process.space;
+    room_.give_back(space.user, space.charged_bytes);
+    space.user = *user;
+    room_.take_anyway(space.user, space.charged_bytes);
+}
+
+std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
+                                                         Clock::time_point now) {
+    if (space.first_look == Clock::time_point()) space.first_look = now + first_file_look;
+    const bool is_young = now < space.first_look;
+    std::vector<NamedMapping> found;
+    for (auto& [start, piece] : space.pieces.all()) {
+        if (piece.identified || !piece.file) continue;
+        if (!piece.file->path.starts_with('/')) {
+            piece.module = modules_.module_of_kernel(piece.file->path);
+            piece.identified = true;
+            continue;
+        }
+        if (found.size() >= most) return found;
+        if (piece.module && is_young) continue;
+        found.push_back({piece.mapping_in(pid), piece.file->path});
+    }
+    space.identified = found.empty() && !is_young;
+    return found;
+}
+
+ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock::time_point now) {
+    Unidentified all;
+    if (!changed_) return all;
+    std::set<const Space*> seen;
+    for (auto& [pid, process] : processes_) {
+        if (most == 0) break;
+        if (process.space && process.space->changed) refresh_user(pid, process, now);
+        if (!process.space || process.space->identified || now < process.space->next_identification) continue;
+        if (!seen.insert(process.space.get()).second) continue;
+        auto found = unidentified_of(pid, *process.space, most, now);
+        most -= found.size();
+        if (!found.empty()) all.push_back(std::move(found));
+    }
+    return all;
+}
+
+void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
+                             const std::vector<Result<CodeFileIdentity>>& identities, Clock::time_point now) {
+    if (mappings.empty()) return;
+    const std::uint32_t pid = mappings.front().mapping.pid;
+    const auto found = processes_.find(pid);
+    if (found == processes_.end() || !found->second.space) return;
+    Space& space = *found->second.space;
+    space.changed = changed_ = true;
+    bool all_known = true;
+    for (std::size_t i = 0; i < std::min(mappings.size(), identities.size()); ++i) {
+        const auto place = space.pieces.all().find(mappings[i].mapping.start);
+        if (place == space.pieces.all().end() || place->second.identified || !place->second.file) continue;
+        CodePiece& piece = place->second;
+        if (!identities[i] && is_passing(identities[i].error())) {
+            all_known = false;
+            continue;
+        }
+        piece.identified = true;
+        piece.module =
+            identities[i] ? modules_.module_of(*identities[i], mappings[i], {space.user, space.watched}) : nullptr;
+        if (identities[i])
+            modules_.note_told(piece.file->key(), piece.module);
+        else
+            modules_.count_unreadable(mappings[i].path, identities[i].error(), space.user);
+    }
+    space.look_pause = all_known ? Clock::duration{} : longer(space.look_pause);
+    space.next_identification = now + space.look_pause;
+}
+
+std::optional<std::uint32_t> ProcessSpaces::next_outgrown(Clock::time_point now) const {
+    if (now < next_reading_) return std::nullopt;
+    for (const auto& [pid, process] : processes_)
+        if (process.space && process.space->outgrown && now >= process.space->next_reading) return pid;
+    return std::nullopt;
+}
+
+// What is known of the files of pieces that are still there is kept.
+void ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
+                              Clock::time_point now) {
+    next_reading_ = now + cost * reading_share;
+    const auto found = processes_.find(pid);
+    if (found == processes_.end() || !found->second.space) return;
+    Space& space = *found->second.space;
+    look_at_user(pid, found->second);
+    ++totals_.read_anew;
+    space.outgrown = false;
+    CodePieces before = process ? std::exchange(space.pieces, CodePieces()) : CodePieces();
+    if (process) {
+        charge(space);
+        space.changed = changed_ = true;
+        if (process->mappings_left_out > 0) room_.count_left_out(space.user, process->mappings_left_out);
+        process->records.for_each([&](const lagtrap_record* record) {
+            if (record->type != LAGTRAP_RECORD_MAPPING) return;
+            CodePiece piece = piece_of(*reinterpret_cast<const lagtrap_mapping*>(record));
+            const auto old = before.all().find(piece.start);
+            const bool known = old != before.all().end() && old->second.end == piece.end &&
+                               old->second.kind == piece.kind && old->second.file_offset == piece.file_offset &&
+                               (!piece.file || old->second.file->path == piece.file->path);
+            put(space, known ? old->second : std::move(piece));
+        });
+    }
+    // One that is as large again is read less and less often.
+    const bool helped = space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
+    space.outgrown = false;
+    space.reading_pause = helped ? Clock::duration(shortest_pause) : longer(space.reading_pause);
+    space.next_reading = now + space.reading_pause;
+}
+
+std::vector<lagtrap_unwind_mapping> ProcessSpaces::mappings_of(const Space& space) {
+    std::vector<lagtrap_unwind_mapping> mappings;
+    for (const auto& [start, piece] : space.pieces.all()) {
+        lagtrap_unwind_mapping mapping{};
+        mapping.start = piece.start;
+        mapping.length = piece.end - piece.start;
+        if (piece.kind == PieceKind::File) mapping.table = LAGTRAP_UNWIND_UNREADABLE_FILE;
+        if (piece.module) mapping.table = piece.module->table;
+        if (piece.module && piece.module->state == ModuleState::Ready)
+            mapping.table_start = piece.module->table_start(piece.start, piece.file_offset);
+        const bool joins = !mappings.empty() && piece.kind == PieceKind::RuntimeCode &&
+                           mappings.back().table == LAGTRAP_UNWIND_RUNTIME_CODE &&
+                           mappings.back().start + mappings.back().length == piece.start;
+        if (joins) {
+            mappings.back().length += mapping.length;
+        } else if (mappings.size() < LAGTRAP_UNWIND_MAX_MAPPINGS) {
+            mappings.push_back(mapping);
+        } else {
+            ++totals_.mappings_left_out;
+        }
+    }
+    return mappings;
+}
+
+void ProcessSpaces::write(Space& space) {
+    auto mappings = mappings_of(space);
+    space.changed = false;
+    space.generation = generation_;
+    if (space.place && same(mappings, space.written)) return;
+    const auto place = store_.add_space(mappings);
+    if (!place) {
+        ++totals_.spaces_without_room;
+        space.changed = changed_ = true;  // to be tried again
+        return;
+    }
+    if (space.place) store_.drop_space(*space.place);
+    space.place = place;
+    space.written = std::move(mappings);
+}
+
+void ProcessSpaces::publish() {
+    if (!changed_ && generation_ == modules_.generation()) return;
+    changed_ = false;
+    generation_ = modules_.generation();
+    for (auto& [pid, process] : processes_) {
+        if (!process.space) continue;
+        Space& space = *process.space;
+        if (space.changed || space.generation != generation_) write(space);
+        if (!space.identified) changed_ = true;
+        if (!space.place) continue;
+        const std::uint32_t first_block = space.place->first_block;
+        if (process.published == process.space && process.first_block == first_block) continue;
+        if (!store_.set_process(pid, *space.place)) ++totals_.processes_left_out;
+        process.published = process.space;
+        process.first_block = first_block;
+    }
+}
+
+void ProcessSpaces::note_users() {
+    modules_.forget_users();
+    for (const auto& [pid, process] : processes_) {
+        if (!process.space) continue;
+        for (const auto& [start, piece] : process.space->pieces.all())
+            if (piece.module) piece.module->users.insert(process.user.value_or(process.space->user));
+    }
+}
+
+void ProcessSpaces::hold_memory(bool held) {
+    room_.set_total(held ? limits_.total_bytes / held_parts : limits_.total_bytes);
+}
+
+void ProcessSpaces::describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,
+                             RecordBuffer& records) const {
+    for (const auto& [start, piece] : space.pieces.all()) {
+        lagtrap_mapping mapping = piece.mapping_in(pid);
+        mapping.header.at_ns = at_ns;
+        if (piece.module && !piece.module->build_id.empty()) set_build_id(mapping, piece.module->build_id);
+        const std::string_view path = piece.file ? std::string_view(piece.file->path) : runtime_code_path;
+        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        if (room.take(space.user, sizeof(mapping) + path.size())) records.append(&mapping, sizeof(mapping), path);
+    }
+}
+
+std::uint64_t ProcessSpaces::describe(std::uint64_t at_ns, RecordBuffer& records) const {
+    UserShares room(limits_.described_bytes);
+    for (const bool watched : {true, false})
+        for (const auto& [pid, process] : processes_)
+            if (process.space && process.space->watched == watched) describe(pid, *process.space, at_ns, room, records);
+    std::uint64_t left_out = 0;
+    for (const auto& [user, count] : room.left_out()) left_out += count;
+    return left_out;
+}
+
+// What held up a look is no longer waited for.
+std::uint64_t ProcessSpaces::files_waiting_of(const Space& space) {
+    if (space.identified || space.look_pause > Clock::duration{}) return 0;
+    const auto waits = [](const auto& entry) {
+        return entry.second.file && !entry.second.identified && !entry.second.module;
+    };
+    return static_cast<std::uint64_t>(std::count_if(space.pieces.all().begin(), space.pieces.all().end(), waits));
+}
+
+SpaceTotals ProcessSpaces::totals() const {
+    SpaceTotals totals = totals_;
+    totals.processes = processes_.size();
+    std::set<const Space*> spaces;
+    for (const auto& [pid, process] : processes_)
+        if (process.space) spaces.insert(process.space.get());
+    for (const Space* const space : spaces) totals.files_waiting += files_waiting_of(*space);
+    totals.spaces = spaces.size();
+    totals.bytes = room_.used_bytes();
+    totals.limit_bytes = room_.total_bytes();
+    totals.pieces_left_out = room_.left_out();
+    return totals;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,38 @@
+// What the kernel side sees of unwind tables and address spaces, as those who fill it see it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "binaries/unwind/unwind_table.hpp"
+#include "bpf/unwind.h"
+
+namespace lagtrap::daemon {
+
+class UnwindMemory {
+  public:
+    virtual ~UnwindMemory() = default;
+
+    // A number for a table that is still missing; nullopt: all are taken.
+    [[nodiscard]] virtual std::optional<std::uint32_t> new_table() = 0;
+    virtual void set_state(std::uint32_t table, lagtrap_unwind_table_state state) = 0;
+    // Copies the table in and makes it ready. False: there is no room (its state stays as it was).
+    [[nodiscard]] virtual bool fill(std::uint32_t table, const binaries::UnwindTable& content) = 0;
+    virtual void drop_table(std::uint32_t table) = 0;
+
+    // nullopt: no room. At most LAGTRAP_UNWIND_MAX_MAPPINGS mappings, by address.
+    [[nodiscard]] virtual std::optional<lagtrap_unwind_space> add_space(
+        std::span<const lagtrap_unwind_mapping> mappings) = 0;
+    virtual void drop_space(lagtrap_unwind_space space) = 0;
+
+    // False: more processes than LAGTRAP_UNWIND_MAX_PROCESSES.
+    [[nodiscard]] virtual bool set_process(std::uint32_t pid, lagtrap_unwind_space space) = 0;
+    virtual void drop_process(std::uint32_t pid) = 0;
+    virtual void drop_all_processes() = 0;
+
+    [[nodiscard]] virtual std::uint64_t used_bytes() const = 0;
+    [[nodiscard]] virtual std::uint64_t budget_bytes() const = 0;
+};
+
+}  // namespace lagtrap::daemon

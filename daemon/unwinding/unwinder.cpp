@@ -1,0 +1,498 @@
+#include "daemon/unwinding/unwinder.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "binaries/reader/file_reader.hpp"
+#include "core/clock.hpp"
+#include "core/disk_time.hpp"
+#include "daemon/processes/process_scan.hpp"
+#include "daemon/unwinding/watched_code.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds idle_interval = 1s;
+// While files are to be found when they are mapped; the longer one once nothing was mapped for a while.
+constexpr std::chrono::milliseconds sighting_interval = 100ms;
+constexpr std::chrono::milliseconds quiet_sighting_interval = 400ms;
+constexpr std::chrono::milliseconds making_interval = 50ms;
+constexpr std::chrono::milliseconds capture_interval = 1ms;
+constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
+constexpr auto status_interval = 100ms;
+constexpr auto description_patience = 1s;
+constexpr auto publish_interval = 20ms;  // while tables are being made
+constexpr std::size_t largest_limit = 10;
+constexpr std::size_t kept_events_limit_bytes = 64 << 20;
+
+constexpr int lowest_priority = 19;
+// Of what is late but had its share: on a busy machine a tenth of what others get, where the lowest gets next to nothing.
+constexpr int low_priority = 10;
+constexpr auto patience = 200ms;  // with low priority, while something waits for a table
+// Of CPU time: a file that takes more is not worth it. By the clock a busy machine would make every file one that takes long.
+constexpr std::chrono::nanoseconds longest_hurry = 1s;
+constexpr std::size_t identified_at_once = 1024;
+constexpr auto between_looks = 5ms;
+
+void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
+
+// Of the thread, and of the process that reads files for it.
+void set_making_priority(int thread, int nice) {
+    set_priority(thread, nice);
+    if (auto* const reader = binaries::file_reader()) reader->set_nice(thread, nice);
+}
+
+std::chrono::nanoseconds cpu_time_of(int thread, clockid_t clock) {
+    timespec time{};
+    (void)::clock_gettime(clock, &time);
+    auto* const reader = binaries::file_reader();
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec) +
+           (reader ? reader->cpu_time_for(thread) : 0ns);
+}
+
+int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
+
+}  // namespace
+
+Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache,
+                   ProcessInspector& inspector, FileSightings& sightings)
+    : store_(std::move(store)),
+      cache_(std::move(cache)),
+      events_(std::move(events)),
+      inspector_(inspector),
+      sightings_(sightings),
+      modules_(*store_, makers_.size()),
+      spaces_(*store_, modules_, find_user) {}
+
+Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, ProcessInspector& inspector,
+                                                   FileSightings& sightings) {
+    TRY_ASSIGN(auto store, UnwindStore::create(options.memory_bytes));
+    TRY_ASSIGN(TaskEvents events, TaskEvents::open());
+    std::optional<binaries::UnwindCache> cache;
+    std::string cache_problem;
+    if (!options.cache_folder.empty()) {
+        auto opened = binaries::UnwindCache::open(options.cache_folder, options.cache_limit_bytes);
+        if (opened)
+            cache.emplace(std::move(opened).value());
+        else
+            cache_problem = opened.error().message;
+    }
+    std::unique_ptr<Unwinder> self(
+        new Unwinder(std::move(store), std::move(events), std::move(cache), inspector, sightings));
+    self->cache_problem_ = std::move(cache_problem);
+    self->looker_ = std::thread([unwinder = self.get()] { unwinder->look_at_files(); });
+    self->finder_ = std::thread([unwinder = self.get()] { unwinder->find_watched(); });
+    self->follower_ = std::thread([unwinder = self.get()] { unwinder->follow(); });
+    for (std::size_t i = 0; i < self->makers_.size(); ++i)
+        self->maker_threads_[i] =
+            std::thread([unwinder = self.get(), i] { unwinder->make_tables(unwinder->makers_[i]); });
+    return self;
+}
+
+Unwinder::~Unwinder() {
+    stopping_.store(true);
+    { const std::scoped_lock lock(events_mutex_, state_mutex_); }
+    to_follower_.notify_all();
+    to_maker_.notify_all();
+    to_looker_.notify_all();
+    to_finder_.notify_all();
+    if (finder_.joinable()) finder_.join();
+    if (looker_.joinable()) looker_.join();
+    if (follower_.joinable()) follower_.join();
+    for (std::thread& maker : maker_threads_)
+        if (maker.joinable()) maker.join();
+}
+
+void Unwinder::follow() {
+    (void)::pthread_setname_np(::pthread_self(), "follower");
+    start_over();
+    auto last_status = std::chrono::steady_clock::now() - status_interval;
+    std::chrono::milliseconds capture_pause = capture_interval;
+    std::chrono::milliseconds sighting_pause = sighting_interval;
+    while (!stopping_) {
+        heartbeat_.beat();
+        bool some_lost = false;
+        std::uint64_t capture_ns = take_capture_to_describe();
+        const RecordBuffer events = take_ordered(some_lost);
+        if (scan_wanted_.exchange(false) && !some_lost) start_over();
+        if (some_lost) {
+            start_over();
+            // The capture's log lacks the same events: what the scan found takes their place.
+            if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
+        }
+        capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
+        sighting_pause = events.empty() ? std::min(sighting_pause * 2, quiet_sighting_interval) : sighting_interval;
+        take_events_in(events, capture_ns);
+        sightings_.done();
+        const bool making = publish();
+        if (const auto now = std::chrono::steady_clock::now(); now - last_status >= status_interval) {
+            note_status();
+            last_status = now;
+        }
+        std::unique_lock lock(events_mutex_);
+        const auto idle = sightings_.wants_any() ? sighting_pause : idle_interval;
+        const std::chrono::milliseconds pause = capturing_ ? capture_pause : making ? making_interval : idle;
+        to_follower_.wait_for(lock, pause, [this] { return stopping_ || look_now_; });
+        look_now_ = false;
+    }
+}
+
+void Unwinder::take_events_in(const RecordBuffer& events, std::uint64_t capture_ns) {
+    const std::scoped_lock lock(state_mutex_);
+    events.for_each([&](const lagtrap_record* record) {
+        if (capture_ns != 0 && record->at_ns >= capture_ns) describe(std::exchange(capture_ns, 0));
+        spaces_.take(record);
+        sightings_.take(record);
+    });
+    if (capture_ns != 0) describe(capture_ns);
+}
+
+bool Unwinder::identify_files() {
+    ProcessSpaces::Unidentified asked;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        asked = spaces_.unidentified(identified_at_once, std::chrono::steady_clock::now());
+    }
+    for (const auto& mappings : asked) {
+        if (stopping_) break;
+        const auto identities = inspector_.identify(mappings);
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.identify(mappings, identities, std::chrono::steady_clock::now());
+    }
+    return !asked.empty();
+}
+
+bool Unwinder::read_outgrown() {
+    std::optional<std::uint32_t> pid;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        pid = spaces_.next_outgrown(std::chrono::steady_clock::now());
+    }
+    if (!pid) return false;
+    const auto began = std::chrono::steady_clock::now();
+    const auto process = inspector_.read(*pid, ProcessInspector::Code::Read, {});
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
+    return true;
+}
+
+// Others decide how long this takes.
+void Unwinder::look_at_files() {
+    (void)::pthread_setname_np(::pthread_self(), "looker");
+    while (!stopping_) {
+        const bool identified = identify_files();
+        if (read_outgrown() || identified) look_soon();
+        std::unique_lock lock(state_mutex_);
+        to_looker_.wait_for(lock, between_looks, [this] { return stopping_.load(); });
+        to_looker_.wait(lock, [this] { return stopping_ || look_wanted_; });
+        look_wanted_ = false;
+    }
+}
+
+bool Unwinder::publish() {
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.publish();
+    look_wanted_ = true;
+    to_looker_.notify_one();
+    if (modules_.waiting() > 0) to_maker_.notify_all();
+    raise_priority_of_late_tables();
+    if (const auto now = std::chrono::steady_clock::now(); now - last_sweep_ >= idle_interval) {
+        spaces_.note_users();
+        modules_.sweep(now);
+        last_sweep_ = now;
+    }
+    const bool at_work =
+        std::any_of(makers_.begin(), makers_.end(), [](const Maker& maker) { return maker.since.has_value(); });
+    return at_work || modules_.waiting() > 0;
+}
+
+std::uint64_t Unwinder::take_capture_to_describe() {
+    const std::scoped_lock lock(events_mutex_);
+    return std::exchange(capture_to_describe_ns_, 0);
+}
+
+bool Unwinder::is_capturing() {
+    const std::scoped_lock lock(events_mutex_);
+    return capturing_;
+}
+
+void Unwinder::describe(std::uint64_t at_ns) {
+    RecordBuffer mappings;
+    not_described_ += spaces_.describe(at_ns, mappings);
+    const std::scoped_lock lock(events_mutex_);
+    if (!capturing_ || at_ns < capture_began_ns_) return;
+    for_capture_.append(mappings);
+    described_ = true;
+    has_described_.notify_all();
+}
+
+// Everything anew, from /proc: at the start, and after events were lost. One process after the other: what is held of all at
+// once is bounded.
+void Unwinder::start_over() {
+    {
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.begin_scan();
+        sightings_.forget_all();
+    }
+    for (const std::uint32_t pid : list_processes("/proc")) {
+        if (stopping_) return;
+        const auto process = inspector_.read(pid, ProcessInspector::Code::Read, {});
+        heartbeat_.beat();
+        const std::scoped_lock lock(state_mutex_);
+        if (!process) continue;
+        spaces_.take(*process);
+        process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+    }
+    const std::scoped_lock lock(state_mutex_);
+    spaces_.end_scan();
+    ++scans_;
+}
+
+void Unwinder::drain_rings() {
+    events_.drain([this](const lagtrap_record* record) {
+        unordered_.append(record, record->size_bytes, {});
+        if (!capturing_) return;
+        if (for_capture_.size_bytes() < kept_events_limit_bytes) {
+            for_capture_.append(record, record->size_bytes, {});
+        } else {
+            ++events_not_kept_;
+        }
+    });
+}
+
+// The rings of the CPUs are read one after the other, but a process moves from one CPU to another: only what
+// happened before the reading began is sure to be there; the rest waits for the next time.
+RecordBuffer Unwinder::take_ordered(bool& some_lost) {
+    const std::scoped_lock lock(events_mutex_);
+    const std::uint64_t complete_until_ns = monotonic_ns();
+    drain_rings();
+    const RecordBuffer read = std::exchange(unordered_, RecordBuffer());
+    some_lost = std::exchange(lost_before_, events_.lost()) != events_.lost();
+    RecordBuffer ordered;
+    if (some_lost) return ordered;
+    std::vector<const lagtrap_record*> records;
+    read.for_each([&](const lagtrap_record* record) {
+        if (record->at_ns < complete_until_ns) {
+            records.push_back(record);
+        } else {
+            unordered_.append(record, record->size_bytes, {});
+        }
+    });
+    std::stable_sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
+    for (const lagtrap_record* record : records) ordered.append(record, record->size_bytes, {});
+    return ordered;
+}
+
+// A busy machine would never let the lowest priority run, and stacks would end for want of tables.
+void Unwinder::raise_priority_of_late_tables() {
+    const auto now = std::chrono::steady_clock::now();
+    for (const Maker& maker : makers_) {
+        if (!maker.cpu_before_job || now - *maker.since < patience) continue;
+        const bool slow = modules_.had_much(maker.user) ||
+                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_hurry;
+        set_making_priority(maker.thread, slow ? low_priority : 0);
+    }
+}
+
+MadeTable Unwinder::make(const Maker& maker, TableJob job, bool patient) {
+    if (cache_ && !job.build_id.empty())
+        if (auto known = load_table(job, *cache_)) return std::move(*known);
+    if (auto failed = open_for(job, inspector_)) return std::move(*failed);
+    if (cache_)
+        if (auto known = load_table(job, *cache_)) return std::move(*known);
+    if (patient) set_making_priority(maker.thread, lowest_priority);
+    MadeTable made = make_table(std::move(job), cache_ ? &*cache_ : nullptr);
+    set_making_priority(maker.thread, 0);
+    return made;
+}
+
+void Unwinder::make_tables(Maker& maker) {
+    // Not idle time: of a disk that is always busy there is none, and just then tables are wanted.
+    use_least_disk_time();
+    set_priority(own_thread(), 0);
+    std::unique_lock lock(state_mutex_);
+    maker.thread = own_thread();
+    (void)::pthread_getcpuclockid(::pthread_self(), &maker.cpu_clock);
+    auto last_publish = std::chrono::steady_clock::now();
+    while (!stopping_) {
+        auto job = modules_.next_job();
+        if (!job) {
+            maker.since.reset();
+            to_maker_.wait(lock);
+            continue;
+        }
+        const auto began = std::chrono::steady_clock::now();
+        if (!maker.since) maker.since = began;
+        maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
+        maker.user = job->request.user;
+        const bool patient =
+            (began - *maker.since < patience && !job->request.watched && !capturing_) || modules_.had_much(maker.user);
+        lock.unlock();
+        MadeTable made = make(maker, std::move(*job), patient);
+        lock.lock();
+        maker.cpu_before_job.reset();
+        modules_.take(std::move(made));
+        to_maker_.notify_all();  // the same user's next one may be made now
+        const auto now = std::chrono::steady_clock::now();
+        if (modules_.waiting() > 0 && now - last_publish < publish_interval) continue;
+        last_publish = now;
+        lock.unlock();
+        look_soon();
+        lock.lock();
+    }
+}
+
+void Unwinder::look_soon() {
+    {
+        const std::scoped_lock lock(events_mutex_);
+        look_now_ = true;
+    }
+    to_follower_.notify_one();
+}
+
+std::vector<int> Unwinder::look_at_cpus() {
+    const std::scoped_lock lock(events_mutex_);
+    drain_rings();
+    return events_.renew();
+}
+
+void Unwinder::begin_capture() {
+    {
+        const std::scoped_lock lock(events_mutex_);
+        for_capture_ = RecordBuffer();
+        capture_began_ns_ = capture_to_describe_ns_ = monotonic_ns();
+        described_ = false;
+        capturing_ = true;
+        look_now_ = true;
+    }
+    to_follower_.notify_one();
+}
+
+RecordBuffer Unwinder::take_events() {
+    const std::scoped_lock lock(events_mutex_);
+    return std::exchange(for_capture_, RecordBuffer());
+}
+
+bool Unwinder::end_capture() {
+    std::unique_lock lock(events_mutex_);
+    const bool described = has_described_.wait_for(lock, description_patience, [this] { return described_; });
+    drain_rings();
+    capturing_ = false;
+    capture_began_ns_ = 0;
+    return described;
+}
+
+void Unwinder::forget_capture() {
+    const std::scoped_lock lock(events_mutex_);
+    capturing_ = false;
+    capture_began_ns_ = capture_to_describe_ns_ = 0;
+    for_capture_ = RecordBuffer();
+}
+
+void Unwinder::hold_memory(bool held) {
+    const std::scoped_lock lock(state_mutex_);
+    store_->hold(held);
+    spaces_.hold_memory(held);
+}
+
+void Unwinder::want_files(const std::set<std::string>& names) {
+    if (sightings_.want(names)) {
+        RecordBuffer known;
+        const std::scoped_lock lock(state_mutex_);
+        (void)spaces_.describe(monotonic_ns(), known);
+        known.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+        scan_wanted_.store(true);
+    }
+    sightings_.done();
+    look_soon();
+}
+
+void Unwinder::watch(std::set<std::string> paths) {
+    {
+        const std::scoped_lock lock(state_mutex_);
+        spaces_.set_watched(paths);
+        watch_wanted_ = std::move(paths);
+    }
+    to_finder_.notify_one();
+}
+
+// Others decide how long this takes, too.
+void Unwinder::find_watched() {
+    (void)::pthread_setname_np(::pthread_self(), "finder");
+    std::unique_lock lock(state_mutex_);
+    while (!stopping_) {
+        if (!watch_wanted_) {
+            to_finder_.wait(lock);
+            continue;
+        }
+        const std::set<std::string> programs = *std::exchange(watch_wanted_, std::nullopt);
+        modules_.begin_watched();
+        spaces_.add_watched();
+        lock.unlock();
+        find_watched_code(programs, inspector_, [this](const WatchedCode& code) {
+            const std::scoped_lock state(state_mutex_);
+            modules_.add_watched(code.identity, code.mapping, code.owner);
+            to_maker_.notify_all();
+            return !stopping_ && !watch_wanted_;
+        });
+        lock.lock();
+        modules_.end_watched();
+    }
+}
+
+std::uint64_t Unwinder::events_lost() const {
+    const std::scoped_lock lock(events_mutex_);
+    return events_.lost() + events_not_kept_;
+}
+
+UnwinderStatus Unwinder::status() const {
+    const std::scoped_lock lock(events_mutex_);
+    UnwinderStatus status = status_;
+    status.events_lost = events_.lost() + events_not_kept_;
+    return status;
+}
+
+void Unwinder::note_status() {
+    UnwinderStatus status;
+    {
+        const std::scoped_lock lock(state_mutex_);
+        status.spaces = spaces_.totals();
+        status.scans = scans_;
+        status.tables_waiting = status.spaces.files_waiting;
+        status.modules = modules_.totals();
+        status.unreadable.assign(modules_.unreadable().begin(), modules_.unreadable().end());
+        status.not_described = not_described_;
+        status.used_bytes = store_->used_bytes();
+        status.taken_bytes = store_->taken_bytes();
+        status.budget_bytes = store_->budget_bytes();
+        const auto kept = modules_.kept();
+        modules_.for_each([&](const CodeModule& module) {
+            if (module.state == ModuleState::Waiting) ++status.tables_waiting;
+            if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
+            if (module.state != ModuleState::Ready) return;
+            ++status.tables;
+            if (kept.contains(&module)) {
+                ++status.tables_kept;
+                status.kept_bytes += module.table_bytes;
+            }
+            status.table_bytes += module.table_bytes;
+            status.largest.push_back({module.path, module.table_bytes});
+        });
+    }
+    std::sort(status.largest.begin(), status.largest.end(),
+              [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    status.largest.resize(std::min(status.largest.size(), largest_limit));
+    const std::scoped_lock lock(events_mutex_);
+    status_ = std::move(status);
+}
+
+}  // namespace lagtrap::daemon

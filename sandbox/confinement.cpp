@@ -1,0 +1,188 @@
+#include "sandbox/confinement.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "core/files.hpp"
+#include "core/sanitized.hpp"
+#include "core/unique_fd.hpp"
+
+#if LAGTRAP_SANITIZED
+namespace {
+bool is_confined = false;
+}
+// A confined process may not start the thread that looks for leaks at its end, and would end with its failure.
+extern "C" int __lsan_is_turned_off() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+    return is_confined ? 1 : 0;
+}
+#endif
+
+namespace lagtrap {
+namespace {
+
+constexpr uid_t nobody = 65534;
+
+// What the language's run-time library needs once everything is open. mmap and mprotect have rules of their own.
+constexpr std::initializer_list<int> always_allowed = {
+    SCMP_SYS(read),         SCMP_SYS(write),
+    SCMP_SYS(pread64),      SCMP_SYS(lseek),
+    SCMP_SYS(fstat),        SCMP_SYS(newfstatat),
+    SCMP_SYS(close),        SCMP_SYS(brk),
+    SCMP_SYS(munmap),       SCMP_SYS(mremap),
+    SCMP_SYS(madvise),      SCMP_SYS(futex),
+    SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(getrandom),    SCMP_SYS(clock_gettime),
+    SCMP_SYS(gettimeofday), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(sigaltstack),  SCMP_SYS(getpid),
+    SCMP_SYS(gettid),       SCMP_SYS(sched_yield),
+    SCMP_SYS(poll),         SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(getrusage),    SCMP_SYS(restart_syscall),
+};
+
+constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
+                                                     SCMP_SYS(recvfrom)};
+
+constexpr std::initializer_list<int> for_output_files = {
+    SCMP_SYS(pwrite64), SCMP_SYS(ftruncate),  SCMP_SYS(fsync), SCMP_SYS(fdatasync),    SCMP_SYS(fchmod),
+    SCMP_SYS(writev),   SCMP_SYS(getdents64), SCMP_SYS(uname), SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
+};
+
+constexpr std::initializer_list<int> for_opening_files = {
+    SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
+    SCMP_SYS(fchmod), SCMP_SYS(getcwd),  SCMP_SYS(wait4),
+};
+
+Status limit(__rlimit_resource resource, std::uint64_t value, const char* what) {
+    const rlimit limits{value, value};
+    if (::setrlimit(resource, &limits) != 0) return system_error(what);
+    return success();
+}
+
+struct FreeFilter {
+    void operator()(void* filter) const { seccomp_release(filter); }
+};
+
+Status allow(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cmp> conditions = {}) {
+    const int code = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, static_cast<unsigned>(conditions.size()),
+                                            conditions.begin());
+    return code == 0 ? success() : Status(system_error("making a system call filter", -code));
+}
+
+Status allow_all(scmp_filter_ctx filter, std::initializer_list<int> calls) {
+    for (const int call : calls) TRY(allow(filter, call));
+    return success();
+}
+
+Status allow_conditional(scmp_filter_ctx filter) {
+    const auto own = static_cast<scmp_datum_t>(::getpid());
+    for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
+        TRY(allow(filter, call, {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}));
+    // To end itself, as abort() does.
+    for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) TRY(allow(filter, call, {SCMP_A0_64(SCMP_CMP_EQ, own)}));
+    for (const scmp_datum_t command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC})
+        TRY(allow(filter, SCMP_SYS(fcntl), {SCMP_A1_64(SCMP_CMP_EQ, command)}));
+    return success();
+}
+
+bool may_change_user() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> sets{};
+    constexpr std::uint32_t both = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & both) == both;
+}
+
+// Empty sets: what setresuid() leaves where the process was not root's, or kept them over it.
+Status drop_capabilities() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> none{};
+    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("giving up capabilities");
+    if (::syscall(SYS_capset, &header, none.data()) != 0) return system_error("giving up capabilities");
+    return success();
+}
+
+}  // namespace
+
+void become_first_oom_victim() {
+    constexpr std::string_view first = "1000";
+    const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    if (score.valid()) (void)write_all(score.get(), first.data(), first.size());
+}
+
+Status drop_privileges() {
+    become_first_oom_victim();
+    if (::geteuid() == 0 && may_change_user()) {
+        const passwd* const user = ::getpwnam(confined_user);
+        const uid_t uid = user != nullptr && user->pw_uid != 0 ? user->pw_uid : nobody;
+        const gid_t gid = user != nullptr && user->pw_gid != 0 ? user->pw_gid : nobody;
+        if (::setgroups(0, nullptr) != 0) return system_error("giving up groups");
+        if (::setresgid(gid, gid, gid) != 0) return system_error("giving up the group");
+        if (::setresuid(uid, uid, uid) != 0) return system_error("giving up root");
+    }
+    TRY(drop_capabilities());
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
+    // Other processes of the same user may not look into this one.
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("giving up core dumps");
+    // A change of the user forgets this one, so it comes last.
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return system_error("ending with the parent");
+    return success();
+}
+
+Status keep_capabilities(std::initializer_list<int> capabilities) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, 2> sets{};
+    if (::syscall(SYS_capget, &header, sets.data()) != 0) return system_error("looking at capabilities");
+    std::array<std::uint32_t, 2> kept{};
+    for (const int capability : capabilities) kept[capability / 32] |= 1U << (capability % 32);
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+        sets[i].permitted &= kept[i];
+        sets[i].effective &= kept[i];
+        sets[i].inheritable = 0;
+    }
+    if (::syscall(SYS_capset, &header, sets.data()) != 0) return system_error("giving up capabilities");
+    return success();
+}
+
+Status confine_process(const Confinement& confinement) {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("giving up privileges");
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("giving up core dumps");
+    if (!is_sanitized && confinement.address_space_bytes > 0)
+        TRY(limit(RLIMIT_AS, confinement.address_space_bytes, "limiting memory"));
+    if (confinement.cpu_seconds > 0) TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
+    TRY(limit(RLIMIT_FSIZE, confinement.file_bytes, "limiting files"));
+    TRY(limit(RLIMIT_CORE, 0, "limiting core dumps"));
+    // What is not allowed fails rather than kills: libraries look for files that they can do without.
+    const std::unique_ptr<void, FreeFilter> filter(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
+    if (!filter) return system_error("making a system call filter", ENOMEM);
+    if (const int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1); code != 0)
+        return system_error("making a system call filter for all threads", -code);
+    TRY(allow_all(filter.get(), always_allowed));
+    TRY(allow_conditional(filter.get()));
+    // ThreadSanitizer's own thread may just be starting: the C library ends a process whose thread cannot register.
+    if (is_sanitized) TRY(allow_all(filter.get(), {SCMP_SYS(rseq), SCMP_SYS(set_robust_list)}));
+    if (confinement.messages) TRY(allow_all(filter.get(), for_messages));
+    if (confinement.opens_files) TRY(allow_all(filter.get(), for_opening_files));
+    if (confinement.output_files) TRY(allow_all(filter.get(), for_output_files));
+    if (const int code = seccomp_load(filter.get()); code != 0)
+        return system_error("setting the system call filter", -code);
+#if LAGTRAP_SANITIZED
+    is_confined = true;
+#endif
+    return success();
+}
+
+}  // namespace lagtrap

@@ -1,0 +1,65 @@
+#include "spool/retention.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lagtrap::uploader {
+namespace {
+
+constexpr int last_rank_for_room = 1;
+constexpr std::chrono::minutes held_limit{1};
+
+int removal_rank(const RetentionEntry& entry) {
+    switch (entry.state) {
+        case EntryState::Sent: return 0;
+        case EntryState::Rejected: return 1;
+        case EntryState::Ready: return entry.kind == EntryKind::Bundle ? 3 : 2;
+        case EntryState::Sending: break;
+    }
+    return 4;
+}
+
+}  // namespace
+
+std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries, const RetentionLimits& limits) {
+    std::vector<std::size_t> removals;
+    std::vector<std::size_t> kept;
+    std::uint64_t total_bytes = 0;
+    std::uint64_t shortage_bytes = limits.shortage_bytes;
+    const auto remove = [&](std::size_t index) {
+        removals.push_back(index);
+        shortage_bytes -= std::min(shortage_bytes, entries[index].size_bytes);
+    };
+    for (std::size_t index = 0; index < entries.size(); ++index) {
+        const RetentionEntry& entry = entries[index];
+        if (entry.state != EntryState::Sending && entry.age > limits.age) {
+            remove(index);
+            continue;
+        }
+        total_bytes += entry.size_bytes;
+        if (entry.state != EntryState::Sending) kept.push_back(index);
+    }
+    std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) {
+        const int rank_a = removal_rank(entries[a]);
+        const int rank_b = removal_rank(entries[b]);
+        return rank_a != rank_b ? rank_a < rank_b : entries[a].age > entries[b].age;
+    });
+    for (const std::size_t index : kept) {
+        const bool for_room = shortage_bytes > 0 && removal_rank(entries[index]) <= last_rank_for_room;
+        if (total_bytes <= limits.size_bytes && !for_room) break;
+        total_bytes -= entries[index].size_bytes;
+        remove(index);
+    }
+    return removals;
+}
+
+bool RetentionLock::note(bool left_to_another, std::chrono::steady_clock::time_point now) {
+    if (!left_to_another) {
+        since_.reset();
+        return false;
+    }
+    if (!since_) since_ = now;
+    return now - *since_ >= held_limit;
+}
+
+}  // namespace lagtrap::uploader

@@ -1,0 +1,37 @@
+// The libraries of a program, as the loader finds them.
+#include "binaries/elf/library_paths.hpp"
+
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+namespace lagtrap::binaries {
+namespace {
+
+// Those that the loader has mapped for this very program are found, unless they came by another way than being needed.
+TEST(LibraryPaths, AreThoseOfThisProgram) {
+    std::set<std::string> mapped;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);)
+        if (const auto slash = line.find('/'); slash != std::string::npos)
+            mapped.insert(std::filesystem::canonical(line.substr(slash)).string());
+    const auto found = libraries_of("/proc/self/exe");
+    ASSERT_FALSE(found.empty());
+    std::set<std::string> names;
+    for (const auto& library : found) {
+        names.insert(library.filename().string());
+        EXPECT_TRUE(mapped.contains(std::filesystem::canonical(library).string())) << library;
+    }
+    EXPECT_TRUE(names.contains("libc.so.6"));
+    EXPECT_EQ(names.size(), found.size()) << "a library is listed twice";
+}
+
+TEST(LibraryPaths, AreNoneOfWhatIsNoProgram) {
+    EXPECT_THAT(libraries_of("/etc/passwd"), testing::IsEmpty());
+    EXPECT_THAT(libraries_of("/nonexistent"), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace lagtrap::binaries

@@ -1,0 +1,183 @@
+// How much memory a group may use and does, by either version of the interface, and what is given up near the limit.
+#include "daemon/budget/memory_watch.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/files.hpp"
+#include "daemon/budget/memory_group.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::uint64_t mib = 1 << 20;
+
+// Files as the kernel would show them.
+class Groups : public testing::Test {
+  protected:
+    ~Groups() override { fs::remove_all(root_); }
+    void write(const fs::path& name, const std::string& content) {
+        fs::create_directories((root_ / name).parent_path());
+        ASSERT_TRUE(write_file_durably(root_ / name, content));
+    }
+    void write_unit(const fs::path& folder, const std::string& limit, std::uint64_t used_bytes) {
+        write(folder / "memory.max", limit + "\n");
+        write(folder / "memory.high", "max\n");
+        write(folder / "memory.current", std::to_string(used_bytes) + "\n");
+        write(folder / "memory.stat", "anon 5\nactive_file 1048576\ninactive_file 2097152\n");
+    }
+    std::string limited_to(std::uint64_t bytes) { return std::to_string(bytes); }
+
+    fs::path root_ = fs::path(testing::TempDir()) / ("groups-" + std::to_string(::getpid()));
+};
+
+constexpr const char* in_a_unit = "0::/system.slice/lagtrapd.service\n";
+
+TEST_F(Groups, PagesOfFilesAreNotCounted) {
+    write_unit("system.slice/lagtrapd.service", limited_to(256 * mib), 100 * mib);
+    const auto group = MemoryGroup::find(in_a_unit, root_);
+    ASSERT_TRUE(group);
+    const auto use = group->use();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->limit_bytes, 256 * mib);
+    EXPECT_EQ(use->used_bytes, 97 * mib);
+}
+
+TEST_F(Groups, TheLowerOfBothLimitsCounts) {
+    write_unit("system.slice/lagtrapd.service", limited_to(256 * mib), 100 * mib);
+    write("system.slice/lagtrapd.service/memory.high", limited_to(128 * mib));
+    const auto use = MemoryGroup::find(in_a_unit, root_)->use();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->limit_bytes, 128 * mib);
+}
+
+TEST_F(Groups, AGroupAroundCanBeTheTighterOne) {
+    write_unit("system.slice/lagtrapd.service", limited_to(256 * mib), 10 * mib);
+    write_unit("system.slice", limited_to(512 * mib), 500 * mib);
+    const auto use = MemoryGroup::find(in_a_unit, root_)->use();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->limit_bytes, 512 * mib);
+    EXPECT_EQ(use->room_bytes(), 15 * mib);
+}
+
+TEST_F(Groups, WithoutALimitThereIsNothingToSay) {
+    write_unit("system.slice/lagtrapd.service", "max", 100 * mib);
+    const auto group = MemoryGroup::find(in_a_unit, root_);
+    ASSERT_TRUE(group);
+    EXPECT_FALSE(group->use());
+}
+
+TEST_F(Groups, VersionOneIsRead) {
+    const fs::path folder = "memory/unit";
+    write(folder / "memory.limit_in_bytes", limited_to(64 * mib));
+    write(folder / "memory.usage_in_bytes", limited_to(60 * mib));
+    write(folder / "memory.stat", "active_file 7\ntotal_active_file 1048576\ntotal_inactive_file 1048576\n");
+    write(folder / "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    // The group around it says "no limit" by a number.
+    write("memory/memory.limit_in_bytes", "9223372036854771712\n");
+    write("memory/memory.usage_in_bytes", "1\n");
+    write("memory/memory.stat", "\n");
+    const auto group = MemoryGroup::find("8:pids:/\n4:memory,hugetlb:/unit\n0::/\n", root_);
+    ASSERT_TRUE(group);
+    const auto use = group->use();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->limit_bytes, 64 * mib);
+    EXPECT_EQ(use->used_bytes, 58 * mib);
+    EXPECT_EQ(group->killed(), 3U);
+}
+
+TEST_F(Groups, NoGroupsAreNoError) {
+    EXPECT_FALSE(MemoryGroup::find("", root_));
+    EXPECT_FALSE(MemoryGroup::find("0::/gone\n", root_));
+    EXPECT_FALSE(MemoryGroup::find("0::/../outside\n", root_));
+    EXPECT_FALSE(MemoryGroup::find("nonsense", root_));
+}
+
+MemoryUse used_of(std::uint64_t limit_mib, std::uint64_t used_mib) { return {limit_mib * mib, used_mib * mib}; }
+
+TEST(MemoryBudget, TablesGoFirstAndMergesWhenItGetsTighter) {
+    MemoryBudget budget;
+    EXPECT_EQ(budget.look(used_of(256, 191)), (MemoryShed{false, false}));
+    EXPECT_EQ(budget.look(used_of(256, 193)), (MemoryShed{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 225)), (MemoryShed{true, true}));
+}
+
+TEST(MemoryBudget, ALargeLimitIsUsedFurther) {
+    MemoryBudget budget;
+    EXPECT_EQ(budget.look(used_of(4096, 3967)), (MemoryShed{false, false}));
+    EXPECT_EQ(budget.look(used_of(4096, 3969)), (MemoryShed{true, false}));
+}
+
+TEST(MemoryBudget, WhatIsGivenUpComesBackWhenThereIsHalfAsMuchAgain) {
+    MemoryBudget budget;
+    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryShed{true, true}));
+    EXPECT_EQ(budget.look(used_of(256, 210)), (MemoryShed{true, true}));
+    EXPECT_EQ(budget.look(used_of(256, 200)), (MemoryShed{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 165)), (MemoryShed{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 160)), (MemoryShed{false, false}));
+    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryShed{true, true}));
+    EXPECT_EQ(budget.look(std::nullopt), (MemoryShed{false, false}));
+}
+
+// The watch with a group whose files change under it.
+class Watch : public Groups {
+  protected:
+    void SetUp() override { use(10 * mib); }
+    void use(std::uint64_t used_bytes) {
+        write_unit("unit", limited_to(256 * mib), used_bytes);
+        write("unit/memory.events", "low 0\noom_kill " + std::to_string(killed_) + "\n");
+    }
+    // Begins anew: the first look is at once.
+    MemoryWatch begin() {
+        const auto say = [this](const std::string& line) { said_.push_back(line); };
+        return {context_, MemoryGroup::find("0::/unit\n", root_),
+                MemoryWatch::Options{say, say, [this](bool held) { tables_.push_back(held); },
+                                     [this](bool held) { merges_.push_back(held); }, [] { return 3 * mib; }}};
+    }
+    boost::asio::io_context context_;
+    std::vector<std::string> said_;
+    std::vector<bool> tables_, merges_;
+    int killed_ = 0;
+};
+
+TEST_F(Watch, SaysWhatItGivesUpAndDoesIt) {
+    use(250 * mib);
+    const MemoryWatch watch = begin();
+    EXPECT_THAT(tables_, testing::ElementsAre(true));
+    EXPECT_THAT(merges_, testing::ElementsAre(true));
+    EXPECT_THAT(
+        said_, testing::ElementsAre(testing::HasSubstr("unwind tables, and stacks end in them (247.0 MiB of 256.0 MiB"),
+                                    testing::HasSubstr("recordings wait on the disk")));
+    EXPECT_THAT(watch.shed_now(), SizeIs(1));
+    EXPECT_EQ(watch.status().times_shed, 2U);
+}
+
+TEST_F(Watch, WithRoomNothingIsSaid) {
+    const MemoryWatch watch = begin();
+    EXPECT_THAT(said_, IsEmpty());
+    EXPECT_THAT(watch.shed_now(), IsEmpty());
+    ASSERT_TRUE(watch.status().use);
+    EXPECT_EQ(watch.status().use->limit_bytes, 256 * mib);
+    EXPECT_EQ(watch.status().mapping_bytes, 3 * mib);
+}
+
+TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {
+    killed_ = 2;
+    use(10 * mib);
+    const MemoryWatch watch = begin();
+    EXPECT_EQ(watch.status().killed, 0U) << "those before the daemon are not counted";
+    killed_ = 3;
+    use(250 * mib);
+    // The next look comes by the timer.
+    while (watch.status().killed == 0 && context_.run_one() > 0) {
+    }
+    EXPECT_EQ(watch.status().killed, 1U);
+    EXPECT_THAT(said_, testing::Contains(testing::HasSubstr("ended processes of the unit")));
+    EXPECT_THAT(tables_, testing::ElementsAre(true));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

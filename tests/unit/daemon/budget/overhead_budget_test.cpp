@@ -1,0 +1,386 @@
+// What is given up of watching, in which order, and when it comes back.
+#include "daemon/budget/overhead_budget.hpp"
+
+#include <gmock/gmock.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using Action = BudgetStep::Action;
+using settings::Shed;
+
+constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t interval = 2 * second;
+constexpr std::uint64_t cpu_percent = interval / 100;
+
+settings::Budget budget_of(std::uint64_t percent, std::vector<Shed> shed = {Shed::Stacks, Shed::Events}) {
+    settings::Budget budget;
+    budget.share_ppm = percent * 10'000;
+    budget.shed = std::move(shed);
+    return budget;
+}
+
+EventUse event_taking(std::uint64_t percent, std::uint64_t stacks_percent = 0) {
+    return {1000, percent * cpu_percent, stacks_percent * cpu_percent, true};
+}
+
+WatchUse use_of(std::vector<EventUse> events, std::uint64_t own_percent = 0, bool exact = true) {
+    return {interval, own_percent * cpu_percent, exact, std::move(events)};
+}
+
+std::vector<std::pair<Action, std::uint32_t>> steps_of(const std::vector<BudgetStep>& steps) {
+    std::vector<std::pair<Action, std::uint32_t>> pairs;
+    for (const BudgetStep& step : steps) pairs.emplace_back(step.action, step.event);
+    return pairs;
+}
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(OverheadBudget, WithinTheShareNothingIsGivenUp) {
+    OverheadBudget budget(budget_of(10), 2);
+    EXPECT_THAT(budget.look(use_of({event_taking(4), event_taking(5)}), second), IsEmpty());
+    EXPECT_EQ(budget.used_ppm(), 90'000);
+    EXPECT_FALSE(budget.exhausted());
+}
+
+TEST(OverheadBudget, TheCostliestGoesFirstAndOnlyAsManyAsAreNeeded) {
+    OverheadBudget budget(budget_of(10), 3);
+    const auto steps = budget.look(use_of({event_taking(4), event_taking(40), event_taking(5)}), second);
+    EXPECT_THAT(steps_of(steps), ElementsAre(Pair(Action::Detach, 1)));
+    EXPECT_THAT(
+        steps[0].reason,
+        HasSubstr("its markers took 40 % of a CPU with 500 hits a second, other events 9 %; all that may take 10 %"));
+    EXPECT_EQ(budget.again_ns(1), second + 60 * second);
+    EXPECT_EQ(budget.again_ns(0), 0);
+    EXPECT_EQ(budget.times_shed(), 1);
+}
+
+TEST(OverheadBudget, StacksGoBeforeEventsWhereTheSettingsSaySo) {
+    OverheadBudget stacks_first(budget_of(10), 2);
+    EXPECT_THAT(steps_of(stacks_first.look(use_of({event_taking(2, 20), event_taking(7)}), second)),
+                ElementsAre(Pair(Action::DropStacks, 0)));
+    OverheadBudget events_first(budget_of(10, {Shed::Events, Shed::Stacks}), 2);
+    EXPECT_THAT(steps_of(events_first.look(use_of({event_taking(2, 20), event_taking(7)}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
+}
+
+TEST(OverheadBudget, StacksMayNotBeEnough) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(15, 20)}), second)),
+                ElementsAre(Pair(Action::DropStacks, 0), Pair(Action::WatchPart, 0)));
+}
+
+TEST(OverheadBudget, WhatIsNotNamedIsKeptAndSaid) {
+    OverheadBudget budget(budget_of(10, {}), 1);
+    EXPECT_THAT(budget.look(use_of({event_taking(90)}), second), IsEmpty());
+    EXPECT_TRUE(budget.exhausted());
+}
+
+TEST(OverheadBudget, WhatCostsLittleIsNotTakenForAnothersCost) {
+    OverheadBudget budget(budget_of(10, {Shed::Stacks}), 2);
+    EXPECT_THAT(budget.look(use_of({event_taking(60, 0), {10, 0, cpu_percent / 10, true}}), second), IsEmpty());
+    EXPECT_TRUE(budget.exhausted());
+}
+
+TEST(OverheadBudget, ACostThatIsAssumedIsMeasuredBeforeItCounts) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(budget.look(use_of({event_taking(15)}, 0, false), second), IsEmpty());
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(15)}, 0, true), 3 * second)),
+                ElementsAre(Pair(Action::WatchPart, 0)));
+}
+
+TEST(OverheadBudget, TwiceTheShareIsNotWaitedFor) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(21)}, 0, false), second)),
+                ElementsAre(Pair(Action::WatchPart, 0)));
+}
+
+TEST(OverheadBudget, TheDaemonsOwnUseCountsForHalfAtMost) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(budget.look(use_of({event_taking(4)}, 80), second), IsEmpty());
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(6)}, 80), second)), ElementsAre(Pair(Action::WatchPart, 0)));
+}
+
+// 9.5 % of 10 % is no reason; with what else counted it is.
+TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
+    OverheadBudget budget(budget_of(10), 2);
+    const EventUse nine_and_a_half{24'000, 95 * cpu_percent / 10, 0, true};
+    const auto steps = budget.look({interval, 3 * cpu_percent, true, {nine_and_a_half, event_taking(1)}}, second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
+    EXPECT_EQ(
+        steps[0].reason,
+        "its markers took 9.5 % of a CPU with 12000 hits a second, other events 1 %, lagtrapd itself 3 %; all that may "
+        "take 10 %");
+    OverheadBudget busy(budget_of(10), 1);
+    EXPECT_THAT(busy.look(use_of({event_taking(6)}, 80), second)[0].reason,
+                HasSubstr("lagtrapd itself 80 % (of which 5 % count)"));
+}
+
+// Probes leave the kernel one by one, and are hit until then.
+TEST(OverheadBudget, WhatIsLeftOfAnEventThatWentIsNotChargedToOthers) {
+    OverheadBudget budget(budget_of(10), 2);
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(40), event_taking(6)}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(budget.look(use_of({event_taking(20), event_taking(6)}), 3 * second), IsEmpty());
+    EXPECT_EQ(budget.used_ppm(), 60'000);
+    EXPECT_FALSE(budget.exhausted());
+}
+
+TEST(OverheadBudget, ComesBackAfterAPauseThatDoubles) {
+    OverheadBudget budget(budget_of(10), 1);
+    const EventUse quiet{0, 0, 0, true};
+    std::uint64_t now = second;
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(budget.look(use_of({quiet}), now + 59 * second), IsEmpty());
+    now += 60 * second;
+    EXPECT_THAT(steps_of(budget.look(use_of({quiet}), now)), ElementsAre(Pair(Action::Attach, 0)));
+    EXPECT_EQ(budget.again_ns(0), 0);
+    now += 2 * second;
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_EQ(budget.again_ns(0), now + 120 * second);
+}
+
+// Twice what there is for it: one look on, one off, without a pause that grows.
+TEST(OverheadBudget, WhatIsNotFarTooDearIsWatchedAPartOfTheTime) {
+    OverheadBudget budget(budget_of(10), 2);
+    const EventUse quiet{0, 0, 0, true};
+    std::uint64_t now = second;
+    for (const bool news : {true, false, false}) {
+        const auto off = budget.look(use_of({event_taking(23), event_taking(1)}), now);
+        ASSERT_THAT(steps_of(off), ElementsAre(Pair(Action::WatchPart, 0)));
+        EXPECT_EQ(off[0].news, news);
+        EXPECT_EQ(budget.watched_ppm(0), 333'333);
+        EXPECT_EQ(budget.watched_ppm(1), 1'000'000);
+        EXPECT_THAT(budget.look(use_of({quiet, event_taking(1)}), now += interval), IsEmpty());
+        const auto on = budget.look(use_of({quiet, event_taking(1)}), now += interval);
+        ASSERT_THAT(steps_of(on), ElementsAre(Pair(Action::Attach, 0)));
+        EXPECT_FALSE(on[0].news);
+        now += interval;
+    }
+    EXPECT_EQ(budget.times_shed(), 1);
+    for (int look = 0; look < 9; ++look)
+        EXPECT_THAT(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval), IsEmpty());
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval)),
+                ElementsAre(Pair(Action::WatchWhole, 0)));
+    EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
+}
+
+TEST(OverheadBudget, OfTwoThatAreTooDearTogetherBothAreWatchedInPart) {
+    OverheadBudget budget(budget_of(10), 2);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(10), event_taking(9)}), second)),
+                ElementsAre(Pair(Action::WatchPart, 0), Pair(Action::WatchPart, 1)));
+    EXPECT_LT(10 * budget.watched_ppm(0) + 9 * budget.watched_ppm(1), 10'000'000);
+    EXPECT_GE(budget.watched_ppm(0), 200'000);
+    OverheadBudget each_too_much(budget_of(5), 2);
+    EXPECT_THAT(steps_of(each_too_much.look(use_of({event_taking(7), event_taking(6)}), second)),
+                ElementsAre(Pair(Action::WatchPart, 0), Pair(Action::WatchPart, 1)));
+    EXPECT_LT(7 * each_too_much.watched_ppm(0) + 6 * each_too_much.watched_ppm(1), 5'000'000);
+}
+
+TEST(OverheadBudget, WhatIsFarTooDearIsNotWatchedInPartAnyMore) {
+    OverheadBudget budget(budget_of(10), 1);
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(20)}), second)), ElementsAre(Pair(Action::WatchPart, 0)));
+    ASSERT_THAT(budget.look(use_of({EventUse{0, 0, 0, true}}), 3 * second), testing::SizeIs(1));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(80)}), 5 * second)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
+    EXPECT_EQ(budget.again_ns(0), 65 * second);
+}
+
+TEST(OverheadBudget, WhatBehavesForLongBeginsAnew) {
+    OverheadBudget budget(budget_of(10), 1);
+    const EventUse quiet{0, 0, 0, true};
+    ASSERT_THAT(budget.look(use_of({event_taking(90)}), second), testing::SizeIs(1));
+    ASSERT_THAT(budget.look(use_of({quiet}), 61 * second), testing::SizeIs(1));
+    ASSERT_THAT(budget.look(use_of({quiet}), 200 * second), IsEmpty());
+    ASSERT_THAT(budget.look(use_of({event_taking(90)}), 202 * second), testing::SizeIs(1));
+    EXPECT_EQ(budget.again_ns(0), 262 * second);
+}
+
+TEST(OverheadBudget, ThePauseIsADayAtMost) {
+    auto settings = budget_of(10);
+    settings.pause = std::chrono::hours(20);
+    OverheadBudget budget(settings, 1);
+    std::uint64_t now = second;
+    for (int time = 0; time < 70; ++time) {
+        ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+        ASSERT_LE(budget.again_ns(0), now + 86'400 * second);
+        now = budget.again_ns(0);
+        ASSERT_THAT(steps_of(budget.look(use_of({EventUse{0, 0, 0, true}}), now)),
+                    ElementsAre(Pair(Action::Attach, 0)));
+    }
+}
+
+TEST(OverheadBudget, AnEventThatWasNeverArmedIsLeftAlone) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(budget.look(use_of({EventUse{1000, 50 * cpu_percent, 0, false}}), second), IsEmpty());
+}
+
+// An event of users whose hits take so much each, in percent of a CPU: those that are paired, and those that pass.
+struct UserShare {
+    std::uint32_t uid = 0;
+    std::uint64_t paired = 0, passed = 0;
+};
+
+EventUse event_of(const std::vector<UserShare>& users, std::uint64_t others_seen = 0) {
+    EventUse use{1000, 0, 0, true};
+    use.users_seen = others_seen;
+    for (const UserShare& user : users) {
+        use.probe_ns += user.paired * cpu_percent;
+        use.users.push_back({{user.uid, 0}, user.paired * cpu_percent, user.passed * cpu_percent});
+        use.processes.push_back({{user.uid, 100 + user.uid}, user.paired * cpu_percent, user.passed * cpu_percent});
+        if (user.paired > 0) use.users_seen |= std::uint64_t{1} << (user.uid % 64);
+    }
+    return use;
+}
+
+constexpr std::uint64_t bit_of_7 = 1 << 7;
+
+TEST(OverheadBudget, TheCostliestUserGoesBeforeTheEvent) {
+    OverheadBudget budget(budget_of(10), 1);
+    const auto steps = budget.look(use_of({event_of({{7, 2}, {9, 40}})}), second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Limit, 0)));
+    EXPECT_EQ(steps[0].party, (HitParty{9, 0}));
+    EXPECT_EQ(steps[0].reason, "it took 40 % of a CPU at its markers; all that may take 10 %");
+    ASSERT_EQ(budget.limits(0).size(), 1U);
+    EXPECT_EQ(budget.limits(0)[0].again_ns, second + 60 * second);
+    EXPECT_EQ(budget.again_ns(0), 0U) << "the event itself is not given up";
+}
+
+TEST(OverheadBudget, AUserWhoIsSeldomThereKeepsTheEvent) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 40}}, bit_of_7)}), second)),
+                ElementsAre(Pair(Action::Limit, 0)));
+}
+
+TEST(OverheadBudget, TheEventGoesWhereNobodyElseIsWatched) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 90}})}), second)), ElementsAre(Pair(Action::Detach, 0)));
+    OverheadBudget both_hot(budget_of(10), 1);
+    EXPECT_THAT(steps_of(both_hot.look(use_of({event_of({{7, 80}, {9, 90}})}), second)),
+                ElementsAre(Pair(Action::Limit, 0), Pair(Action::Detach, 0)));
+    EXPECT_TRUE(both_hot.limits(0).empty());
+}
+
+TEST(OverheadBudget, WhatALimitedUserPaysAtTheProbesShedsNothing) {
+    OverheadBudget budget(budget_of(10), 1);
+    ASSERT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 40}})}), second), testing::SizeIs(1));
+    EXPECT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 0, 30}})}), 3 * second), IsEmpty());
+    EXPECT_EQ(budget.used_ppm(), 45'000U) << "a quarter of the share, and the other's";
+}
+
+TEST(OverheadBudget, WhatIsOutOfScopeShedsNothingEither) {
+    OverheadBudget budget(budget_of(10), 1);
+    EXPECT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 0, 60}})}), second), IsEmpty());
+}
+
+TEST(OverheadBudget, WhatRootOrOnlyOnePaysForNothingCountsInFull) {
+    OverheadBudget of_root(budget_of(10), 1);
+    EXPECT_THAT(steps_of(of_root.look(use_of({event_of({{7, 0}, {0, 0, 60}}, bit_of_7)}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
+    OverheadBudget alone(budget_of(10), 1);
+    EXPECT_THAT(steps_of(alone.look(use_of({event_of({{9, 0, 60}})}), second)), ElementsAre(Pair(Action::Detach, 0)));
+}
+
+TEST(OverheadBudget, OfOneUserTheHotProcessGoesFirst) {
+    OverheadBudget budget(budget_of(10), 1);
+    EventUse use = event_of({{9, 40}});
+    use.processes = {{{9, 501}, 39 * cpu_percent, 0}, {{9, 502}, cpu_percent, 0}};
+    const auto steps = budget.look(use_of({use}), second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Limit, 0)));
+    EXPECT_EQ(steps[0].party, (HitParty{9, 501}));
+}
+
+TEST(OverheadBudget, ALimitEndsAfterAPauseThatDoubles) {
+    OverheadBudget budget(budget_of(10), 1);
+    std::uint64_t now = second;
+    ASSERT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 40}})}), now), testing::SizeIs(1));
+    now += 60 * second;
+    const auto steps = budget.look(use_of({event_of({{7, 2}})}), now);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Release, 0)));
+    EXPECT_EQ(steps[0].party, (HitParty{9, 0}));
+    EXPECT_TRUE(budget.limits(0).empty());
+    now += 2 * second;
+    ASSERT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 40}})}), now), testing::SizeIs(1));
+    EXPECT_EQ(budget.limits(0)[0].again_ns, now + 120 * second);
+}
+
+TEST(OverheadBudget, SharesAreWrittenShort) {
+    EXPECT_EQ(percent_of_ppm(125'000), "13 %");
+    EXPECT_EQ(percent_of_ppm(20'000), "2 %");
+    EXPECT_EQ(percent_of_ppm(1'500), "0.1 %");
+    EXPECT_EQ(percent_of_ppm(15'000), "1.5 %");
+}
+
+// Nobody's event or stack goes for what only explains more.
+TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
+    OverheadBudget budget(settings::Budget{}, 1);
+    WatchUse use = use_of({event_taking(8)}, 0, true);
+    use.history_ns = 4 * cpu_percent;
+    auto steps = budget.look(use, second);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].action, BudgetStep::Action::DropHistory);
+    EXPECT_THAT(steps[0].reason, testing::HasSubstr("took 4 % of a CPU, all watching 12 %"));
+    EXPECT_GT(budget.history_again_ns(), second);
+    use.history_ns = 0;
+    EXPECT_TRUE(budget.look(use, 3 * second).empty());
+    steps = budget.look(use, budget.history_again_ns());
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].action, BudgetStep::Action::KeepHistory);
+    EXPECT_EQ(budget.history_again_ns(), 0U);
+}
+
+// Layer by layer: the window and early recordings, then the times of runs, then stacks, then events.
+TEST(OverheadBudget, GivesUpLayerByLayerInTheOrderOfTheSettings) {
+    OverheadBudget budget(settings::Budget{}, 1);
+    WatchUse use = use_of({event_taking(20)}, 0, true);
+    use.events[0].stack_ns = 15 * cpu_percent;
+    use.history_ns = 4 * cpu_percent;
+    use.times_ns = 3 * cpu_percent;
+    using Kind = BudgetStep::Action;
+    std::vector<Kind> given_up;
+    for (const BudgetStep& step : budget.look(use, second)) given_up.push_back(step.action);
+    EXPECT_THAT(given_up, testing::ElementsAre(Kind::DropHistory, Kind::DropTimes, Kind::DropStacks, Kind::WatchPart));
+    EXPECT_GT(budget.times_again_ns(), second);
+    std::vector<Kind> again;
+    for (const BudgetStep& step : budget.look(WatchUse{second, 0, true, {EventUse{}}}, budget.times_again_ns()))
+        again.push_back(step.action);
+    EXPECT_THAT(again,
+                testing::UnorderedElementsAre(Kind::KeepHistory, Kind::CountTimes, Kind::TakeStacks, Kind::Attach));
+    EXPECT_EQ(budget.times_again_ns(), 0U);
+}
+
+// Where a marker takes many times the share, what explains more goes for nothing.
+TEST(OverheadBudget, WhatWouldHelpNobodyStays) {
+    OverheadBudget budget(settings::Budget{}, 1);
+    WatchUse use = use_of({event_taking(90)}, 0, true);
+    use.history_ns = use.times_ns = cpu_percent;
+    const auto steps = budget.look(use, second);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].action, BudgetStep::Action::Detach);
+}
+
+TEST(OverheadBudget, TimesStayWhileGivingUpTheHistoryIsEnough) {
+    OverheadBudget budget(settings::Budget{}, 1);
+    WatchUse use = use_of({event_taking(6)}, 0, true);
+    use.history_ns = 4 * cpu_percent;
+    use.times_ns = 3 * cpu_percent;
+    const auto steps = budget.look(use, second);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].action, BudgetStep::Action::DropHistory);
+    EXPECT_EQ(budget.times_again_ns(), 0U);
+}
+
+TEST(OverheadBudget, ASmallHistoryIsNotToBlame) {
+    OverheadBudget budget(settings::Budget{}, 1);
+    WatchUse use = use_of({event_taking(30)}, 0, true);
+    use.history_ns = cpu_percent / 100;
+    const auto steps = budget.look(use, second);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].action, BudgetStep::Action::WatchPart);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

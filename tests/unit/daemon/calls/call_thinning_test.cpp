@@ -1,0 +1,113 @@
+// What is called too often is no longer watched.
+#include "daemon/calls/call_thinning.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+
+class CallThinningTest : public ::testing::Test {
+  protected:
+    CallThinningTest() {
+        functions_.resize(4);
+        for (std::uint32_t i = 0; i < 4; ++i) functions_[i].level = i == 0 ? 0 : 1;
+        for (calls::Function& function : functions_) function.cost = {500, 500};
+        hits_.resize(4);
+        (void)thinning_.look(now_, hits_, functions_);
+    }
+    // So many calls more in the next 20 ms.
+    std::vector<std::uint32_t> after(const std::vector<std::uint64_t>& more) {
+        now_ += milliseconds(20);
+        for (std::size_t i = 0; i < more.size(); ++i) hits_[i] += more[i];
+        std::vector<std::uint32_t> out;
+        for (const calls::TakenOut& one : thinning_.look(now_, hits_, functions_)) {
+            out.push_back(one.function);
+            rates_.push_back(one.calls_per_second);
+        }
+        return out;
+    }
+
+    std::chrono::nanoseconds now_{std::chrono::hours(1)};
+    CallThinning thinning_{0.1};
+    std::vector<calls::Function> functions_;
+    std::vector<std::uint64_t> hits_, rates_;
+};
+
+TEST_F(CallThinningTest, WhatStaysBelowTheShareStays) {
+    // 2,000 calls of 1 us in 20 ms are a tenth of a CPU.
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(after({10, 900, 500, 500}).empty());
+}
+
+TEST_F(CallThinningTest, DearestGoesWithinATenthOfASecond) {
+    std::vector<std::uint32_t> out;
+    int looks = 0;
+    while (out.empty() && looks < 100) {
+        out = after({1, 15'000, 100, 100});
+        ++looks;
+    }
+    EXPECT_EQ(out, std::vector<std::uint32_t>{1});
+    EXPECT_LE(looks, 5);
+    EXPECT_EQ(rates_.front(), 750'000U);
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({1, 0, 1'000, 500}).empty());
+}
+
+TEST_F(CallThinningTest, AsManyGoAsNeeded) {
+    std::vector<std::uint32_t> out;
+    for (int i = 0; out.empty() && i < 100; ++i) out = after({1, 8'000, 9'000, 100});
+    EXPECT_EQ(out, (std::vector<std::uint32_t>{2, 1}));
+}
+
+TEST_F(CallThinningTest, ShortBurstTakesNothingOut) {
+    EXPECT_TRUE(after({1, 15'000, 15'000, 0}).empty());
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({1, 100, 100, 0}).empty());
+}
+
+// A program that does nothing but call its functions in turn, whose probes cost three times what was measured. Gives the time from
+// which on it was nearly as fast as without any.
+std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, double share) {
+    constexpr double measured_ns = 1'000, true_ns = 3'000;
+    CallThinning thinning(share);
+    std::vector<calls::Function> functions(count);
+    for (calls::Function& function : functions) {
+        function.level = 1;
+        function.cost = {500, 500};
+    }
+    std::vector<std::uint64_t> hits(count);
+    std::vector<bool> out(count);
+    std::chrono::nanoseconds now = std::chrono::hours(1);
+    (void)thinning.look(now, hits, functions);
+    double probed = static_cast<double>(count);
+    milliseconds slow_until{0};
+    for (milliseconds at{20}; at < std::chrono::seconds(10); at += milliseconds(20)) {
+        now += milliseconds(20);
+        const double rounds = 20e6 / (static_cast<double>(count) * own_ns + probed * true_ns);
+        // Functions are not quite alike, so that they go one after the other.
+        for (std::size_t i = 0; i < count; ++i)
+            if (!out[i]) hits[i] += static_cast<std::uint64_t>(rounds * (1 + static_cast<double>(i) / 1e4) + 0.5);
+        for (const calls::TakenOut& one : thinning.look(now, hits, functions)) {
+            out[one.function] = true;
+            --probed;
+        }
+        const double speed =
+            static_cast<double>(count) * own_ns / (static_cast<double>(count) * own_ns + probed * true_ns);
+        // As fast as the share allows, by what probes really cost.
+        if (speed < 1 - share * true_ns / measured_ns) slow_until = at;
+    }
+    return slow_until;
+}
+
+TEST(CallThinningSpeedTest, BusyProgramsAreFastAgainWithinASecond) {
+    EXPECT_LE(time_until_fast(5'000, 50, 0.1), milliseconds(500));
+    EXPECT_LE(time_until_fast(500, 50, 0.1), milliseconds(500));
+    EXPECT_LE(time_until_fast(5'000, 500, 0.1), milliseconds(500));
+    EXPECT_LE(time_until_fast(500, 20, 0.1), milliseconds(500));
+}
+
+TEST_F(CallThinningTest, TargetStays) {
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({18'000, 0, 0, 0}).empty());
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,57 @@
+#include "daemon/capture/capture_shares.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t users_7_and_9 = 1U << 7 | 1U << 9;
+
+class CaptureSharesTest : public ::testing::Test {
+  protected:
+    void SetUp() override { shares_.allow(5); }
+    void begin(int count, std::optional<std::uint32_t> uid) {
+        for (int i = 0; i < count; ++i) shares_.begin(uid, now_ += 1min);
+    }
+
+    CaptureShares shares_;
+    CaptureShares::Clock::time_point now_{100h};
+};
+
+TEST_F(CaptureSharesTest, AUserHasHalfOfThemRoundedUp) {
+    begin(2, 9);
+    EXPECT_TRUE(shares_.used_up(users_7_and_9, now_).empty());
+    begin(1, 9);
+    const auto used_up = shares_.used_up(users_7_and_9, now_);
+    ASSERT_EQ(used_up.size(), 1U);
+    EXPECT_EQ(used_up.at(9), CaptureShares::Clock::time_point{101h + 1min})
+        << "when the first of the three is an hour old";
+    EXPECT_TRUE(shares_.used_up(users_7_and_9, used_up.at(9)).empty());
+}
+
+TEST_F(CaptureSharesTest, WhoIsAloneHasAll) {
+    begin(4, 9);
+    EXPECT_TRUE(shares_.used_up(1U << 9, now_).empty());
+    EXPECT_FALSE(shares_.full_until(now_));
+    begin(1, 9);
+    EXPECT_EQ(shares_.full_until(now_), CaptureShares::Clock::time_point{101h + 1min});
+}
+
+TEST_F(CaptureSharesTest, WhatWasBegunByHandIsNobodysShare) {
+    begin(4, std::nullopt);
+    begin(1, 9);
+    EXPECT_TRUE(shares_.used_up(users_7_and_9, now_).empty());
+    EXPECT_TRUE(shares_.full_until(now_));
+}
+
+TEST_F(CaptureSharesTest, ALowerLimitCountsWhatWasBegunBefore) {
+    begin(5, 9);
+    shares_.allow(2);
+    EXPECT_EQ(shares_.full_until(now_), CaptureShares::Clock::time_point{101h + 4min}) << "then one of two is left";
+    EXPECT_EQ(shares_.used_up(users_7_and_9, now_).at(9), CaptureShares::Clock::time_point{101h + 5min});
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

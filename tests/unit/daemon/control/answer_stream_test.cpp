@@ -1,0 +1,44 @@
+// Lines between the thread that says them and the connection that sends them.
+#include "daemon/control/answer_stream.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+TEST(AnswerStreamTest, LinesComeInTheirOrder) {
+    int told = 0;
+    AnswerStream stream([&] { ++told; });
+    EXPECT_TRUE(stream.say("one"));
+    EXPECT_TRUE(stream.say("two"));
+    EXPECT_EQ(told, 2);
+    EXPECT_EQ(stream.take(), "one\ntwo\n");
+    EXPECT_EQ(stream.take(), "");
+    EXPECT_FALSE(stream.ended());
+    stream.end("last");
+    EXPECT_TRUE(stream.ended());
+    EXPECT_EQ(stream.take(), "last\n");
+}
+
+TEST(AnswerStreamTest, SlowClientMissesLinesButNotTheLast) {
+    AnswerStream stream([] {});
+    const std::string large(AnswerStream::waiting_limit_bytes / 2, 'x');
+    EXPECT_TRUE(stream.say(large));
+    EXPECT_FALSE(stream.say(large)) << "with the end of the line before it is too much";
+    stream.end("last");
+    EXPECT_TRUE(stream.take().ends_with("x\nlast\n"));
+}
+
+TEST(AnswerStreamTest, NothingIsKeptForAClientThatIsGone) {
+    int told = 0;
+    AnswerStream stream([&] { ++told; });
+    stream.note_gone();
+    EXPECT_TRUE(stream.is_unwanted());
+    EXPECT_FALSE(stream.say("one"));
+    stream.end("last");
+    EXPECT_EQ(stream.take(), "");
+    EXPECT_EQ(told, 0);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

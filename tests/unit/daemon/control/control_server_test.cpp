@@ -1,0 +1,172 @@
+#include "daemon/control/control_server.hpp"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include <boost/asio/post.hpp>
+#include <gtest/gtest.h>
+
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+settings::Control at(const std::string& path, const std::string& group = "") {
+    settings::Control control;
+    control.socket = path;
+    control.group = group;
+    return control;
+}
+
+class ControlServerTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        path_ = std::string(::testing::TempDir()) + "/control-" + std::to_string(::getpid()) + ".sock";
+        std::filesystem::remove(path_);
+        start();
+    }
+    void TearDown() override {
+        context_.stop();
+        thread_.join();
+        server_.reset();
+        std::filesystem::remove(path_);
+    }
+    void start() {
+        auto listening = ControlServer::listen(
+            context_, at(path_),
+            [this](const boost::json::object& request) {
+                ++handled_;
+                return boost::json::object{{"ok", true}, {"fields", request.size()}};
+            },
+            [this] { return KeptAnswer::TimePoint(std::chrono::milliseconds(clock_ms_)); });
+        ASSERT_TRUE(listening) << listening.error().message;
+        server_ = std::move(listening).value();
+        thread_ = std::thread([this] { context_.run(); });
+    }
+
+    // Sends `text` and reads until the server hangs up.
+    std::string ask(const std::string& text) {
+        const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+        if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+            return "no connection";
+        for (std::size_t sent = 0; sent < text.size();) {
+            const ssize_t bytes = ::send(socket.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+            if (bytes <= 0) break;
+            sent += static_cast<std::size_t>(bytes);
+        }
+        ::shutdown(socket.get(), SHUT_WR);
+        std::string answer;
+        char part[4096];
+        for (ssize_t bytes = 0; (bytes = ::read(socket.get(), part, sizeof(part))) > 0;)
+            answer.append(part, static_cast<std::size_t>(bytes));
+        return answer;
+    }
+
+    void give_access(const settings::Control& control) {
+        auto access = ControlAccess::create(control);
+        ASSERT_TRUE(access);
+        std::promise<Status> changed;
+        boost::asio::post(context_, [&] { changed.set_value(server_->change_access(std::move(access).value())); });
+        EXPECT_TRUE(changed.get_future().get());
+    }
+
+    // The same by a user without rights.
+    void ask_as_nobody(const std::string& text) {
+        const pid_t child = ::fork();
+        if (child == 0) ::_exit(::setresuid(65534, 65534, 65534) == 0 && ask(text).starts_with("{\"ok\":true") ? 0 : 1);
+        int status = 1;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+
+    std::string path_;
+    std::atomic<int> handled_{0};
+    std::atomic<int> clock_ms_{1'000'000};
+    boost::asio::io_context context_{1};
+    std::unique_ptr<ControlServer> server_;
+    std::thread thread_;
+};
+
+TEST_F(ControlServerTest, MakesTenStatusesASecondForAllButRoot) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may ask as another user";
+    settings::Control control = at(path_);
+    control.read = settings::Callers::Anyone;
+    give_access(control);
+    const std::string status = "{\"command\":\"status\"}\n";
+    for (int i = 0; i < 5; ++i) ask_as_nobody(status);
+    EXPECT_EQ(handled_, 1);
+    clock_ms_ += 99;
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 1);
+    ++clock_ms_;
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 2);
+    EXPECT_EQ(ask(status), "{\"ok\":true,\"fields\":1}\n");
+    EXPECT_EQ(handled_, 3) << "root is told what was so before";
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 3) << "what root was told is good for others too";
+    ask("{\"command\":\"decline\"}\n");
+    ask_as_nobody(status);
+    EXPECT_EQ(handled_, 5) << "a status of before the change";
+}
+
+TEST_F(ControlServerTest, AnswersARequest) {
+    EXPECT_EQ(ask("{\"command\":\"status\",\"more\":[1,2]}\n"), "{\"ok\":true,\"fields\":2}\n");
+}
+
+TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
+    EXPECT_NE(ask("hello\n").find("no JSON object"), std::string::npos);
+    EXPECT_NE(ask("[1]\n").find("no JSON object"), std::string::npos);
+    EXPECT_NE(ask("\xff\xfe\n").find("no JSON object"), std::string::npos);
+    EXPECT_NE(ask("{\"a\":" + std::string(1000, '[') + "\n").find("no JSON object"), std::string::npos);
+    EXPECT_NE(ask(std::string(200'000, 'x')).find("longer than 64 KiB"), std::string::npos);
+    EXPECT_EQ(ask(""), "");
+    EXPECT_EQ(ask("{}\n"), "{\"ok\":true,\"fields\":0}\n") << "it still answers";
+}
+
+TEST_F(ControlServerTest, IsForRootAlone) {
+    struct stat facts {};
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0600U);
+}
+
+TEST_F(ControlServerTest, ChangesWhoMayComeIn) {
+    settings::Control control = at(path_);
+    control.read = settings::Callers::Anyone;
+    give_access(control);
+    struct stat facts {};
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777U, 0666U);
+    EXPECT_EQ(server_->access().control().read, settings::Callers::Anyone);
+}
+
+TEST_F(ControlServerTest, LeavesASocketThatAnswersAndAFileThatIsNone) {
+    boost::asio::io_context other;
+    const auto nothing = [](const boost::json::object&) { return boost::json::object{}; };
+    const auto second = ControlServer::listen(other, at(path_), nothing);
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().message.find("another lagtrapd"), std::string::npos);
+
+    const std::string file = path_ + ".file";
+    std::ofstream(file) << "precious";
+    EXPECT_FALSE(ControlServer::listen(other, at(file), nothing));
+    EXPECT_TRUE(std::filesystem::exists(file));
+    std::filesystem::remove(file);
+    EXPECT_FALSE(ControlServer::listen(other, at(path_ + "2", "no_such_group"), nothing));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,95 @@
+#include "daemon/events/early_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+class Watched : public testing::Test {
+  protected:
+    static settings::Settings settings() {
+        settings::Settings settings;
+        settings.events.emplace_back().threshold = 100ms;
+        return settings;
+    }
+    EarlyWatch::Options options() {
+        return {[this](std::uint32_t pid) { began_.push_back(pid); }, [this] { ++over_; }};
+    }
+    std::vector<std::uint32_t> began_;
+    int over_ = 0;
+};
+
+TEST_F(Watched, BeginsWithTheFirstAndEndsWithTheLast) {
+    EarlyWatch watch(settings(), options());
+    watch.take_look(0, true, 1 * second);
+    EXPECT_TRUE(began_.empty());
+    watch.take_look(7, true, 2 * second);
+    watch.take_look(8, true, 2 * second + 20'000'000);
+    EXPECT_EQ(began_, std::vector<std::uint32_t>{7});
+    EXPECT_TRUE(watch.is_on());
+    watch.take_look(0, true, 2 * second + 40'000'000);
+    EXPECT_EQ(over_, 1);
+    const EarlyCounts counts = watch.counts(3 * second);
+    EXPECT_EQ(counts.begun, 1U);
+    EXPECT_EQ(counts.dropped, 1U);
+    EXPECT_EQ(counts.kept, 0U);
+    EXPECT_EQ(counts.time_ns, 40'000'000U);
+}
+
+TEST_F(Watched, ABreachKeepsIt) {
+    EarlyWatch watch(settings(), options());
+    watch.take_look(7, true, 2 * second);
+    watch.take_breach(2 * second + 50'000'000);
+    watch.take_look(0, false, 2 * second + 60'000'000);
+    EXPECT_EQ(over_, 0);
+    EXPECT_EQ(watch.counts(3 * second).kept, 1U);
+}
+
+TEST_F(Watched, NothingBeginsWhereNoBreachIsWanted) {
+    EarlyWatch watch(settings(), options());
+    watch.take_look(7, false, 2 * second);
+    EXPECT_TRUE(began_.empty());
+    watch.take_look(7, true, 3 * second);
+    watch.take_look(7, false, 3 * second + 10'000'000);
+    EXPECT_EQ(over_, 1) << "recordings are not wanted any more";
+}
+
+TEST_F(Watched, WhatOutgrewItsMemoryDoesNotBeginAgain) {
+    EarlyWatch watch(settings(), options());
+    watch.take_look(7, true, 2 * second);
+    watch.outgrow(3 * second);
+    watch.take_look(7, true, 4 * second);
+    EXPECT_EQ(began_.size(), 1U);
+    watch.take_look(0, true, 5 * second);
+    watch.take_look(9, true, 6 * second);
+    EXPECT_EQ(began_.size(), 2U);
+    EXPECT_EQ(watch.counts(6 * second).outgrown, 1U);
+}
+
+TEST_F(Watched, IsHeldBackOnceByTheRunsThatUsedItUp) {
+    EarlyWatch watch(settings(), options());
+    std::uint64_t now_ns = second;
+    for (int i = 0; i < 100 && watch.counts(now_ns).held_back == 0; ++i) {
+        watch.take_look(7, true, now_ns);
+        watch.take_look(7, true, now_ns += 500'000'000);
+        watch.take_look(0, true, now_ns += 1);
+    }
+    const EarlyCounts counts = watch.counts(now_ns);
+    EXPECT_EQ(counts.held_back, 1U);
+    EXPECT_LT(counts.time_ns, 3 * second);
+}
+
+TEST_F(Watched, IsOffWithConfirmation) {
+    settings::Settings asking = settings();
+    asking.confirm.emplace();
+    const EarlyWatch watch(asking, options());
+    EXPECT_EQ(watch.points_ns().at(0), LAGTRAP_NEVER_NS);
+    EXPECT_EQ(watch.counts(second).since_ns, 0U);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,170 @@
+#include "daemon/events/run_takeover.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bpf/run_tag.h"
+#include "core/unique_fd.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// The table of one listener, as its programs see it.
+struct Programs {
+    Programs() : tags_fd(::memfd_create("tags", MFD_CLOEXEC)), slots_fd(::memfd_create("slots", MFD_CLOEXEC)) {
+        EXPECT_EQ(::ftruncate(tags_fd.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)), 0);
+        EXPECT_EQ(::ftruncate(slots_fd.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)), 0);
+        tags_memory = MappedMemory::map(tags_fd.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)).value();
+        slots_memory = MappedMemory::map(slots_fd.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)).value();
+        buckets = static_cast<lagtrap_bucket*>(tags_memory.data());
+        slots = static_cast<lagtrap_slot*>(slots_memory.data());
+    }
+    [[nodiscard]] RunTakeover::Table table() const { return {tags_fd.get(), slots_fd.get()}; }
+
+    // Where a run with this tag lies; -1: nowhere.
+    [[nodiscard]] int find(std::uint64_t tag) const {
+        for (const std::uint32_t bucket : {lagtrap_first_bucket(tag), lagtrap_second_bucket(tag)})
+            for (std::uint32_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
+                if (buckets[bucket].tags[place] == tag) return static_cast<int>(bucket * LAGTRAP_BUCKET_SLOTS + place);
+        return -1;
+    }
+    // A thread begins a run.
+    lagtrap_slot& begin(std::uint32_t event, std::uint32_t tid, std::uint8_t depth = 0) {
+        const std::uint64_t tag = lagtrap_run_tag(tid, 0, event, depth);
+        std::uint32_t bucket = lagtrap_first_bucket(tag), place = 0;
+        while (place < LAGTRAP_BUCKET_TAGS && buckets[bucket].tags[place] != 0) ++place;
+        EXPECT_LT(place, LAGTRAP_BUCKET_TAGS + 0U);
+        lagtrap_slot& slot = slots[bucket * LAGTRAP_BUCKET_SLOTS + place];
+        slot = {};
+        slot.run.event = event;
+        slot.run.begin_pid = slot.run.begin_tid = tid;
+        slot.run.begin_ns = slot.run.begin_hit_ns = 1000 + tid;
+        slot.run.depth = depth;
+        slot.stack_pointer = 77;
+        slot.report.begin_stack = 5;
+        slot.deadline_ns = 5000;
+        buckets[bucket].tags[place] = tag;
+        return slot;
+    }
+    void end(std::uint64_t tag) {
+        const auto index = static_cast<std::uint32_t>(find(tag));
+        buckets[index / LAGTRAP_BUCKET_SLOTS].tags[index % LAGTRAP_BUCKET_SLOTS] = 0;
+    }
+
+    UniqueFd tags_fd, slots_fd;
+    MappedMemory tags_memory, slots_memory;
+    lagtrap_bucket* buckets = nullptr;
+    lagtrap_slot* slots = nullptr;
+};
+
+class Takeover : public testing::Test {
+  protected:
+    RunTakeover takeover() { return RunTakeover::between(before.table(), after.table()).value(); }
+
+    Programs before, after;
+    std::vector<settings::Event> events{3};
+};
+
+TEST_F(Takeover, FindsRunsUnderTheNewNumberOfTheirEvent) {
+    before.begin(2, 100).open_depth = 1;
+    before.begin(2, 100, 1);
+    RunTakeover moves = takeover();
+    moves.copy({{2, 0}}, events);
+    moves.settle();
+    const int outer = after.find(lagtrap_run_tag(100, 0, 0, 0)), inner = after.find(lagtrap_run_tag(100, 0, 0, 1));
+    ASSERT_GE(outer, 0);
+    ASSERT_GE(inner, 0);
+    const lagtrap_slot& slot = after.slots[outer];
+    EXPECT_EQ(slot.run.event, 0U);
+    EXPECT_EQ(slot.run.begin_ns, 1100U);
+    EXPECT_EQ(slot.deadline_ns, 5000U);
+    EXPECT_EQ(slot.open_depth, (lagtrap_run_tag(100, 0, 0, 0) >> 32 << 32) | 1);
+    EXPECT_EQ(slot.stack_pointer, 77U);
+    EXPECT_EQ(slot.report.begin_stack, 0U) << "the stack was told to nobody by these programs";
+    EXPECT_EQ(moves.counts().at(2).taken, 2U);
+    EXPECT_EQ(moves.counts().at(2).left, 0U);
+}
+
+TEST_F(Takeover, LeavesRunsOfOtherEvents) {
+    before.begin(1, 100);
+    RunTakeover moves = takeover();
+    moves.copy({{2, 0}}, events);
+    moves.settle();
+    EXPECT_EQ(after.find(lagtrap_run_tag(100, 0, 1, 0)), -1);
+    EXPECT_EQ(moves.counts().at(1).left, 1U);
+}
+
+TEST_F(Takeover, TakesBackWhatEndedMeanwhile) {
+    before.begin(0, 100).reported = 1;
+    before.begin(0, 200).reported = 1;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    before.end(lagtrap_run_tag(100, 0, 0, 0));
+    before.end(lagtrap_run_tag(200, 0, 0, 0));
+    // The thread has begun another run, which both programs saw.
+    after.end(lagtrap_run_tag(200, 0, 0, 0));
+    after.begin(0, 200).run.begin_hit_ns = 9999;
+    moves.settle();
+    EXPECT_EQ(after.find(lagtrap_run_tag(100, 0, 0, 0)), -1);
+    EXPECT_GE(after.find(lagtrap_run_tag(200, 0, 0, 0)), 0) << "that one is the new programs' own";
+    EXPECT_EQ(moves.counts().at(0).taken, 0U);
+    EXPECT_EQ(moves.counts().at(0).told, 0U);
+}
+
+TEST_F(Takeover, YieldsToARunOfTheSameKey) {
+    before.begin(0, 100);
+    after.begin(0, 100).run.begin_hit_ns = 9999;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    moves.settle();
+    EXPECT_EQ(after.slots[after.find(lagtrap_run_tag(100, 0, 0, 0))].run.begin_hit_ns, 9999U);
+    EXPECT_EQ(moves.counts().at(0).left, 1U);
+}
+
+TEST_F(Takeover, SpillsWhereABucketIsFull) {
+    before.begin(0, 101);
+    const std::uint64_t tag = lagtrap_run_tag(101, 0, 0, 0);
+    ASSERT_NE(lagtrap_first_bucket(tag), lagtrap_second_bucket(tag));
+    lagtrap_bucket& full = after.buckets[lagtrap_first_bucket(tag)];
+    for (auto& other : full.tags) other = 1;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    EXPECT_EQ(moves.counts().at(0).taken, 1U);
+    EXPECT_EQ(after.find(tag) / LAGTRAP_BUCKET_SLOTS, static_cast<int>(lagtrap_second_bucket(tag)));
+    EXPECT_EQ(full.spilled, 1U);
+    before.end(tag);
+    moves.settle();
+    EXPECT_EQ(after.find(tag), -1);
+    EXPECT_EQ(full.spilled, 0U);
+}
+
+TEST_F(Takeover, LeavesWhatItsEndWouldNotFind) {
+    before.begin(0, 100).run.key = 7;
+    events[0].key = settings::KeyKind::Argument;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    EXPECT_EQ(moves.counts().at(0).left, 1U);
+    EXPECT_EQ(moves.counts().at(0).taken, 0U);
+}
+
+TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
+    settings::Event one, other;
+    other.begin.line = 7;
+    other.trace_length = std::chrono::seconds(3);
+    EXPECT_TRUE(make_the_same_runs(one, other));
+    other.threshold = std::chrono::seconds(1);
+    EXPECT_FALSE(make_the_same_runs(one, other));
+    other = one;
+    other.begin.key = settings::ArgumentRef{1, {}};
+    EXPECT_FALSE(make_the_same_runs(one, other));
+    other = one;
+    other.stages.emplace_back();
+    EXPECT_FALSE(make_the_same_runs(one, other));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,57 @@
+#include "daemon/merges/spool_keeper.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Lets the keeper look, again and again, until its problem is one that `wanted` likes.
+template <typename Wanted>
+bool look_until(SpoolKeeper& keeper, std::atomic<int>& clock_s, Wanted wanted) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (std::chrono::steady_clock::now() < deadline) {
+        if (wanted(keeper.kept().problem)) return true;
+        clock_s += 60;
+        keeper.look();
+        std::this_thread::sleep_for(1ms);
+    }
+    return false;
+}
+
+TEST(SpoolKeeper, SaysWhenAnotherKeepsTheLockForAMinute) {
+    const std::filesystem::path path =
+        std::filesystem::path(::testing::TempDir()) / ("keeper-" + std::to_string(::getpid()));
+    const auto spool = uploader::Spool::create(path);
+    ASSERT_TRUE(spool) << spool.error().message;
+    UniqueFd held = open_file(path / "ready" / ".retention", O_RDONLY | O_CREAT, 0640).value();
+    ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+    std::atomic<int> clock_s{0};
+    std::atomic<int> warnings{0};
+    {
+        SpoolKeeper keeper(
+            *spool, {}, [&](const std::string&) { ++warnings; },
+            [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(clock_s)); });
+        const std::string said = "process " + std::to_string(::getpid()) + " of user";
+        EXPECT_TRUE(look_until(keeper, clock_s, [&](const std::string& problem) { return problem.starts_with(said); }))
+            << keeper.kept().problem;
+        EXPECT_TRUE(keeper.kept().problem.ends_with("has done so for more than a minute")) << keeper.kept().problem;
+        held.reset();
+        EXPECT_TRUE(look_until(keeper, clock_s, [](const std::string& problem) { return problem.empty(); }));
+    }
+    EXPECT_EQ(warnings, 1);
+    std::filesystem::remove_all(path);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

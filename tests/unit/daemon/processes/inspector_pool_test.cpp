@@ -1,0 +1,126 @@
+#include "daemon/processes/inspector_pool.hpp"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+#include "daemon/processes/inspector_service.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A child that does what a helper does, or not.
+Result<InspectorHelper> start(void (*serve)(int)) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return system_error("socketpair");
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::close(ends[0]);
+        serve(ends[1]);
+        ::_exit(0);
+    }
+    ::close(ends[1]);
+    return InspectorHelper{pid, UniqueFd(ends[0])};
+}
+
+Result<InspectorHelper> start_good() { return start(serve_inspections); }
+
+Result<InspectorHelper> start_stuck() {
+    return start([](int) {
+        for (;;) ::pause();
+    });
+}
+
+NamedMapping mapping_of(const std::string& path) {
+    NamedMapping named;
+    named.mapping.pid = static_cast<std::uint32_t>(::getpid());
+    named.mapping.inode = 0;
+    named.path = path;
+    return named;
+}
+
+TEST(InspectorPool, ReadsAProcessAsThisOneWould) {
+    InspectorPool pool({.start = start_good});
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const auto process = pool.read(pid, ProcessInspector::Code::Read, {});
+    ASSERT_TRUE(process) << process.error().message;
+    std::uint64_t mappings = 0, processes = 0;
+    process->records.for_each([&](const lagtrap_record* record) {
+        if (record->type == LAGTRAP_RECORD_MAPPING) ++mappings;
+        if (record->type == LAGTRAP_RECORD_PROCESS) ++processes;
+    });
+    EXPECT_EQ(processes, 1U);
+    EXPECT_GT(mappings, 3U);
+    const auto limited = pool.read(pid, ProcessInspector::Code::Read, {2, 1 << 20});
+    ASSERT_TRUE(limited);
+    EXPECT_EQ(limited->mappings_left_out, mappings - 2);
+    EXPECT_EQ(pool.counts().started, 1U);
+}
+
+TEST(InspectorPool, TellsFilesApartAndOpensThem) {
+    const std::filesystem::path folder = testing::TempDir() + "lagtrap-inspected-" + std::to_string(::getpid());
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / "one") << "one";
+    std::ofstream(folder / "two") << "two";
+    InspectorPool pool({.start = start_good});
+    const auto known =
+        pool.identify({mapping_of(folder / "one"), mapping_of(folder / "two"), mapping_of(folder / "none")});
+    ASSERT_EQ(known.size(), 3U);
+    ASSERT_TRUE(known[0] && known[1]);
+    EXPECT_FALSE(*known[0] == *known[1]);
+    EXPECT_FALSE(known[2]);
+    const auto opened = pool.open(mapping_of(folder / "two"));
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->identity, *known[1]);
+    EXPECT_EQ(*read_all(opened->file.get(), 100), "two");
+    const auto refused = pool.open(mapping_of(folder));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::Denied);
+    EXPECT_EQ(pool.counts().started, 1U) << "a refusal costs no helper";
+    std::filesystem::remove_all(folder);
+}
+
+TEST(InspectorPool, GoesOnWithoutAHelperThatIsHeldUp) {
+    static int starts;
+    starts = 0;
+    InspectorPool pool({.start = [] { return ++starts == 1 ? start_stuck() : start_good(); }, .deadline = 50ms});
+    const auto held_up = pool.read(1, ProcessInspector::Code::Left, {});
+    ASSERT_FALSE(held_up);
+    EXPECT_EQ(held_up.error().kind, ErrorKind::Timeout);
+    const auto again = pool.read(1, ProcessInspector::Code::Left, {});
+    ASSERT_FALSE(again) << "the process that held up a look is looked at again at once";
+    EXPECT_EQ(again.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(pool.counts().held_up, 1U);
+    EXPECT_EQ(pool.counts().refused, 1U);
+    // Of another process a new helper is asked, be it in time or not.
+    (void)pool.read(static_cast<std::uint32_t>(::getpid()), ProcessInspector::Code::Left, {});
+    EXPECT_EQ(pool.counts().started, 2U);
+}
+
+TEST(InspectorPool, SaysWhyThereIsNoHelper) {
+    InspectorPool pool(
+        {.start = []() -> Result<InspectorHelper> { return make_error(ErrorKind::System, "no more processes"); }});
+    const auto process = pool.read(1, ProcessInspector::Code::Left, {});
+    ASSERT_FALSE(process);
+    EXPECT_EQ(process.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(pool.counts().start_problem, "no more processes");
+}
+
+TEST(InspectorPool, DoesNotRiskMoreThanSoManyHelpers) {
+    InspectorPool pool({.start = start_stuck, .most_stuck = 0});
+    const auto process = pool.read(1, ProcessInspector::Code::Left, {});
+    ASSERT_FALSE(process);
+    EXPECT_EQ(process.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(pool.counts().started, 0U);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,55 @@
+#include "daemon/processes/look_budget.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr LookBudget::Clock::time_point start{1000h};
+
+TEST(LookBudget, LetsShortLooksPass) {
+    LookBudget budget;
+    for (int look = 0; look < 100; ++look) {
+        const auto now = start + look * 200ms;
+        EXPECT_TRUE(budget.may_look(1, now)) << look;
+        budget.charge(1, 2ms, now);
+    }
+    EXPECT_TRUE(budget.limited().empty());
+}
+
+// Of a long time no user gets more than its share, whatever it does.
+TEST(LookBudget, HoldsAUserToItsShare) {
+    LookBudget budget;
+    auto used = 0ms;
+    for (auto passed = 0ms; passed < 1h; passed += 10ms)
+        if (budget.may_look(1, start + passed)) {
+            used += 100ms;
+            budget.charge(1, 100ms, start + passed);
+        }
+    EXPECT_LE(used, std::chrono::milliseconds(1h) / LookBudget::part_of_user + LookBudget::burst_of_user + 100ms);
+    EXPECT_GE(used, std::chrono::milliseconds(1h) / LookBudget::part_of_user);
+    const auto limited = budget.limited();
+    ASSERT_EQ(limited.size(), 1U);
+    EXPECT_EQ(limited[0].user, 1U);
+    EXPECT_EQ(limited[0].looks * 100ms, used);
+    EXPECT_GT(limited[0].put_off, 300'000U);
+}
+
+TEST(LookBudget, LeavesOtherUsersAlone) {
+    LookBudget budget;
+    budget.charge(1, 900ms, start);
+    EXPECT_FALSE(budget.may_look(1, start));
+    EXPECT_TRUE(budget.may_look(2, start));
+}
+
+TEST(LookBudget, HoldsAllTogether) {
+    LookBudget budget;
+    for (uid_t user = 1; user <= 5; ++user) budget.charge(user, 200ms, start);
+    EXPECT_FALSE(budget.may_look(6, start));
+    EXPECT_TRUE(budget.may_look(6, start + 10ms));
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,61 @@
+#include "daemon/runs/clock_jumps.hpp"
+
+#include <gtest/gtest.h>
+
+#include "trace/run_batches/run_batch.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+constexpr std::uint64_t s = 1'000'000'000;
+
+// The clocks at `monotonic` after so much sleep, with the wall clock set forward by so much.
+ClockSnapshot clocks(std::uint64_t monotonic, std::uint64_t slept = 0, std::int64_t stepped = 0) {
+    return {monotonic, monotonic + slept,
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(1000 * s + monotonic + slept) + stepped)};
+}
+
+TEST(ClockJumps, SeesNoneWhereTheClocksGoOn) {
+    ClockJumps jumps;
+    for (std::uint64_t i = 1; i < 100; ++i) jumps.note(clocks(i * s, 5 * s));
+    EXPECT_EQ(jumps.reasons(0, 1000 * s), 0U);
+    EXPECT_EQ(jumps.to_realtime_ns(50 * s), 1055 * s);
+}
+
+TEST(ClockJumps, TellsSleepFromSteps) {
+    ClockJumps jumps;
+    jumps.note(clocks(10 * s));
+    jumps.note(clocks(11 * s, 3600 * s));
+    EXPECT_EQ(jumps.reasons(5 * s, 20 * s), trace::DirtySuspended);
+    jumps.note(clocks(20 * s, 3600 * s));
+    jumps.note(clocks(21 * s, 3600 * s, -7200 * static_cast<std::int64_t>(s)));
+    EXPECT_EQ(jumps.reasons(20 * s, 22 * s), trace::DirtyClockStepped);
+    EXPECT_EQ(jumps.reasons(5 * s, 22 * s), trace::DirtySuspended | trace::DirtyClockStepped);
+}
+
+TEST(ClockJumps, AreOfTheRunsThatWereOpenAlone) {
+    ClockJumps jumps;
+    jumps.note(clocks(10 * s));
+    jumps.note(clocks(11 * s, 1 * s));
+    EXPECT_EQ(jumps.reasons(1 * s, 9 * s), 0U);
+    EXPECT_EQ(jumps.reasons(12 * s, 13 * s), 0U);
+    EXPECT_NE(jumps.reasons(9 * s, 12 * s), 0U);
+    EXPECT_NE(jumps.reasons(10'500'000'000, 10'600'000'000), 0U) << "it may have been then";
+}
+
+TEST(ClockJumps, TheWallClockIsTheOneOfThatTime) {
+    ClockJumps jumps;
+    jumps.note(clocks(10 * s));
+    jumps.note(clocks(20 * s, 0, 500 * static_cast<std::int64_t>(s)));
+    EXPECT_EQ(jumps.to_realtime_ns(9 * s), 1009 * s);
+    EXPECT_EQ(jumps.to_realtime_ns(21 * s), 1521 * s);
+}
+
+TEST(ClockJumps, TheRealClocksAgree) {
+    ClockJumps jumps;
+    for (int i = 0; i < 1000; ++i) jumps.note(steady_snapshot());
+    EXPECT_EQ(jumps.reasons(0, ~0ULL), 0U);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

@@ -1,0 +1,167 @@
+#include "daemon/unwinding/file_sightings.hpp"
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+
+#include "daemon/processes/record_buffer.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class FileSightingsTest : public testing::Test {
+  protected:
+    void take(const RecordBuffer& records) {
+        records.for_each([this](const lagtrap_record* record) { sightings.take(record); });
+        sightings.done();
+    }
+    void map(std::uint32_t pid, std::string_view path, std::uint8_t build_id = 0) {
+        lagtrap_mapping mapping{};
+        mapping.header.type = LAGTRAP_RECORD_MAPPING;
+        mapping.pid = pid;
+        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        if (build_id != 0) {
+            mapping.build_id_bytes = 8;
+            std::memset(mapping.build_id, build_id, 8);
+        }
+        RecordBuffer records;
+        records.append(&mapping, sizeof(mapping), path);
+        take(records);
+    }
+    void change(std::uint16_t type, std::uint32_t pid, std::uint32_t tid, std::uint32_t parent) {
+        lagtrap_task_change task{};
+        task.header.type = type;
+        task.pid = pid;
+        task.tid = tid;
+        task.parent_pid = parent;
+        RecordBuffer records;
+        records.append(&task, sizeof(task), {});
+        take(records);
+    }
+    void execute(std::uint32_t pid, const char* comm) {
+        lagtrap_name name{};
+        name.header.type = LAGTRAP_RECORD_NAME;
+        name.pid = name.tid = pid;
+        name.by_exec = 1;
+        std::strncpy(name.comm, comm, sizeof(name.comm) - 1);
+        RecordBuffer records;
+        records.append(&name, sizeof(name), {});
+        take(records);
+    }
+    void describe(std::uint32_t pid, const std::string& texts) {
+        lagtrap_process process{};
+        process.header.type = LAGTRAP_RECORD_PROCESS;
+        process.pid = pid;
+        process.text_bytes = static_cast<std::uint32_t>(texts.size());
+        RecordBuffer records;
+        records.append(&process, sizeof(process), texts);
+        take(records);
+    }
+
+    FileSightings sightings{FileSightings::Limits{4, 2}};
+};
+
+TEST_F(FileSightingsTest, FilesOfTheNamesThatAreWanted) {
+    EXPECT_TRUE(sightings.want({"/usr/bin/app", "*/lib*.so", "build-id:0707070707070707"}));
+    map(1, "/usr/bin/app");
+    map(1, "/opt/other/app");  // a file of that name, for those who ask why nothing is watched
+    map(2, "/usr/lib/libx.so", 9);
+    map(3, "/any/thing", 7);
+    map(4, "/usr/bin/other", 9);
+    std::vector<std::string> paths;
+    for (const auto& sighting : sightings.all()) paths.push_back(sighting.mapping.path);
+    EXPECT_THAT(paths, ElementsAre("/usr/bin/app", "/opt/other/app", "/usr/lib/libx.so", "/any/thing"));
+    EXPECT_FALSE(sightings.want({"/usr/bin/app"}));
+    EXPECT_TRUE(sightings.want({"/usr/bin/new"}));
+}
+
+TEST_F(FileSightingsTest, AForkHasWhatItsParentHas) {
+    (void)sightings.want({"/usr/bin/app"});
+    map(1, "/usr/bin/app");
+    change(LAGTRAP_RECORD_FORK, 2, 2, 1);
+    change(LAGTRAP_RECORD_FORK, 1, 11, 1);  // a thread
+    ASSERT_THAT(sightings.all(), SizeIs(1));
+    EXPECT_THAT(sightings.all().front().pids, UnorderedElementsAre(1, 2));
+    change(LAGTRAP_RECORD_EXIT, 1, 11, 1);
+    change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
+    ASSERT_THAT(sightings.all(), SizeIs(1));
+    EXPECT_THAT(sightings.all().front().pids, ElementsAre(2));
+    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);  // by whom the file can be opened now
+    execute(2, "other");
+    EXPECT_THAT(sightings.all(), IsEmpty());
+}
+
+TEST_F(FileSightingsTest, ProgramsStartedByAnotherName) {
+    (void)sightings.want({"/usr/bin/redis-server", "*/a-name-longer-than-fifteen-bytes"});
+    execute(1, "redis-server");
+    map(1, "/usr/bin/redis-check-rdb");
+    map(1, "/usr/lib/libc.so");  // the program comes first
+    execute(2, "a-name-longer-t");
+    map(2, "/usr/bin/real");
+    auto seen = sightings.all();
+    ASSERT_THAT(seen, SizeIs(2));
+    EXPECT_EQ(seen[0].mapping.path, "/usr/bin/redis-check-rdb");
+    EXPECT_TRUE(seen[0].perhaps_started_as);
+    EXPECT_EQ(seen[1].mapping.path, "/usr/bin/real");
+    sightings.forget_all();
+    describe(3, std::string("/usr/bin/redis-check-rdb\0redis-server\0/unit\0/usr/bin/redis-server", 65));
+    map(3, "/usr/bin/redis-check-rdb");
+    seen = sightings.all();
+    ASSERT_THAT(seen, SizeIs(1));
+    EXPECT_EQ(seen[0].started_as, "/usr/bin/redis-server");
+    EXPECT_FALSE(seen[0].perhaps_started_as);
+}
+
+// Anybody may make such a link to a program of everybody's.
+TEST(StartedBeside, ALinkElsewhereDoesNotCount) {
+    const auto texts = [](const std::string& started) {
+        std::string all = "/usr/bin/python3";
+        all += '\0';
+        all += "command";
+        all += '\0';
+        all += "/unit";
+        return started.empty() ? all : all + '\0' + started;
+    };
+    EXPECT_FALSE(started_beside(texts("")));
+    EXPECT_FALSE(started_beside(texts("/tmp/app")));
+    EXPECT_FALSE(started_beside(texts("/usr/bin/../../tmp/app")));
+    ASSERT_TRUE(started_beside(texts("/usr/bin/python")));
+    EXPECT_EQ(started_beside(texts("/usr/bin/python"))->program, "/usr/bin/python3");
+    EXPECT_FALSE(started_beside("/usr/bin/python3"));
+    EXPECT_FALSE(started_beside(""));
+}
+
+TEST_F(FileSightingsTest, WhatFindsNoRoomIsCounted) {
+    (void)sightings.want({"*/app"});
+    for (const std::uint32_t pid : {1, 2, 3, 4, 5}) map(pid, "/usr/bin/app");
+    EXPECT_EQ(sightings.left_out(), 1);
+    map(1, "/a/app", 1);
+    map(1, "/b/app", 2);
+    EXPECT_EQ(sightings.left_out(), 2);
+    change(LAGTRAP_RECORD_FORK, 6, 6, 1);
+    EXPECT_EQ(sightings.left_out(), 3);
+    EXPECT_THAT(sightings.all(), SizeIs(5));
+}
+
+TEST_F(FileSightingsTest, ChangesAreTold) {
+    int told = 0;
+    const auto subscriber = sightings.subscribe([&] { ++told; });
+    (void)sightings.want({"*/app"});
+    map(1, "/usr/bin/other");
+    EXPECT_EQ(told, 0);
+    map(1, "/usr/bin/app");
+    map(1, "/usr/bin/app");
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(sightings.version(), 1);
+    sightings.unsubscribe(subscriber);
+    change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
+    EXPECT_EQ(told, 1);
+}
+
+}  // namespace
+}  // namespace lagtrap::daemon

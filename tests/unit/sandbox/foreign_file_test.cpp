@@ -1,0 +1,64 @@
+#include "sandbox/foreign_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+
+namespace lagtrap {
+namespace {
+
+class ForeignFile : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = std::filesystem::path(::testing::TempDir()) / ("foreign-" + std::to_string(::getpid()));
+        std::filesystem::create_directories(folder_);
+        std::ofstream(folder_ / "plain") << "plain";
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    std::filesystem::path folder_;
+};
+
+TEST_F(ForeignFile, OpensAPlainFileByEachOfItsNames) {
+    const auto self = std::filesystem::path("/proc") / std::to_string(::getpid());
+    for (const auto& path : {folder_ / "plain", self / "root" / (folder_ / "plain").relative_path(), self / "exe"})
+        EXPECT_TRUE(open_regular_file(path)) << path;
+    const auto open = open_regular_file(folder_ / "plain");
+    ASSERT_TRUE(open);
+    EXPECT_EQ(*read_all(open_regular_file(path_of_descriptor(open->get()))->get(), 100), "plain");
+}
+
+// Without the look before, opening the pipe for reading would wait for a writer for ever.
+TEST_F(ForeignFile, TakesNoPipeNoDeviceAndNoFolder) {
+    ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0666), 0);
+    for (const std::filesystem::path& path : {folder_ / "pipe", std::filesystem::path("/dev/zero"), folder_}) {
+        const auto opened = open_regular_file(path);
+        ASSERT_FALSE(opened) << path;
+        EXPECT_EQ(opened.error().kind, ErrorKind::Denied) << path;
+    }
+}
+
+TEST_F(ForeignFile, ReadsNoLinkAndNoPipe) {
+    std::filesystem::create_symlink(folder_ / "plain", folder_ / "link");
+    ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0666), 0);
+    EXPECT_EQ(*read_regular_file(folder_ / "plain", 100), "plain");
+    EXPECT_FALSE(read_regular_file(folder_ / "link", 100));
+    EXPECT_FALSE(read_regular_file(folder_ / "fifo", 100));
+    EXPECT_EQ(read_regular_file(folder_ / "plain", 2).error().kind, ErrorKind::TooLarge);
+}
+
+TEST_F(ForeignFile, FollowsNoMagicLinkOnTheWay) {
+    std::filesystem::create_symlink("/proc/self/cwd", folder_ / "magic");
+    std::filesystem::create_symlink("/proc/self/exe", folder_ / "program");
+    EXPECT_FALSE(open_regular_file(folder_ / "magic" / "plain"));
+    EXPECT_FALSE(open_regular_file(folder_ / "program"));
+}
+
+}  // namespace
+}  // namespace lagtrap

@@ -1,0 +1,348 @@
+#include "spool/spool.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+
+namespace lagtrap::uploader {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::hours;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SpoolTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = fs::temp_directory_path() / "lagtrap-spool-XXXXXX";
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        root_ = pattern;
+        auto made = Spool::create(root_ / "spool");
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        spool_ = *made;
+    }
+    void TearDown() override { fs::remove_all(root_); }
+
+    std::string add(EntryState state, const std::string& content, hours age = hours(0),
+                    EntryKind kind = EntryKind::Bundle) {
+        const std::string name = kind == EntryKind::Batch ? make_batch_name(random_uuid(), sha256_of(content))
+                                                          : make_bundle_name(random_uuid(), sha256_of(content));
+        const fs::path path = spool_->path_of(state, name);
+        std::ofstream(path) << content;
+        fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+        return name;
+    }
+    std::vector<std::string> names(EntryState state) {
+        std::vector<std::string> found;
+        const auto entries = spool_->list(state);
+        EXPECT_TRUE(entries.ok());
+        if (entries.ok())
+            for (const auto& entry : *entries) found.push_back(entry.name);
+        return found;
+    }
+
+    fs::path root_;
+    std::optional<Spool> spool_;
+};
+
+unsigned mode_of(const fs::path& path) {
+    struct stat facts {};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
+    return facts.st_mode & 07777;
+}
+
+TEST(EntryName, IsTakenApartAndPutTogether) {
+    const std::string session = "0a1b2c3d-0000-4000-8000-0123456789ab";
+    const std::string name = make_bundle_name(session, sha256_of("x"));
+    EXPECT_EQ(name, session + "-2d711642b726b044.lagtrap.tar.zst");
+    const auto parsed = parse_entry_name(name);
+    ASSERT_TRUE(parsed.has_value());
+    EXPECT_EQ(parsed->id, session);
+    EXPECT_EQ(parsed->digest_prefix, "2d711642b726b044");
+}
+
+TEST(EntryName, OfABatchIsTakenApartToo) {
+    const std::string batch = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    const std::string name = make_batch_name(batch, sha256_of("x"));
+    EXPECT_EQ(name, batch + "-" + sha256_of("x").substr(0, 16) + ".runs.zst");
+    const auto parsed = parse_entry_name(name);
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->id, batch);
+    EXPECT_EQ(parsed->digest_prefix, sha256_of("x").substr(0, 16));
+    EXPECT_EQ(parsed->kind, EntryKind::Batch);
+    EXPECT_EQ(parse_entry_name(make_bundle_name(batch, sha256_of("x")))->kind, EntryKind::Bundle);
+    EXPECT_FALSE(parse_entry_name("x" + name));
+    EXPECT_FALSE(parse_entry_name(name + ".zst"));
+}
+
+TEST(EntryName, OfSpansIsTakenApartToo) {
+    const std::string session = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    const std::string name = make_spans_name(session, sha256_of("x"));
+    EXPECT_EQ(name, session + "-" + sha256_of("x").substr(0, 16) + ".otlp.pb");
+    ASSERT_TRUE(parse_entry_name(name));
+    EXPECT_EQ(parse_entry_name(name)->kind, EntryKind::Spans);
+    EXPECT_EQ(parse_entry_name(name)->id, session);
+}
+
+TEST(EntryName, RefusesEverythingElse) {
+    const std::string good = "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
+    ASSERT_TRUE(parse_entry_name(good));
+    EXPECT_FALSE(parse_entry_name(""));
+    EXPECT_FALSE(parse_entry_name("." + good));
+    EXPECT_FALSE(parse_entry_name(good + ".reason"));
+    EXPECT_FALSE(parse_entry_name("../" + good.substr(3)));
+    for (std::size_t i = 0; i < good.size(); ++i) {
+        std::string changed = good;
+        changed[i] = '/';
+        EXPECT_FALSE(parse_entry_name(changed)) << i;
+    }
+}
+
+TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
+    EXPECT_EQ(mode_of(spool_->path()), 0750U);
+    EXPECT_EQ(mode_of(spool_->captures()), 0750U);
+    for (const auto state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected})
+        EXPECT_EQ(mode_of(spool_->folder(state)), 02770U);
+}
+
+// Runs `work` as a user with these groups alone; whether it returned true.
+bool as_user(uid_t uid, const std::vector<gid_t>& groups, const std::function<bool()>& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool changed = ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(uid, uid, uid) == 0 &&
+                             ::setresuid(uid, uid, uid) == 0;
+        ::_exit(changed && work() ? 0 : 1);
+    }
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// As packages set it up: the folder lets the readers in, the folders in it are the writers'.
+TEST_F(SpoolTest, WhoMayReadItRemovesNothing) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may give folders to groups";
+    constexpr gid_t readers = 54321;
+    constexpr uid_t somebody = 54322;
+    const char* const writers = "daemon";  // a group of every system
+    const gid_t writers_id = ::getgrnam(writers)->gr_gid;
+    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    const auto made = Spool::create(spool_->path(), writers);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    ASSERT_EQ(::chown(spool_->path().c_str(), 0, readers), 0);
+    ASSERT_TRUE(
+        spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(1)}, std::chrono::system_clock::now()).ok());
+    const std::string name = add(EntryState::Ready, "a");
+    const fs::path bundle = spool_->path_of(EntryState::Ready, name);
+    ASSERT_EQ(::chown(bundle.c_str(), 0, readers), 0);
+    ASSERT_EQ(::chmod(bundle.c_str(), 0640), 0);
+    ASSERT_TRUE(spool_->mark_rejected(add(EntryState::Sending, "b"), "no").ok());
+    const auto reads = [&] {
+        const auto rejected = spool_->list(EntryState::Rejected);
+        return read_file(bundle, 10).ok() && rejected && rejected->size() == 1 && (*rejected)[0].reason == "no";
+    };
+    EXPECT_TRUE(as_user(somebody, {readers}, reads));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] { return !spool_->claim(name); }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] { return ::unlink(bundle.c_str()) != 0; }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] {
+        return !open_file(bundle.string() + "2", O_WRONLY | O_CREAT, 0600) && !open_file(bundle, O_WRONLY);
+    }));
+    EXPECT_TRUE(as_user(somebody, {readers}, [&] {
+        return !open_file(spool_->folder(EntryState::Ready) / ".retention", O_RDONLY);
+    })) << "who may read can switch retention off";
+    EXPECT_TRUE(as_user(somebody, {writers_id}, [&] { return !reads(); })) << "comes in without being a reader";
+    EXPECT_TRUE(as_user(somebody, {readers, writers_id}, [&] {
+        return spool_->lock_for_sending().ok() && spool_->claim(name).ok() && spool_->mark_sent(name).ok() &&
+               spool_->apply_retention({.size_bytes = 0, .age = hours(1)}, std::chrono::system_clock::now()).ok();
+    }));
+    EXPECT_FALSE(fs::exists(spool_->path_of(EntryState::Sent, name)));
+}
+
+TEST_F(SpoolTest, CreateMendsModesAndKeepsBundles) {
+    const std::string name = add(EntryState::Ready, "a");
+    ASSERT_EQ(::chmod(spool_->folder(EntryState::Ready).c_str(), 0700), 0);
+    ASSERT_TRUE(Spool::create(spool_->path()).ok());
+    EXPECT_EQ(mode_of(spool_->folder(EntryState::Ready)), 02770U);
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(name));
+}
+
+TEST_F(SpoolTest, OpenNamesTheMissingFolder) {
+    ASSERT_TRUE(Spool::open(spool_->path()).ok());
+    fs::remove(spool_->folder(EntryState::Sent));
+    EXPECT_TRUE(Spool::open(spool_->path()).ok());
+    EXPECT_TRUE(fs::is_directory(spool_->folder(EntryState::Sent)));
+    fs::remove(spool_->folder(EntryState::Ready));
+    const auto opened = Spool::open(spool_->path());
+    ASSERT_FALSE(opened.ok());
+    EXPECT_THAT(opened.error().message, HasSubstr("spool/ready"));
+    EXPECT_THAT(opened.error().message, HasSubstr("lagtrapd makes it"));
+}
+
+TEST_F(SpoolTest, CreateNamesAGroupThatIsMissing) {
+    const auto made = Spool::create(root_ / "other", "no-such-group-here");
+    ASSERT_FALSE(made.ok());
+    EXPECT_THAT(made.error().message, HasSubstr("no-such-group-here"));
+}
+
+TEST_F(SpoolTest, ListsOldestFirstAndOnlyBundles) {
+    const std::string young = add(EntryState::Ready, "young");
+    const std::string old = add(EntryState::Ready, "old", hours(2));
+    std::ofstream(spool_->folder(EntryState::Ready) / (young + ".tmp")) << "x";
+    std::ofstream(spool_->folder(EntryState::Ready) / "notes.txt") << "x";
+    const std::string link = make_bundle_name(random_uuid(), sha256_of("link"));
+    fs::create_symlink("/etc/passwd", spool_->path_of(EntryState::Ready, link));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(old, young));
+    EXPECT_EQ(spool_->list(EntryState::Ready)->front().size_bytes, 3U);
+}
+
+TEST_F(SpoolTest, MovesABundleThroughItsStates) {
+    const std::string name = add(EntryState::Ready, "a");
+    ASSERT_TRUE(spool_->claim(name).ok());
+    EXPECT_THAT(names(EntryState::Ready), IsEmpty());
+    EXPECT_THAT(names(EntryState::Sending), SizeIs(1));
+    EXPECT_EQ(spool_->claim(name).error().kind, ErrorKind::NotFound);
+    ASSERT_TRUE(spool_->put_back(name).ok());
+    ASSERT_TRUE(spool_->claim(name).ok());
+    ASSERT_TRUE(spool_->mark_sent(name).ok());
+    EXPECT_THAT(names(EntryState::Sent), SizeIs(1));
+    EXPECT_THAT(names(EntryState::Sending), IsEmpty());
+}
+
+TEST_F(SpoolTest, RejectedKeepsAPrintableReason) {
+    const std::string name = add(EntryState::Sending, "a");
+    ASSERT_TRUE(spool_->mark_rejected(name, "HTTP 422: \x1b[31mdigest\nmismatch").ok());
+    const auto entries = spool_->list(EntryState::Rejected);
+    ASSERT_TRUE(entries.ok());
+    ASSERT_THAT(*entries, SizeIs(1));
+    EXPECT_EQ(entries->front().reason, "HTTP 422: \\x1b[31mdigest\\x0amismatch");
+    EXPECT_TRUE(fs::exists(spool_->path_of(EntryState::Rejected, name + ".reason")));
+}
+
+TEST_F(SpoolTest, RecoverPutsBackWhatWasBeingSent) {
+    const std::string name = add(EntryState::Sending, "a");
+    EXPECT_EQ(spool_->recover().value(), 1U);
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(name));
+    EXPECT_EQ(spool_->recover().value(), 0U);
+}
+
+TEST_F(SpoolTest, OneUploaderAtATime) {
+    auto first = spool_->lock_for_sending();
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(spool_->lock_for_sending().error().kind, ErrorKind::Busy);
+    first->reset();
+    EXPECT_TRUE(spool_->lock_for_sending().ok());
+}
+
+// The daemon's umask takes everything from the group; the uploader is in the group and no more.
+TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto group_may_read = [&] {
+        return (fs::status(lock).permissions() & fs::perms::group_read) != fs::perms::none;
+    };
+    const mode_t before = ::umask(0077);
+    const auto kept = spool_->apply_retention({}, std::chrono::system_clock::now());
+    ::umask(before);
+    ASSERT_TRUE(kept.ok()) << kept.error().message;
+    EXPECT_TRUE(group_may_read());
+    // As an earlier version left it.
+    fs::permissions(lock, fs::perms::owner_read | fs::perms::owner_write);
+    ASSERT_TRUE(spool_->apply_retention({}, std::chrono::system_clock::now()).ok());
+    EXPECT_TRUE(group_may_read());
+}
+
+TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetention) {
+    const auto now = std::chrono::system_clock::now();
+    const auto done = spool_->apply_retention({}, now);
+    ASSERT_TRUE(done.ok());
+    EXPECT_FALSE(done->left_to_another);
+    const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
+    const auto held = open_file(lock, O_RDONLY);
+    ASSERT_TRUE(held.ok());
+    ASSERT_EQ(::flock(held->get(), LOCK_EX), 0);
+    const auto left = spool_->apply_retention({}, now);
+    ASSERT_TRUE(left.ok());
+    EXPECT_TRUE(left->left_to_another);
+    EXPECT_EQ(spool_->who_holds_retention(), "process " + std::to_string(::getpid()) + " of user " +
+                                                 std::to_string(::geteuid()) + " holds " + lock.string());
+}
+
+TEST(RetentionLockTest, IsToldOfAfterAMinute) {
+    using namespace std::chrono_literals;
+    const std::chrono::steady_clock::time_point begin{1h};
+    RetentionLock lock;
+    EXPECT_FALSE(lock.note(false, begin));
+    EXPECT_FALSE(lock.note(true, begin));
+    EXPECT_FALSE(lock.note(true, begin + 59s));
+    EXPECT_TRUE(lock.note(true, begin + 60s));
+    EXPECT_TRUE(lock.note(true, begin + 3min));
+    EXPECT_FALSE(lock.note(false, begin + 4min));
+    EXPECT_FALSE(lock.note(true, begin + 5min));
+    EXPECT_FALSE(lock.note(true, begin + 5min + 59s));
+}
+
+TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
+    const auto now = std::chrono::system_clock::now();
+    add(EntryState::Ready, "aaaa", hours(5));
+    const std::string kept = add(EntryState::Ready, "bbbb", hours(1));
+    add(EntryState::Sent, "cccc");
+    const std::string refused = add(EntryState::Sending, "dddd");
+    ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
+
+    auto outcome = spool_->apply_retention({.size_bytes = 4, .age = hours(100)}, now);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->sent, 1U);
+    EXPECT_EQ(outcome->rejected, 1U);
+    EXPECT_EQ(outcome->unsent, 1U);
+    EXPECT_EQ(outcome->bytes, 12U);
+    EXPECT_THAT(outcome->describe(), HasSubstr("1 never sent"));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(kept));
+    EXPECT_FALSE(fs::exists(spool_->path_of(EntryState::Rejected, refused + ".reason")));
+    EXPECT_EQ(spool_->unsent_removed(), 1U);
+
+    outcome = spool_->apply_retention({.size_bytes = 100, .age = std::chrono::minutes(30)}, now);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->unsent, 1U);
+    EXPECT_EQ(spool_->unsent_removed(), 2U);
+    EXPECT_EQ(spool_->apply_retention({.size_bytes = 100, .age = hours(1)}, now)->describe(), "");
+}
+
+TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
+    const std::string bundle = add(EntryState::Ready, "aaaa", hours(5));
+    add(EntryState::Ready, "bbbb", hours(1), EntryKind::Batch);
+    const auto outcome =
+        spool_->apply_retention({.size_bytes = 4, .age = hours(100)}, std::chrono::system_clock::now());
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->batches, 1U);
+    EXPECT_EQ(outcome->unsent, 0U);
+    EXPECT_THAT(outcome->describe(), HasSubstr("1 batches of runs never sent"));
+    EXPECT_THAT(names(EntryState::Ready), testing::ElementsAre(bundle));
+    EXPECT_EQ(spool_->unsent_batches_removed(), 1U);
+    EXPECT_EQ(spool_->unsent_removed(), 0U);
+}
+
+TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
+    const std::string batch = add(EntryState::Ready, "aaaa", hours(0), EntryKind::Batch);
+    ASSERT_TRUE(spool_->claim(batch).ok());
+    ASSERT_TRUE(spool_->mark_sent(batch).ok());
+    EXPECT_TRUE(spool_->list_all()->empty());
+    const std::string refused = add(EntryState::Sending, "bbbb", hours(0), EntryKind::Batch);
+    ASSERT_TRUE(spool_->mark_rejected(refused, "no").ok());
+    EXPECT_EQ(spool_->list(EntryState::Rejected)->at(0).reason, "no");
+}
+
+}  // namespace
+}  // namespace lagtrap::uploader

@@ -1,0 +1,337 @@
+#include "trace/bundle/bundle.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "core/sanitized.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string session_id = "0f8fad5b-d9cb-469f-a165-70867728950e";
+
+// An archive as somebody else might make it.
+class Forgery {
+  public:
+    explicit Forgery(const std::filesystem::path& path) : handle_(archive_write_new()) {
+        archive_write_set_format_pax_restricted(handle_);
+        archive_write_add_filter_zstd(handle_);
+        EXPECT_EQ(archive_write_open_filename(handle_, path.c_str()), ARCHIVE_OK);
+    }
+    Forgery(const Forgery&) = delete;
+    Forgery& operator=(const Forgery&) = delete;
+    ~Forgery() { archive_write_free(handle_); }
+
+    Forgery& file(const std::string& name, const std::string& content) { return entry(name, AE_IFREG, "", content); }
+
+    Forgery& entry(const std::string& name, unsigned type, const std::string& link, const std::string& content,
+                   std::uint64_t size_bytes = 0) {
+        archive_entry* entry = archive_entry_new();
+        archive_entry_set_pathname(entry, name.c_str());
+        archive_entry_set_filetype(entry, type);
+        archive_entry_set_perm(entry, 0644);
+        if (type == AE_IFLNK) archive_entry_set_symlink(entry, link.c_str());
+        if (type == AE_IFREG && !link.empty()) archive_entry_set_hardlink(entry, link.c_str());
+        archive_entry_set_size(entry, static_cast<la_int64_t>(size_bytes != 0 ? size_bytes : content.size()));
+        EXPECT_EQ(archive_write_header(handle_, entry), ARCHIVE_OK);
+        std::uint64_t written = 0;
+        do {
+            if (!content.empty()) archive_write_data(handle_, content.data(), content.size());
+            written += content.size();
+        } while (written < size_bytes);
+        archive_entry_free(entry);
+        return *this;
+    }
+
+  private:
+    archive* handle_;
+};
+
+// A header of a tar file, with fields as asked and a checksum that is right.
+std::string tar_header(const std::string& name, const std::string& size = "00000000000", char kind = '0',
+                       const std::string& end_of_header = "") {
+    std::string header(512, '\0');
+    header.replace(0, name.size(), name);
+    header.replace(100, 7, "0000644");
+    header.replace(124, size.size(), size);
+    header[156] = kind;
+    header.replace(257, 8, std::string("ustar\00000", 8));
+    header.replace(386, end_of_header.size(), end_of_header);
+    header.replace(148, 8, "        ");
+    unsigned sum = 0;
+    for (const char byte : header) sum += static_cast<unsigned char>(byte);
+    std::array<char, 8> digits{};
+    std::snprintf(digits.data(), digits.size(), "%06o", sum);
+    header.replace(148, 7, digits.data(), 7);
+    return header;
+}
+
+// `begin`, then `piece` so many times, packed with zstd.
+std::string packed(const std::string& begin, const std::string& piece = "", std::size_t times = 0,
+                   int window_log = 20) {
+    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, window_log);
+    std::string whole;
+    std::string room(ZSTD_CStreamOutSize(), '\0');
+    const auto add = [&](const std::string& bytes, ZSTD_EndDirective what) {
+        ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};
+        std::size_t left = 0;
+        do {
+            ZSTD_outBuffer output{room.data(), room.size(), 0};
+            left = ZSTD_compressStream2(context.get(), &output, &input, what);
+            ASSERT_EQ(ZSTD_isError(left), 0U) << ZSTD_getErrorName(left);
+            whole.append(room, 0, output.pos);
+        } while (what == ZSTD_e_end ? left > 0 : input.pos < input.size);
+    };
+    add(begin, ZSTD_e_continue);
+    for (std::size_t i = 0; i < times; ++i) add(piece, ZSTD_e_continue);
+    add("", ZSTD_e_end);
+    return whole;
+}
+
+// How much memory a process holds at the most that reads the bundle, and no more than is due to any process.
+constexpr std::uint64_t allowed_peak_bytes = (is_sanitized ? 1024 : 192) << 20;  // sanitizers keep what is freed
+std::uint64_t peak_bytes_of_reading(const std::filesystem::path& path) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(read_bundle(path).ok() ? 0 : 1);
+    rusage usage{};
+    int status = 0;
+    EXPECT_EQ(::wait4(child, &status, 0, &usage), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << "the bundle was read, or broke its reader";
+    return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+class Bundle : public testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));
+        ASSERT_TRUE(write_file_durably(capture_.path() / "settings.xml", "<settings/>"));
+        ASSERT_TRUE(write_file_durably(capture_.path() / "trace.pftrace", std::string(300'000, 't')));
+    }
+    [[nodiscard]] std::string complaint(std::uint64_t limit = 1 << 20) const {
+        auto content = read_bundle(forged(), limit);
+        return content.ok() ? "" : content.error().message;
+    }
+    [[nodiscard]] std::filesystem::path forged() const { return output_.path() / "forged.lagtrap.tar.zst"; }
+
+    TemporaryDirectory capture_;
+    TemporaryDirectory output_;
+};
+
+TEST_F(Bundle, GivesBackWhatWasPacked) {
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(info.ok()) << info.error().message;
+    EXPECT_EQ(info->digest, sha256_of_file(info->path).value());
+    EXPECT_EQ(info->size_bytes, std::filesystem::file_size(info->path));
+    EXPECT_EQ(info->path.filename(), session_id + "-" + info->digest.substr(0, 16) + ".lagtrap.tar.zst");
+    auto content = read_bundle(info->path);
+    ASSERT_TRUE(content.ok()) << content.error().message;
+    EXPECT_EQ(content->trace, std::string(300'000, 't'));
+    EXPECT_EQ(content->system_xml, "<system/>");
+    EXPECT_EQ(content->settings_xml, "<settings/>");
+    EXPECT_EQ(read_bundle_system_file(info->path).value(), "<system/>");
+    // Nothing but the bundle is left.
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output_.path()), {}), 1);
+}
+
+TEST_F(Bundle, TheSameFilesGiveTheSameDigest) {
+    auto first = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));
+    auto second = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_EQ(first->digest, second->digest);
+}
+
+TEST_F(Bundle, WithoutATraceThereIsNoBundle) {
+    std::filesystem::remove(capture_.path() / "trace.pftrace");
+    EXPECT_FALSE(write_bundle(capture_.path(), session_id, output_.path()).ok());
+    EXPECT_TRUE(std::filesystem::is_empty(output_.path()));
+}
+
+TEST_F(Bundle, LinksAreNotPacked) {
+    std::filesystem::remove(capture_.path() / "system.xml");
+    std::filesystem::create_symlink("/etc/hostname", capture_.path() / "system.xml");
+    EXPECT_FALSE(write_bundle(capture_.path(), session_id, output_.path()).ok());
+}
+
+TEST_F(Bundle, WithoutSettingsItIsStillABundle) {
+    std::filesystem::remove(capture_.path() / "settings.xml");
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(info.ok()) << info.error().message;
+    auto content = read_bundle(info->path);
+    ASSERT_TRUE(content.ok()) << content.error().message;
+    EXPECT_EQ(content->settings_xml, "");
+}
+
+TEST_F(Bundle, SessionIdsThatAreNoneAreRefused) {
+    EXPECT_FALSE(write_bundle(capture_.path(), "../../etc/x", output_.path()).ok());
+}
+
+TEST_F(Bundle, CutOrChangedBundlesAreRefused) {
+    auto info = write_bundle(capture_.path(), session_id, output_.path());
+    const std::string whole = read_file(info->path, 1 << 20).value();
+    for (std::size_t length = 0; length < whole.size(); length += 7) {
+        ASSERT_TRUE(write_file_durably(forged(), whole.substr(0, length)));
+        EXPECT_NE(complaint(), "") << length;
+    }
+}
+
+TEST_F(Bundle, TooMuchTraceIsRefused) {
+    { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", std::string(5000, 'x')); }
+    EXPECT_EQ(complaint(5000), "");
+    EXPECT_THAT(complaint(4999), HasSubstr("trace.pftrace is larger than 4999 bytes"));
+    EXPECT_EQ(read_bundle_system_file(forged()).value(), "s");
+}
+
+TEST_F(Bundle, ABombIsRefusedBeforeItIsUnpacked) {
+    { Forgery(forged()).entry("system.xml", AE_IFREG, "", std::string(1 << 20, '\0'), 1ULL << 28); }
+    EXPECT_LT(std::filesystem::file_size(forged()), 1U << 20);
+    EXPECT_THAT(complaint(), HasSubstr("system.xml is larger than"));
+    EXPECT_FALSE(read_bundle_system_file(forged()).ok());
+}
+
+TEST_F(Bundle, StrangersAreRefused) {
+    for (const char* name : {"../system.xml", "/etc/passwd", "dir/system.xml", "./system.xml", "other", "System.xml"}) {
+        { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file(name, "x"); }
+        EXPECT_THAT(complaint(), HasSubstr("belong into a bundle")) << name;
+    }
+}
+
+TEST_F(Bundle, LinksAndFoldersAreRefused) {
+    { Forgery(forged()).entry("system.xml", AE_IFLNK, "/etc/passwd", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    { Forgery(forged()).file("system.xml", "s").entry("trace.pftrace", AE_IFREG, "system.xml", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    { Forgery(forged()).entry("system.xml", AE_IFDIR, "", ""); }
+    EXPECT_NE(complaint(), "");
+    { Forgery(forged()).entry("system.xml", AE_IFIFO, "", ""); }
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+}
+
+TEST_F(Bundle, DuplicatesAreRefused) {
+    { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file("system.xml", "other"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds system.xml twice"));
+}
+
+TEST_F(Bundle, MissingFilesAreNamed) {
+    { Forgery(forged()).file("system.xml", "s"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds no trace.pftrace"));
+    { Forgery(forged()).file("trace.pftrace", "t"); }
+    EXPECT_THAT(complaint(), HasSubstr("holds no system.xml"));
+    EXPECT_FALSE(read_bundle_system_file(forged()).ok());
+}
+
+TEST_F(Bundle, AMillionEntriesEndAtTheFirstStranger) {
+    {
+        Forgery forgery(forged());
+        for (int i = 0; i < 1'000'000; ++i) forgery.file("f", "");
+    }
+    EXPECT_THAT(complaint(), HasSubstr("holds \"f\""));
+}
+
+TEST_F(Bundle, SparseFilesAreRefusedWithoutTheirMaps) {
+    // GNU tar's old form: the map of a sparse file goes on in as many blocks as it likes.
+    const std::string entry("00000000000\00000001000000", 24);
+    const std::string begin = tar_header("system.xml", "00000010000", 'S', entry + entry + entry + entry + "\1");
+    std::string block(512, '\0');
+    for (std::size_t i = 0; i < 21; ++i) block.replace(i * 24, 24, entry);
+    block[504] = 1;
+    std::string many;
+    for (int i = 0; i < 2048; ++i) many += block;
+    ASSERT_TRUE(write_file_durably(forged(), packed(begin, many, 300)));
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
+}
+
+TEST_F(Bundle, HeadersThatExtendOthersAreRefused) {
+    for (const char kind : {'x', 'g', 'L', 'K', 'V', 'N', 'A', 'D', 'M', '3', '4', '7', 'Z'}) {
+        ASSERT_TRUE(write_file_durably(
+            forged(), packed(tar_header("system.xml", "00004000000", kind), std::string(1 << 20, 'a'), 64)));
+        EXPECT_THAT(complaint(), HasSubstr("not a plain file")) << kind;
+    }
+    EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
+}
+
+TEST_F(Bundle, AbsurdSizesAreRefused) {
+    const std::string binary("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12);
+    const std::string negative(12, '\xff');
+    for (const std::string& size : {std::string("77777777777"), binary, negative, std::string("-0000000001"),
+                                    std::string("0x000000010"), std::string(11, ' ')}) {
+        ASSERT_TRUE(write_file_durably(forged(), packed(tar_header("system.xml", size))));
+        EXPECT_THAT(complaint(), HasSubstr("system.xml is larger than")) << size;
+    }
+}
+
+TEST_F(Bundle, ZerosThatUnpackToGigabytesAreRefused) {
+    const std::string head = tar_header("system.xml") + tar_header("trace.pftrace", "17000000000");
+    ASSERT_TRUE(write_file_durably(forged(), packed(head, std::string(1 << 20, '\0'), 1024)));
+    EXPECT_THAT(complaint(2ULL << 30), HasSubstr("unpacks to more than 256 times its size"));
+    EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
+    // What is announced and does not come costs nothing.
+    ASSERT_TRUE(write_file_durably(forged(), packed(head, "x", 1)));
+    EXPECT_THAT(complaint(2ULL << 30), HasSubstr("trace.pftrace is cut short"));
+}
+
+TEST_F(Bundle, WhatComesAfterTheEndIsRefused) {
+    const std::string whole = tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
+    const auto complaint_of = [&](const std::string& begin, const std::string& piece, std::size_t times) {
+        EXPECT_TRUE(write_file_durably(forged(), packed(begin, piece, times)));
+        return complaint();
+    };
+    EXPECT_EQ(complaint_of(whole, "", 0), "");
+    EXPECT_EQ(complaint_of(whole, std::string(9216, '\0'), 1), "");
+    EXPECT_THAT(complaint_of(whole, "x", 1), HasSubstr("goes on after its end"));
+    EXPECT_THAT(complaint_of(whole, std::string(1 << 20, '\0'), 4096), HasSubstr("goes on after its end"));
+    EXPECT_THAT(complaint_of(whole, tar_header("system.xml"), 1), HasSubstr("goes on after its end"));
+}
+
+TEST_F(Bundle, BundlesWithinBundlesAreRefused) {
+    const std::string whole = tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
+    ASSERT_TRUE(write_file_durably(forged(), packed(packed(whole))));
+    EXPECT_THAT(complaint(), HasSubstr("not a bundle"));
+}
+
+TEST_F(Bundle, LargeWindowsAreRefused) {
+    // zstd takes as much memory as a file asks for, which may be 2 GiB.
+    ASSERT_TRUE(write_file_durably(forged(), packed(tar_header("system.xml"), std::string(1 << 20, 'a'), 300, 27)));
+    EXPECT_THAT(complaint(), HasSubstr("too much memory"));
+    EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
+}
+
+TEST_F(Bundle, WhatIsNoPlainFileIsRefused) {
+    ASSERT_EQ(::mkfifo(forged().c_str(), 0600), 0);
+    EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
+    for (const char* path : {"/dev/zero", "/dev/null", "/tmp"}) {
+        EXPECT_THAT(read_bundle(path).error().message, HasSubstr("not a plain file")) << path;
+        EXPECT_THAT(read_bundle_system_file(path).error().message, HasSubstr("not a plain file")) << path;
+    }
+}
+
+TEST_F(Bundle, OtherArchivesAreRefused) {
+    ASSERT_TRUE(write_file_durably(forged(), "PK\x03\x04 and so on"));
+    EXPECT_NE(complaint(), "");
+    ASSERT_TRUE(write_file_durably(forged(), ""));
+    EXPECT_NE(complaint(), "");
+}
+
+}  // namespace
+}  // namespace lagtrap::trace

@@ -1,0 +1,105 @@
+// One bundle of one capture, whatever came between.
+#include "trace/merge/capture_bundle.hpp"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/trace/synthetic_capture.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CaptureBundleTest : public testing::Test {
+  protected:
+    CaptureBundleTest() {
+        EXPECT_TRUE(write_session(capture_.path(), session_).ok());
+        SyntheticCapture records(capture_.path(), session_);
+        records.process(100, 1, "/usr/bin/served", "served");
+        records.run(SyntheticCapture::make_run(0, 100, 100, 10, 90));
+        records.flush();
+    }
+    std::vector<std::string> output() const {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(output_.path()))
+            names.push_back(entry.path().filename().string());
+        return names;
+    }
+
+    const Session session_ = synthetic_session();
+    TemporaryDirectory capture_, output_;
+};
+
+TEST_F(CaptureBundleTest, MergedOnceHoweverOftenItIsAskedFor) {
+    std::string name;
+    {
+        const auto claim = claim_capture(capture_.path(), output_.path());
+        ASSERT_TRUE(claim.ok()) << claim.error().message;
+        ASSERT_FALSE(claim->made);
+        const auto made = bundle_capture(capture_.path(), output_.path());
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        name = made->bundle.path.filename().string();
+        EXPECT_THAT(output(), ElementsAre(name));
+    }
+    // What the next merge finds is another machine: its bundle would have another digest.
+    std::ofstream(capture_.path() / "settings.xml") << "<lagtrap/>";
+    const auto again = claim_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    ASSERT_TRUE(again->made);
+    EXPECT_EQ(again->made->bundle.path.filename(), name);
+    EXPECT_TRUE(again->made->made_before);
+    EXPECT_THAT(output(), ElementsAre(name));
+}
+
+TEST_F(CaptureBundleTest, ABundleThatHasLeftTheSpoolIsNotMadeAgain) {
+    const auto made = bundle_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    fs::remove(made->bundle.path);
+    const auto again = claim_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(again->made);
+    EXPECT_TRUE(output().empty());
+}
+
+TEST_F(CaptureBundleTest, ABundleThatLacksItsNameAloneGetsIt) {
+    const auto made = bundle_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    std::string beside;
+    {
+        std::ifstream note(capture_.path() / "bundle.json");
+        const std::string text{std::istreambuf_iterator<char>(note), {}};
+        const std::size_t at = text.find("\"beside\":\"") + 10;
+        beside = text.substr(at, text.find('"', at) - at);
+    }
+    fs::rename(made->bundle.path, output_.path() / beside);
+    const auto again = claim_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_THAT(output(), ElementsAre(made->bundle.path.filename().string()));
+}
+
+TEST_F(CaptureBundleTest, WhatAnEarlierMergeLeftIsRemoved) {
+    std::ofstream(output_.path() / ("." + session_.id + ".a1b2c3")) << "half a bundle";
+    std::ofstream(output_.path() / ".of-another.a1b2c3") << "not ours";
+    ASSERT_TRUE(claim_capture(capture_.path(), output_.path()).ok());
+    EXPECT_THAT(output(), ElementsAre(".of-another.a1b2c3"));
+}
+
+TEST_F(CaptureBundleTest, ANoteThatLeadsElsewhereIsRefused) {
+    for (const char* note : {"{}", "no JSON", R"({"name":"../x","beside":"../y","digest":"","bytes":1})"}) {
+        std::ofstream(capture_.path() / "bundle.json") << note;
+        const auto claim = claim_capture(capture_.path(), output_.path());
+        ASSERT_FALSE(claim.ok()) << note;
+        EXPECT_THAT(claim.error().message, HasSubstr("tells of no bundle of this capture"));
+    }
+}
+
+}  // namespace
+}  // namespace lagtrap::trace

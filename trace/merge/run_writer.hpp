@@ -1,0 +1,102 @@
+// Runs and their stages as slices of the trace.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bpf/records.h"
+#include "trace/logs/session.hpp"
+#include "trace/perfetto/packet_writer.hpp"
+#include "trace/processes/thread_table.hpp"
+
+namespace lagtrap::trace {
+
+// What of a run goes beyond its record. Time stamps of records are monotonic.
+struct RunFacts {
+    std::uint64_t id = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint64_t queued_ns = 0;
+    bool delay = false;
+    bool first = false;
+};
+
+// Takes runs by begin. A run lies on its thread's track if it ends on that thread and nests there in the runs and
+// stages around it; else on a track of its own under its process, which later runs of the event use again.
+class RunWriter {
+  public:
+    RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer, std::uint64_t boottime_offset_ns);
+
+    // Writes the begin of the next run, with what of earlier runs comes before it. `run.event` is one of the session.
+    void begin(const lagtrap_run& run, const RunFacts& facts);
+
+    // When the next stage or end of a run that has begun is due; UINT64_MAX: none.
+    [[nodiscard]] std::uint64_t next_due_ns() const;
+    // Writes everything that is due up to `at_ns`.
+    void write_due(std::uint64_t at_ns);
+
+  private:
+    // A run that has begun. Its boundaries are its stages' hits, sorted, and its end.
+    struct OpenRun {
+        std::uint64_t id = 0;
+        std::uint64_t track = 0;
+        std::uint32_t event = 0;
+        std::uint64_t end_ns = 0;
+        std::vector<lagtrap_stage_hit> stages;
+        std::size_t next_stage = 0;
+        bool stage_open = false;
+        [[nodiscard]] std::uint64_t next_boundary_ns() const {
+            return next_stage < stages.size() ? stages[next_stage].at_ns : end_ns;
+        }
+    };
+    struct Due {
+        std::uint64_t at_ns;
+        std::uint64_t run;
+        // The earliest in front; of one time the run that began last, as it lies inside the others.
+        [[nodiscard]] bool operator<(const Due& other) const {
+            return at_ns != other.at_ns ? at_ns > other.at_ns : run < other.run;
+        }
+    };
+    struct Lane {
+        std::uint64_t free_ns;
+        std::uint64_t track;
+        [[nodiscard]] bool operator<(const Lane& other) const { return free_ns > other.free_ns; }
+    };
+    struct ThreadTrack {
+        std::uint64_t uuid = 0;
+        std::vector<std::uint64_t> open;  // runs on it, innermost last
+    };
+
+    std::uint64_t track_for(const lagtrap_run& run, std::uint64_t end_ns, std::uint64_t id);
+    ThreadTrack& thread_track(const lagtrap_run& run);
+    std::uint64_t process_track(const lagtrap_run& run);
+    std::uint64_t own_track(const lagtrap_run& run, std::uint64_t end_ns);
+    void advance(OpenRun& run, std::uint64_t at_ns);
+    void close(const OpenRun& run);
+    void begin_slice(const OpenRun& open, const lagtrap_run& run, const RunFacts& facts);
+    void begin_stage(const OpenRun& open, const lagtrap_stage_hit& stage);
+    void end_slice(std::uint64_t track, std::uint64_t at_ns);
+    template <typename Fill>
+    void descriptor(std::uint64_t at_ns, Fill fill);
+    template <typename Fill>
+    void event(std::uint64_t at_ns, Fill fill);
+
+    const Session& session_;
+    ThreadTable& threads_;
+    PacketWriter& writer_;
+    std::uint64_t boottime_offset_ns_;
+    std::vector<std::uint32_t> first_stage_name_;  // interned number of the first stage of each event
+    bool names_defined_ = false;
+    std::uint64_t tracks_ = 0;
+    std::unordered_map<std::uint64_t, OpenRun> open_;
+    std::priority_queue<Due> due_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, ThreadTrack> thread_tracks_;  // tid, generation
+    std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> track_threads_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> process_tracks_;     // pid, generation
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::priority_queue<Lane>> lanes_;  // process track, event
+};
+
+}  // namespace lagtrap::trace

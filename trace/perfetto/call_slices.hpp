@@ -1,0 +1,87 @@
+// Trees of calls as slices of a Perfetto trace: a track beside each thread, a slice for each call, with its times without
+// those of the probes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calls/call_tree.hpp"
+#include "trace/perfetto/packet_writer.hpp"
+
+namespace lagtrap::trace {
+
+inline constexpr std::size_t call_slices_limit = 1'000'000;
+
+// Which slices they are: of one trace, those of each kind are apart.
+struct SliceKind {
+    Sequence sequence;
+    const char* category;
+    std::uint64_t first_track;  // numbers of tracks, of threads and of processes begin there
+    std::uint64_t first_process_track;
+};
+// Tracks of runs count from 1.
+inline constexpr SliceKind call_slices{Sequence::Calls, "lagtrap.call", 1ULL << 32, 2ULL << 32};
+inline constexpr SliceKind function_slices{Sequence::Functions, "lagtrap.function", 3ULL << 32, 4ULL << 32};
+
+// One thread's. All trees first, then sort(), then the slices by time. Times are monotonic, as trees have them.
+class CallSlices {
+  public:
+    // The tracks are called `name`. `writer` outlives it.
+    CallSlices(PacketWriter& writer, std::uint64_t offset_ns, std::string name, const SliceKind& kind = call_slices)
+        : writer_(writer), boottime_offset_ns_(offset_ns), name_(std::move(name)), kind_(kind) {}
+
+    // Their numbers go on from those before.
+    void add_functions(const std::vector<calls::Function>& functions);
+    [[nodiscard]] const std::vector<calls::Function>& functions() const { return functions_; }
+    // A tree that calls::check() accepts, with its net_times(). False, and it is left out: there are more than
+    // call_slices_limit calls.
+    bool add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
+             std::string_view process);
+    [[nodiscard]] std::size_t trees() const { return trees_.size(); }
+
+    void sort();
+    // UINT64_MAX: there is no further one.
+    [[nodiscard]] std::uint64_t next_due_ns() const;
+    // Writes what begins or ends up to then, in the order of time.
+    void write_due(std::uint64_t at_ns);
+
+  private:
+    struct KeptTree {
+        std::uint32_t pid = 0, tid = 0;
+        std::string thread, process;
+        std::vector<calls::Call> calls;
+        std::vector<calls::Times> times;
+        std::vector<std::uint64_t> ends_ns;  // monotonic, none later than its caller's
+    };
+    struct Edge {
+        std::uint64_t at_ns = 0;
+        std::uint32_t tree = 0;
+        std::uint32_t call = 0;
+        bool begins = false;
+    };
+    void add_edges(std::uint32_t number, std::uint64_t began_ns);
+    [[nodiscard]] std::uint64_t track_of(const KeptTree& tree, std::uint64_t at_ns);
+    void write(const Edge& edge);
+    void write_begin(const Edge& edge, std::uint64_t track);
+    [[nodiscard]] std::uint64_t text_number(const std::string& text, std::vector<std::string>& fresh);
+
+    PacketWriter& writer_;
+    std::uint64_t boottime_offset_ns_;
+    std::string name_;
+    const SliceKind kind_;
+    std::vector<calls::Function> functions_;
+    std::vector<KeptTree> trees_;
+    std::vector<Edge> edges_;
+    std::size_t next_ = 0, calls_ = 0;
+    std::map<std::uint32_t, std::uint64_t> tracks_;  // by thread
+    std::set<std::uint32_t> processes_;              // that are described
+    bool names_defined_ = false;
+    std::set<std::uint32_t> named_functions_;
+    std::map<std::string, std::uint64_t> texts_;
+};
+
+}  // namespace lagtrap::trace

@@ -1,0 +1,93 @@
+#include "trace/processes/module_files.hpp"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binaries/elf/program_file.hpp"
+#include "core/files.hpp"
+#include "sandbox/foreign_file.hpp"
+#include "sandbox/machine_root.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+constexpr std::string_view deleted_mark = " (deleted)";
+
+// Where the file may be found, surest first.
+std::vector<std::filesystem::path> candidates_for(const CodeModule& module, const std::filesystem::path& proc_root,
+                                                  const HeldRoots& held) {
+    std::vector<std::filesystem::path> candidates;
+    std::string path = module.path;
+    if (!path.starts_with('/')) return candidates;
+    const bool deleted = path.ends_with(deleted_mark);
+    if (deleted) path.resize(path.size() - deleted_mark.size());
+    for (const ModuleUser& user : module.users) {
+        const auto process = proc_root / std::to_string(user.pid);
+        char range[64];
+        std::snprintf(range, sizeof(range), "%llx-%llx", static_cast<unsigned long long>(user.start),
+                      static_cast<unsigned long long>(user.end));
+        // The path first: debug files are found beside it, not beside the kernel's links.
+        candidates.push_back(process / "root" / path.substr(1));
+        candidates.push_back(process / "map_files" / range);
+        candidates.push_back(process / "exe");
+        if (const auto kept = held.find(user.pid, path)) candidates.push_back(*kept);
+    }
+    candidates.push_back(on_machine(path));
+    return candidates;
+}
+
+bool is_file_of(const CodeModule& module, int fd) {
+    struct stat facts {};
+    if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+    if (!module.build_id.empty()) return binaries::read_build_id(fd) == to_hexadecimal(module.build_id);
+    const std::uint64_t device = std::uint64_t{major(facts.st_dev)} << 32 | minor(facts.st_dev);
+    return module.inode == facts.st_ino && module.device == device;
+}
+
+// Bytes of the image at `start`, by the process's own list of its mappings.
+std::size_t mapped_bytes_from(std::uint64_t start) {
+    constexpr std::uint64_t maps_limit_bytes = 16 << 20;
+    const auto maps = read_file("/proc/self/maps", maps_limit_bytes);
+    if (!maps) return 0;
+    for (std::size_t at = 0; at < maps->size();) {
+        unsigned long long from = 0, to = 0;
+        if (std::sscanf(maps->c_str() + at, "%llx-%llx", &from, &to) == 2 && from == start && to > from)
+            return static_cast<std::size_t>(to - from);
+        at = maps->find('\n', at);
+        if (at == std::string::npos) break;
+        ++at;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
+
+std::optional<ModuleFile> find_module_file(const CodeModule& module, const std::filesystem::path& proc_root,
+                                           const HeldRoots& held) {
+    for (auto& candidate : candidates_for(module, proc_root, held)) {
+        auto fd = open_regular_file(candidate);
+        if (fd && is_file_of(module, fd->get())) return ModuleFile{std::move(fd).value(), std::move(candidate)};
+    }
+    return std::nullopt;
+}
+
+std::optional<ModuleFile> own_vdso() {
+    const std::uint64_t start = ::getauxval(AT_SYSINFO_EHDR);
+    const std::size_t size = start != 0 ? mapped_bytes_from(start) : 0;
+    if (size == 0) return std::nullopt;
+    UniqueFd fd(::memfd_create("vdso", MFD_CLOEXEC));
+    if (!fd.valid() || !write_all(fd.get(), reinterpret_cast<const void*>(start), size)) return std::nullopt;
+    return ModuleFile{std::move(fd), vdso_path};
+}
+
+}  // namespace lagtrap::trace

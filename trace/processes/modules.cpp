@@ -1,0 +1,51 @@
+#include "trace/processes/modules.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+constexpr std::size_t users_limit = 4;
+constexpr std::size_t modules_limit = 100'000;  // as many as a system file lists
+
+}  // namespace
+
+ModuleTable::ModuleTable() {
+    modules_.resize(first_file_module);
+    modules_[unknown_module].path = "[unknown]";
+    modules_[kernel_module].path = "[kernel.kallsyms]";
+    modules_[jit_module].path = "[jit]";
+}
+
+ModuleId ModuleTable::intern(const std::string& path, const std::string& build_id, std::uint64_t device,
+                             std::uint64_t inode, const ModuleUser& user) {
+    const auto [place, added] = by_name_.try_emplace(path + '\0' + build_id, static_cast<ModuleId>(modules_.size()));
+    if (added) {
+        if (modules_.size() >= modules_limit) {
+            place->second = unknown_module;
+            return unknown_module;
+        }
+        CodeModule& module = modules_.emplace_back();
+        module.path = path;
+        module.build_id = build_id;
+        module.device = device;
+        module.inode = inode;
+    }
+    CodeModule& module = modules_[place->second];
+    if (place->second != unknown_module && module.users.size() < users_limit) module.users.push_back(user);
+    if (module.inode == 0) {
+        module.device = device;
+        module.inode = inode;
+    }
+    return place->second;
+}
+
+std::string to_hexadecimal(const std::string& bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const char byte : bytes) {
+        text += digits[static_cast<unsigned char>(byte) >> 4];
+        text += digits[static_cast<unsigned char>(byte) & 15];
+    }
+    return text;
+}
+
+}  // namespace lagtrap::trace

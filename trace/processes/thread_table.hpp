@@ -1,0 +1,84 @@
+// The threads and what they are called, as of the moment the merge has reached; writes them into the trace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "bpf/records.h"
+#include "trace/logs/control_group_words.hpp"
+#include "trace/perfetto/packet_writer.hpp"
+#include "trace/processes/address_spaces.hpp"
+
+namespace lagtrap::trace {
+
+struct ThreadState {
+    std::uint32_t pid = 0;
+    std::uint32_t generation = 0;  // counts the threads that had this number before
+    bool exited = false;
+    std::string name;  // printable
+};
+
+// Time stamps are monotonic (as in records); `boottime_offset_ns` makes them those of the trace.
+class ThreadTable {
+  public:
+    // `containers` name those that processes belong to. All must outlive it.
+    ThreadTable(const AddressSpaces& spaces, PacketWriter& writer, std::uint64_t boottime_offset_ns,
+                const ContainerNames& containers)
+        : spaces_(spaces), writer_(writer), boottime_offset_ns_(boottime_offset_ns), containers_(containers) {}
+
+    // Writes the threads alive at the start, and their processes, as the first packets.
+    void write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns);
+
+    // Follows what a record of the rundown log says and writes it, at `at_ns`. Of a new thread the name and the
+    // process wait for write_pending().
+    void take(const lagtrap_record* record, std::uint64_t at_ns);
+
+    // Writes what waits, if `at_ns` is after the moment it speaks of: of one time stamp, readers take a process tree
+    // before the event that begins the thread, and for the one that had its number before.
+    void write_pending(std::uint64_t at_ns);
+
+    // The thread, made (and written) if nobody told of it. `pid` 0: not known.
+    const ThreadState& at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns);
+    // nullptr where it is not known.
+    [[nodiscard]] const ThreadState* find(std::uint32_t tid) const;
+
+    // What a process is called: its first thread's name, else its program's.
+    [[nodiscard]] std::string process_name(std::uint32_t pid, std::uint64_t at_ns) const;
+
+  private:
+    void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns);
+    static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& thread);
+    // The unit or container of the processes that were written since the last call, as labels.
+    void write_labels(std::uint64_t at_ns);
+    struct Pending {
+        std::uint32_t tid = 0;
+        std::uint64_t since_ns = 0;
+        bool with_process = false;
+    };
+    void write(std::uint32_t tid, std::uint64_t at_ns, bool with_process);
+    void write_new_task(const lagtrap_task_change& change, const ThreadState& state, std::uint64_t at_ns);
+    ThreadState& begin_thread(std::uint32_t tid, std::uint32_t pid);
+    void take_fork(const lagtrap_task_change& change, std::uint64_t at_ns);
+    void take_name(const lagtrap_name& name, std::uint64_t at_ns);
+
+    const AddressSpaces& spaces_;
+    PacketWriter& writer_;
+    std::uint64_t boottime_offset_ns_;
+    std::unordered_map<std::uint32_t, ThreadState> threads_;
+    std::unordered_set<std::uint32_t> told_processes_;             // listed, or seen without being listed
+    std::unordered_map<std::uint32_t, std::uint32_t> parents_;     // as first written, by pid
+    std::unordered_map<std::uint32_t, std::uint64_t> started_ns_;  // of processes; CLOCK_BOOTTIME
+    std::vector<Pending> pending_;
+    const ContainerNames& containers_;
+    std::unordered_map<std::uint32_t, std::string> labels_;         // as last written, by process
+    std::vector<std::pair<std::uint32_t, GroupWords>> labels_due_;  // by process
+    std::uint64_t label_tracks_ = 0;
+};
+
+// A comm field as text: up to its NUL, printable.
+[[nodiscard]] std::string comm_text(const char (&comm)[LAGTRAP_COMM_BYTES]);
+
+}  // namespace lagtrap::trace

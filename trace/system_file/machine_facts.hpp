@@ -1,0 +1,15 @@
+// What the system file says of the machine it comes from.
+#pragma once
+
+#include <filesystem>
+
+#include "sandbox/machine_root.hpp"
+#include "trace/system_file/system_file.hpp"
+
+namespace lagtrap::trace {
+
+// Fills host, machine id (hashed), operating system, kernel, architecture, CPU model and memory. What cannot be
+// read stays empty. `root` stands before /etc and /proc.
+void read_machine_facts(SystemFile& file, const std::filesystem::path& root = machine_root());
+
+}  // namespace lagtrap::trace
