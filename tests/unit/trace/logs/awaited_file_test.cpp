@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "temporary_directory.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
 
 namespace lagtrap::trace {
 namespace {

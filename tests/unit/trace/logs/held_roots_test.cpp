@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 
-#include "synthetic_capture.hpp"
-#include "temporary_directory.hpp"
+#include "tests/unit/trace/synthetic_capture.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
 #include "trace/names/named_files.hpp"
 #include "trace/processes/module_files.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "synthetic_capture.hpp"
-#include "temporary_directory.hpp"
+#include "tests/unit/trace/synthetic_capture.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
 
 namespace lagtrap::trace {
 namespace {
