@@ -12,151 +12,191 @@ namespace {
 // waits for the disk is a page fault, and a lock of the kernel taken inside a system call is that lock.
 struct Entry {
     std::string_view pattern;
-    std::string_view reason;
+    BlockReason reason;
 };
 
+constexpr auto all_facts = std::to_array<BlockReasonFacts>({
+    {BlockReason::StoppedBySignal, "stopped by a signal", WaitKind::Stopped, false},
+    {BlockReason::StoppedByDebugger, "stopped by a debugger", WaitKind::Stopped, false},
+    {BlockReason::Frozen, "frozen", WaitKind::Other, false},
+    {BlockReason::UserPageFault, "page fault (userfaultfd)", WaitKind::Other, false},
+    {BlockReason::MemoryLimit, "memory limit of its control group", WaitKind::Memory, false},
+    {BlockReason::FreeingMemory, "freeing memory", WaitKind::Memory, false},
+    {BlockReason::CpuLimit, "CPU limit of its control group", WaitKind::CpuLimit, false},
+    {BlockReason::Futex, "lock (futex)", WaitKind::Futex, false},
+    {BlockReason::Semaphore, "lock (semaphore)", WaitKind::Semaphore, false},
+    {BlockReason::FileLock, "file lock", WaitKind::FileLock, false},
+    {BlockReason::KernelLock, "lock in the kernel", WaitKind::KernelLock, false},
+    {BlockReason::PageFault, "page fault", WaitKind::PageFault, true},
+    {BlockReason::SwapFault, "page fault (swap)", WaitKind::PageFault, true},
+    {BlockReason::Sleep, "sleep", WaitKind::Sleep, true},
+    {BlockReason::FileSystemServer, "file system server (FUSE)", WaitKind::Other, false},
+    {BlockReason::NetworkFileSystem, "network file system", WaitKind::Other, false},
+    {BlockReason::DiskTooMuchUnwritten, "disk (too much unwritten)", WaitKind::Disk, true},
+    {BlockReason::Disk, "disk", WaitKind::Disk, true},
+    {BlockReason::DiskAsynchronous, "disk (asynchronous)", WaitKind::Disk, true},
+    {BlockReason::Events, "events", WaitKind::Events, false},
+    {BlockReason::IoUring, "events (io_uring)", WaitKind::Events, false},
+    {BlockReason::Timer, "sleep (timer)", WaitKind::Sleep, true},
+    {BlockReason::LocalSocket, "local socket", WaitKind::LocalSocket, false},
+    {BlockReason::Network, "network", WaitKind::Network, false},
+    {BlockReason::Socket, "socket", WaitKind::Network, false},
+    {BlockReason::Pipe, "pipe", WaitKind::Pipe, false},
+    {BlockReason::ChildProcess, "child process", WaitKind::Child, false},
+    {BlockReason::Signal, "signal", WaitKind::Other, false},
+    {BlockReason::MessageQueue, "message queue", WaitKind::Other, false},
+    {BlockReason::Terminal, "terminal", WaitKind::Other, false},
+    {BlockReason::RcuGracePeriod, "kernel (RCU grace period)", WaitKind::Other, false},
+    {BlockReason::KernelSleep, "sleep in the kernel", WaitKind::Other, true},
+    {BlockReason::NoWork, "no work (kernel worker)", WaitKind::Other, false},
+    {BlockReason::KernelThread, "kernel thread", WaitKind::Other, false},
+    {BlockReason::Unknown, "unknown reason", WaitKind::Other, false},
+});
+static_assert(all_facts.back().reason == BlockReason::Unknown &&
+              all_facts.size() == static_cast<std::size_t>(BlockReason::Unknown) + 1);
+
 constexpr auto table = std::to_array<Entry>({
-    {"do_signal_stop", "stopped by a signal"},
-    {"ptrace_stop", "stopped by a debugger"},
-    {"do_freezer_trap", "frozen"},
-    {"handle_userfault", "page fault (userfaultfd)"},
-    {"mem_cgroup_handle_over_high", "memory limit of its control group"},
-    {"__mem_cgroup_handle_over_high", "memory limit of its control group"},
-    {"throttle_direct_reclaim", "freeing memory"},
-    {"try_to_free_pages", "freeing memory"},
-    {"try_to_free_mem_cgroup_pages", "freeing memory"},
-    {"__alloc_pages_direct_compact", "freeing memory"},
-    {"throttle_cfs_rq*", "CPU limit of its control group"},
+    {"do_signal_stop", BlockReason::StoppedBySignal},
+    {"ptrace_stop", BlockReason::StoppedByDebugger},
+    {"do_freezer_trap", BlockReason::Frozen},
+    {"handle_userfault", BlockReason::UserPageFault},
+    {"mem_cgroup_handle_over_high", BlockReason::MemoryLimit},
+    {"__mem_cgroup_handle_over_high", BlockReason::MemoryLimit},
+    {"throttle_direct_reclaim", BlockReason::FreeingMemory},
+    {"try_to_free_pages", BlockReason::FreeingMemory},
+    {"try_to_free_mem_cgroup_pages", BlockReason::FreeingMemory},
+    {"__alloc_pages_direct_compact", BlockReason::FreeingMemory},
+    {"throttle_cfs_rq*", BlockReason::CpuLimit},
 
-    {"futex_lock_pi*", "lock (futex)"},
-    {"__futex_wait", "lock (futex)"},
-    {"futex_wait*", "lock (futex)"},
-    {"futex_do_wait", "lock (futex)"},
-    {"do_futex", "lock (futex)"},
-    {"do_semtimedop", "lock (semaphore)"},
-    {"__do_semtimedop", "lock (semaphore)"},
-    {"fcntl_setlk*", "file lock"},
-    {"locks_lock_inode_wait", "file lock"},
-    {"flock_lock_inode_wait", "file lock"},
+    {"futex_lock_pi*", BlockReason::Futex},
+    {"__futex_wait", BlockReason::Futex},
+    {"futex_wait*", BlockReason::Futex},
+    {"futex_do_wait", BlockReason::Futex},
+    {"do_futex", BlockReason::Futex},
+    {"do_semtimedop", BlockReason::Semaphore},
+    {"__do_semtimedop", BlockReason::Semaphore},
+    {"fcntl_setlk*", BlockReason::FileLock},
+    {"locks_lock_inode_wait", BlockReason::FileLock},
+    {"flock_lock_inode_wait", BlockReason::FileLock},
 
-    {"rwsem_down_*", "lock in the kernel"},
-    {"__mutex_lock*", "lock in the kernel"},
-    {"mutex_lock*", "lock in the kernel"},
-    {"rt_mutex_slowlock*", "lock in the kernel"},
-    {"__rt_mutex_slowlock*", "lock in the kernel"},
-    {"percpu_rwsem_wait", "lock in the kernel"},
-    {"__percpu_down_read", "lock in the kernel"},
-    {"percpu_down_write", "lock in the kernel"},
-    {"__down*", "lock in the kernel"},
+    {"rwsem_down_*", BlockReason::KernelLock},
+    {"__mutex_lock*", BlockReason::KernelLock},
+    {"mutex_lock*", BlockReason::KernelLock},
+    {"rt_mutex_slowlock*", BlockReason::KernelLock},
+    {"__rt_mutex_slowlock*", BlockReason::KernelLock},
+    {"percpu_rwsem_wait", BlockReason::KernelLock},
+    {"__percpu_down_read", BlockReason::KernelLock},
+    {"percpu_down_write", BlockReason::KernelLock},
+    {"__down*", BlockReason::KernelLock},
 
-    {"filemap_fault", "page fault"},
-    {"do_swap_page", "page fault (swap)"},
-    {"handle_mm_fault", "page fault"},
-    {"do_user_addr_fault", "page fault"},
+    {"filemap_fault", BlockReason::PageFault},
+    {"do_swap_page", BlockReason::SwapFault},
+    {"handle_mm_fault", BlockReason::PageFault},
+    {"do_user_addr_fault", BlockReason::PageFault},
 
-    {"hrtimer_nanosleep", "sleep"},
-    {"do_nanosleep", "sleep"},
-    {"common_nsleep*", "sleep"},
+    {"hrtimer_nanosleep", BlockReason::Sleep},
+    {"do_nanosleep", BlockReason::Sleep},
+    {"common_nsleep*", BlockReason::Sleep},
 
-    {"fuse_*", "file system server (FUSE)"},
-    {"request_wait_answer", "file system server (FUSE)"},
-    {"nfs_*", "network file system"},
-    {"nfs4_*", "network file system"},
-    {"rpc_wait_bit_killable", "network file system"},
-    {"cifs_*", "network file system"},
-    {"smb2_*", "network file system"},
-    {"balance_dirty_pages*", "disk (too much unwritten)"},
-    {"jbd2_*", "disk"},
-    {"ext4_*", "disk"},
-    {"xfs_*", "disk"},
-    {"btrfs_*", "disk"},
-    {"f2fs_*", "disk"},
-    {"blkdev_*", "disk"},
-    {"blk_*", "disk"},
-    {"submit_bio_wait", "disk"},
-    {"bio_await*", "disk"},
-    {"wbt_wait", "disk"},
-    {"rq_qos_wait", "disk"},
-    {"folio_wait_*", "disk"},
-    {"__folio_lock*", "disk"},
-    {"wait_on_page*", "disk"},
-    {"wait_on_buffer", "disk"},
-    {"__wait_on_buffer", "disk"},
-    {"__filemap_fdatawait_range", "disk"},
-    {"file_write_and_wait_range", "disk"},
-    {"do_fsync", "disk"},
-    {"vfs_fsync_range", "disk"},
-    {"sync_inodes_sb", "disk"},
-    {"read_events", "disk (asynchronous)"},
-    {"dm_*", "disk"},
-    {"md_*", "disk"},
-    {"nvme_*", "disk"},
+    {"fuse_*", BlockReason::FileSystemServer},
+    {"request_wait_answer", BlockReason::FileSystemServer},
+    {"nfs_*", BlockReason::NetworkFileSystem},
+    {"nfs4_*", BlockReason::NetworkFileSystem},
+    {"rpc_wait_bit_killable", BlockReason::NetworkFileSystem},
+    {"cifs_*", BlockReason::NetworkFileSystem},
+    {"smb2_*", BlockReason::NetworkFileSystem},
+    {"balance_dirty_pages*", BlockReason::DiskTooMuchUnwritten},
+    {"jbd2_*", BlockReason::Disk},
+    {"ext4_*", BlockReason::Disk},
+    {"xfs_*", BlockReason::Disk},
+    {"btrfs_*", BlockReason::Disk},
+    {"f2fs_*", BlockReason::Disk},
+    {"blkdev_*", BlockReason::Disk},
+    {"blk_*", BlockReason::Disk},
+    {"submit_bio_wait", BlockReason::Disk},
+    {"bio_await*", BlockReason::Disk},
+    {"wbt_wait", BlockReason::Disk},
+    {"rq_qos_wait", BlockReason::Disk},
+    {"folio_wait_*", BlockReason::Disk},
+    {"__folio_lock*", BlockReason::Disk},
+    {"wait_on_page*", BlockReason::Disk},
+    {"wait_on_buffer", BlockReason::Disk},
+    {"__wait_on_buffer", BlockReason::Disk},
+    {"__filemap_fdatawait_range", BlockReason::Disk},
+    {"file_write_and_wait_range", BlockReason::Disk},
+    {"do_fsync", BlockReason::Disk},
+    {"vfs_fsync_range", BlockReason::Disk},
+    {"sync_inodes_sb", BlockReason::Disk},
+    {"read_events", BlockReason::DiskAsynchronous},
+    {"dm_*", BlockReason::Disk},
+    {"md_*", BlockReason::Disk},
+    {"nvme_*", BlockReason::Disk},
 
-    {"ep_poll", "events"},
-    {"do_epoll_wait", "events"},
-    {"do_epoll_pwait*", "events"},
-    {"do_sys_poll", "events"},
-    {"do_poll", "events"},
-    {"do_select", "events"},
-    {"core_sys_select", "events"},
-    {"poll_schedule_timeout*", "events"},
-    {"io_cqring_wait*", "events (io_uring)"},
-    {"eventfd_read", "events"},
-    {"timerfd_read*", "sleep (timer)"},
-    {"inotify_read", "events"},
-    {"fanotify_read", "events"},
-    {"signalfd_*", "events"},
-    {"perf_read", "events"},
+    {"ep_poll", BlockReason::Events},
+    {"do_epoll_wait", BlockReason::Events},
+    {"do_epoll_pwait*", BlockReason::Events},
+    {"do_sys_poll", BlockReason::Events},
+    {"do_poll", BlockReason::Events},
+    {"do_select", BlockReason::Events},
+    {"core_sys_select", BlockReason::Events},
+    {"poll_schedule_timeout*", BlockReason::Events},
+    {"io_cqring_wait*", BlockReason::IoUring},
+    {"eventfd_read", BlockReason::Events},
+    {"timerfd_read*", BlockReason::Timer},
+    {"inotify_read", BlockReason::Events},
+    {"fanotify_read", BlockReason::Events},
+    {"signalfd_*", BlockReason::Events},
+    {"perf_read", BlockReason::Events},
 
-    {"unix_stream_*", "local socket"},
-    {"unix_dgram_*", "local socket"},
-    {"unix_wait_for_peer", "local socket"},
-    {"__unix_*", "local socket"},
-    {"vsock_*", "local socket"},
-    {"netlink_*", "local socket"},
-    {"tcp_*", "network"},
-    {"inet_*", "network"},
-    {"udp_*", "network"},
-    {"sk_wait_data", "network"},
-    {"sk_stream_wait_*", "network"},
-    {"__skb_wait_for_more_packets", "network"},
-    {"__skb_recv_udp", "network"},
-    {"packet_recvmsg", "network"},
-    {"sock_*", "socket"},
-    {"__sys_accept*", "socket"},
-    {"__sys_recv*", "socket"},
-    {"__sys_send*", "socket"},
+    {"unix_stream_*", BlockReason::LocalSocket},
+    {"unix_dgram_*", BlockReason::LocalSocket},
+    {"unix_wait_for_peer", BlockReason::LocalSocket},
+    {"__unix_*", BlockReason::LocalSocket},
+    {"vsock_*", BlockReason::LocalSocket},
+    {"netlink_*", BlockReason::LocalSocket},
+    {"tcp_*", BlockReason::Network},
+    {"inet_*", BlockReason::Network},
+    {"udp_*", BlockReason::Network},
+    {"sk_wait_data", BlockReason::Network},
+    {"sk_stream_wait_*", BlockReason::Network},
+    {"__skb_wait_for_more_packets", BlockReason::Network},
+    {"__skb_recv_udp", BlockReason::Network},
+    {"packet_recvmsg", BlockReason::Network},
+    {"sock_*", BlockReason::Socket},
+    {"__sys_accept*", BlockReason::Socket},
+    {"__sys_recv*", BlockReason::Socket},
+    {"__sys_send*", BlockReason::Socket},
 
-    {"pipe_*", "pipe"},
-    {"anon_pipe_*", "pipe"},
-    {"fifo_*", "pipe"},
-    {"wait_for_partner", "pipe"},
-    {"do_wait", "child process"},
-    {"__do_wait", "child process"},
-    {"kernel_wait4", "child process"},
-    {"wait_for_vfork_done", "child process"},
-    {"kernel_clone", "child process"},
-    {"do_sigtimedwait", "signal"},
-    {"sigsuspend", "signal"},
-    {"__do_sys_pause", "signal"},
-    {"__x64_sys_pause", "signal"},
-    {"do_msgrcv", "message queue"},
-    {"do_msgsnd", "message queue"},
-    {"wq_sleep", "message queue"},
-    {"n_tty_*", "terminal"},
-    {"tty_*", "terminal"},
+    {"pipe_*", BlockReason::Pipe},
+    {"anon_pipe_*", BlockReason::Pipe},
+    {"fifo_*", BlockReason::Pipe},
+    {"wait_for_partner", BlockReason::Pipe},
+    {"do_wait", BlockReason::ChildProcess},
+    {"__do_wait", BlockReason::ChildProcess},
+    {"kernel_wait4", BlockReason::ChildProcess},
+    {"wait_for_vfork_done", BlockReason::ChildProcess},
+    {"kernel_clone", BlockReason::ChildProcess},
+    {"do_sigtimedwait", BlockReason::Signal},
+    {"sigsuspend", BlockReason::Signal},
+    {"__do_sys_pause", BlockReason::Signal},
+    {"__x64_sys_pause", BlockReason::Signal},
+    {"do_msgrcv", BlockReason::MessageQueue},
+    {"do_msgsnd", BlockReason::MessageQueue},
+    {"wq_sleep", BlockReason::MessageQueue},
+    {"n_tty_*", BlockReason::Terminal},
+    {"tty_*", BlockReason::Terminal},
 
-    {"io_schedule*", "disk"},
-    {"synchronize_rcu*", "kernel (RCU grace period)"},
-    {"__wait_rcu_gp", "kernel (RCU grace period)"},
-    {"synchronize_srcu*", "kernel (RCU grace period)"},
-    {"msleep*", "sleep in the kernel"},
-    {"usleep_range*", "sleep in the kernel"},
-    {"worker_thread", "no work (kernel worker)"},
-    {"rescuer_thread", "no work (kernel worker)"},
-    {"kthreadd", "no work (kernel worker)"},
-    {"smpboot_thread_fn", "no work (kernel worker)"},
-    {"kthread", "kernel thread"},
+    {"io_schedule*", BlockReason::Disk},
+    {"synchronize_rcu*", BlockReason::RcuGracePeriod},
+    {"__wait_rcu_gp", BlockReason::RcuGracePeriod},
+    {"synchronize_srcu*", BlockReason::RcuGracePeriod},
+    {"msleep*", BlockReason::KernelSleep},
+    {"usleep_range*", BlockReason::KernelSleep},
+    {"worker_thread", BlockReason::NoWork},
+    {"rescuer_thread", BlockReason::NoWork},
+    {"kthreadd", BlockReason::NoWork},
+    {"smpboot_thread_fn", BlockReason::NoWork},
+    {"kthread", BlockReason::KernelThread},
 });
 
 constexpr auto plumbing = std::to_array<std::string_view>({
@@ -219,15 +259,20 @@ std::size_t rank_of(std::string_view function) {
     return static_cast<std::size_t>(place - table.begin());
 }
 
+BlockReason reason_at(std::size_t rank) { return rank < table.size() ? table[rank].reason : BlockReason::Unknown; }
+
 }  // namespace
 
-std::string_view reason_of_function(std::string_view kernel_function) {
-    const std::size_t rank = rank_of(without_module(kernel_function));
-    return rank < table.size() ? table[rank].reason : std::string_view{};
+const BlockReasonFacts& facts_of(BlockReason reason) { return all_facts[static_cast<std::size_t>(reason)]; }
+
+BlockReason find_block_reason(std::string_view name) {
+    const auto found = std::find_if(all_facts.begin(), all_facts.end(),
+                                    [&](const BlockReasonFacts& facts) { return facts.name == name; });
+    return found != all_facts.end() ? found->reason : BlockReason::Unknown;
 }
 
-bool ends_by_interrupt(std::string_view reason) {
-    return reason.starts_with("sleep") || reason.starts_with("disk") || reason.starts_with("page fault");
+BlockReason reason_of_function(std::string_view kernel_function) {
+    return reason_at(rank_of(without_module(kernel_function)));
 }
 
 bool is_kernel_plumbing(std::string_view kernel_function) {
@@ -240,24 +285,32 @@ bool is_thread_start(std::string_view function) {
     return std::any_of(starts.begin(), starts.end(), [&](std::string_view pattern) { return matches(plain, pattern); });
 }
 
-std::string reason_of_stack(const Recording& recording, StackId stack) {
+BlockReason block_reason_of(const Recording& recording, StackId stack) {
     std::size_t best = table.size();
+    for (const std::uint32_t place : recording.stacks[stack]) {
+        const Frame& frame = recording.frames[place];
+        if (frame.kernel) best = std::min(best, rank_of(without_module(recording.name(frame.label))));
+    }
+    return reason_at(best);
+}
+
+std::string reason_of_stack(const Recording& recording, StackId stack) {
+    const BlockReason reason = block_reason_of(recording, stack);
+    if (reason != BlockReason::Unknown) return std::string(facts_of(reason).name);
     std::string_view innermost;
     std::string_view innermost_user;
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];
+        if (!frame.named) continue;
         const std::string_view name = recording.name(frame.label);
-        if (!frame.kernel) {
-            if (frame.named) innermost_user = name;
-            continue;
-        }
-        best = std::min(best, rank_of(without_module(name)));
-        if (frame.named && !is_kernel_plumbing(name)) innermost = name;
+        if (!frame.kernel)
+            innermost_user = name;
+        else if (!is_kernel_plumbing(name))
+            innermost = name;
     }
-    if (best < table.size()) return std::string(table[best].reason);
     if (!innermost.empty()) return "blocked in " + std::string(innermost);
     if (!innermost_user.empty()) return "blocked in " + std::string(innermost_user);
-    return "unknown reason";
+    return std::string(facts_of(reason).name);
 }
 
 }  // namespace lagtrap::analysis

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::string_view before_recording = "before the recording";  // as delay_cause.cpp says it
 
-std::string duration(std::uint64_t time_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(time_ns, INT64_MAX))));
-}
-
 std::string percent(std::uint64_t part, std::uint64_t whole) {
     const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
     if (share > 0 && share < 0.01) return "<1 %";
@@ -118,7 +113,7 @@ class Sentence {
         std::string text;
         const auto add = [&](TimeKind kind, const char* words) {
             if (times[kind] * 200 < causes_.wall_ns) return;
-            text += (text.empty() ? "" : ", ") + duration(times[kind]) + " " + words;
+            text += (text.empty() ? "" : ", ") + format_duration_ns(times[kind]) + " " + words;
         };
         add(TimeKind::OnCpu, "on a CPU");
         add(TimeKind::Runnable, "waiting for a CPU");
@@ -146,7 +141,7 @@ class Sentence {
 
     // `wall_ns`: of the whole delay, or 0 where no share is to be told.
     static std::string time_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
-        return duration(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
+        return format_duration_ns(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
     }
 
     std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did,
@@ -302,7 +297,7 @@ class Sentence {
         std::string text;
         for (std::size_t i = 0; i < std::min<std::size_t>(named.size(), 3); ++i) {
             text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) + " " +
-                    duration(named[i].second.time_ns);
+                    format_duration_ns(named[i].second.time_ns);
         }
         return surely + std::string("others had it: ") + text;
     }
@@ -341,7 +336,7 @@ class Sentence {
         std::string text;
         for (std::size_t i = from; i < named.size() && named[i].second.time_ns >= known_ns / 5; ++i) {
             text += ", and " + named[i].first + identity(named[i].second, who_waited) + " for " +
-                    duration(named[i].second.time_ns);
+                    format_duration_ns(named[i].second.time_ns);
         }
         return text;
     }
@@ -382,8 +377,8 @@ class Sentence {
             hand_overs.begin(), hand_overs.end(),
             [](const HandOver& a, const HandOver& b) { return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns; });
         std::string text = "the run passed from " + who(longest->from) + " to " + who(longest->to) + " between " +
-                           (longest->begin_ns == 0 ? "its begin" : duration(longest->begin_ns)) + " and " +
-                           duration(longest->end_ns) + (longest->begin_ns == 0 ? "" : " after its begin") +
+                           (longest->begin_ns == 0 ? "its begin" : format_duration_ns(longest->begin_ns)) + " and " +
+                           format_duration_ns(longest->end_ns) + (longest->begin_ns == 0 ? "" : " after its begin") +
                            ", at a moment that no marker tells";
         if (hand_overs.size() > 1) {
             const std::size_t more = hand_overs.size() - 1;

@@ -86,7 +86,7 @@ class Grouping {
     // By its stack; before the recording by what is known without.
     Reason reason_of(const Interval& interval) {
         if (interval.tid != 0 && !interval.queue.empty())
-            return {std::string(interval.queue), wait_kind_of(recording_, 0, interval.queue)};
+            return {std::string(interval.queue), facts_of(find_block_reason(interval.queue)).kind};
         return reason_of(interval.stack);
     }
 
@@ -94,7 +94,7 @@ class Grouping {
         const auto [known, added] = reasons_.try_emplace(stack);
         if (added) {
             known->second.text = reason_of_stack(recording_, stack);
-            known->second.wait = wait_kind_of(recording_, stack, known->second.text);
+            known->second.wait = wait_kind_of(recording_, stack);
         }
         return known->second;
     }

@@ -37,7 +37,7 @@ LaterSymbol read_line(protozero::data_view message, RawTrace& trace) {
     return symbol;
 }
 
-void add_place(protozero::data_view message, CodePlace place, RawTrace& trace) {
+void add_place(protozero::data_view message, ModulePlace place, RawTrace& trace) {
     std::vector<LaterSymbol> symbols;
     protozero::pbf_reader reader(message);
     while (reader.next()) {
@@ -71,7 +71,7 @@ class Replacements {
     explicit Replacements(RawTrace& trace) : trace_(trace), ranges_(trace.frames.size()) {
         for (std::uint32_t id = 0; id < ranges_.size(); ++id) {
             const auto symbols = trace.later_symbols.find(
-                CodePlace{trace.frames[id].module, trace.frames[id].build_id, trace.frames[id].offset});
+                ModulePlace{trace.frames[id].module, trace.frames[id].build_id, trace.frames[id].offset});
             if (trace.frames[id].source == 0 && symbols != trace.later_symbols.end()) replace(id, symbols->second);
         }
     }
@@ -136,7 +136,7 @@ std::string build_id_text(std::string_view bytes) {
 }
 
 void add_module_symbols(protozero::data_view message, RawTrace& trace) {
-    CodePlace place;
+    ModulePlace place;
     std::vector<protozero::data_view> addresses;
     protozero::pbf_reader reader(message);
     while (reader.next() && !trace.too_large()) {

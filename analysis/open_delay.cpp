@@ -24,10 +24,6 @@ std::string setting_of(std::uint64_t duration_ns) {
     return fmt::format("{}us", duration_ns / 1000);
 }
 
-std::string shown(std::uint64_t duration_ns) {
-    return format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(duration_ns)));
-}
-
 }  // namespace
 
 std::string open_delay_note(const Recording& recording, const trace::Delay& delay) {
@@ -35,7 +31,7 @@ std::string open_delay_note(const Recording& recording, const trace::Delay& dela
     if (!delay.open || !delay.first) return {};
     if (system.end == trace::RecordingEnd::RunGone) return "its thread or process is gone, so the run never ends";
     const std::string stopped =
-        fmt::format("the run had not ended when the recording stopped after {}", shown(system.length_ns));
+        fmt::format("the run had not ended when the recording stopped after {}", format_duration_ns(system.length_ns));
     if (system.end == trace::RecordingEnd::Size) return stopped + ", at its size limit (capture-size-limit)";
     if (system.end != trace::RecordingEnd::Limit && system.end != trace::RecordingEnd::Length) return {};
     const std::uint64_t limit_ns = std::min(system.trace_length_limit_ns, longest_trace_ns);

@@ -69,11 +69,11 @@ struct RawThread {
 };
 
 // A place as ModuleSymbols packets name it.
-struct CodePlace {
+struct ModulePlace {
     NameId module = 0;
     NameId build_id = 0;
     std::uint64_t offset = 0;
-    auto operator<=>(const CodePlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+    auto operator<=>(const ModulePlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Names for a place that were found after the recording, innermost function first.
@@ -103,7 +103,7 @@ struct RawTrace {
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;
     std::unordered_map<std::uint32_t, RawThread> threads;  // by tid
-    std::map<CodePlace, std::vector<LaterSymbol>> later_symbols;
+    std::map<ModulePlace, std::vector<LaterSymbol>> later_symbols;
     std::uint64_t unreadable = 0;
     std::uint64_t records = 0;
     std::uint64_t name_bytes = 0;

@@ -124,7 +124,7 @@ struct Process {
     NameId unit = 0;               // of systemd, or container: "nginx.service", "container web"; 0: not known
 };
 
-struct RunStage {
+struct RecordedStage {
     std::string name;
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;  // the next stage's begin, or the run's end
@@ -145,7 +145,7 @@ struct Run {
     std::uint32_t depth = 0;
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
     bool delay = false, open = false, abandoned = false, reported_at_deadline = false, first = false;
-    std::vector<RunStage> stages;  // by begin
+    std::vector<RecordedStage> stages;  // by begin
 };
 
 // From before the recording: who had a CPU, every trace::SystemFile::history_interval_ns.

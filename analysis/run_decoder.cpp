@@ -182,7 +182,7 @@ void RunDecoder::end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, Ra
         Run& run = runs_[slice.run];
         run.end_ns = std::max(at_ns, run.begin_ns);
     } else if (slice.kind == OpenSlice::Kind::Stage) {
-        RunStage& stage = runs_[slice.run].stages[slice.stage];
+        RecordedStage& stage = runs_[slice.run].stages[slice.stage];
         stage.end_ns = std::max(at_ns, stage.begin_ns);
     } else if (slice.kind == OpenSlice::Kind::Call) {
         calls_.end(slice.call, at_ns);

@@ -129,7 +129,7 @@ trace::Delay as_delay(const Run& run) {
     delay.begin_tid = run.begin_tid;
     delay.end_pid = run.end_pid;
     delay.end_tid = run.end_tid;
-    for (const RunStage& stage : run.stages) {
+    for (const RecordedStage& stage : run.stages) {
         if (stage.begin_ns < run.begin_ns) continue;
         delay.stages.push_back({stage.name, stage.begin_ns - run.begin_ns, stage.tid});
     }

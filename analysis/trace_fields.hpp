@@ -1,13 +1,17 @@
-// Field numbers of the Perfetto trace format that the reader understands, each together with its wire type, so
-// that a field of the right number and the wrong type counts as unknown instead of being misread. The numbers are
-// facts of a public interface: protos/perfetto/trace/ of the Perfetto project.
+// The fields of a merged trace that the reader understands: their numbers, which trace/perfetto/perfetto_fields.hpp has, each
+// together with its wire type, so that a field of the right number and the wrong type counts as unknown instead of being
+// misread.
 #pragma once
 
 #include <cstdint>
 
 #include <protozero/types.hpp>
 
+#include "trace/perfetto/perfetto_fields.hpp"
+
 namespace lagtrap::analysis::fields {
+
+namespace perfetto = lagtrap::trace::perfetto;
 
 constexpr std::uint32_t varint(std::uint32_t number) {
     return protozero::tag_and_type(number, protozero::pbf_wire_type::varint);
@@ -17,211 +21,210 @@ constexpr std::uint32_t bytes(std::uint32_t number) {
 }
 
 namespace trace {
-constexpr std::uint32_t packet = bytes(1);
+constexpr std::uint32_t packet = bytes(perfetto::trace_file::packet);
 }
 
 namespace packet {
-constexpr std::uint32_t ftrace_events = bytes(1);
-constexpr std::uint32_t process_tree = bytes(2);
-constexpr std::uint32_t timestamp = varint(8);
-constexpr std::uint32_t sequence_id = varint(10);
-constexpr std::uint32_t track_event = bytes(11);
-constexpr std::uint32_t interned_data = bytes(12);
-constexpr std::uint32_t sequence_flags = varint(13);
-constexpr std::uint32_t defaults = bytes(59);
-constexpr std::uint32_t track_descriptor = bytes(60);
-constexpr std::uint32_t module_symbols = bytes(61);
-constexpr std::uint32_t perf_sample = bytes(66);
-constexpr std::uint32_t lagtrap_waking = bytes(20001);  // our own
-constexpr std::uint32_t lagtrap_switch = bytes(20002);  // our own
-constexpr std::uint32_t lagtrap_wait_file = bytes(20003);
-constexpr std::uint32_t lagtrap_history_wait = bytes(20004);
-constexpr std::uint64_t incremental_state_cleared = 1;  // a bit of sequence_flags
+constexpr std::uint32_t ftrace_events = bytes(perfetto::trace_packet::ftrace_events);
+constexpr std::uint32_t process_tree = bytes(perfetto::trace_packet::process_tree);
+constexpr std::uint32_t timestamp = varint(perfetto::trace_packet::timestamp);
+constexpr std::uint32_t sequence_id = varint(perfetto::trace_packet::trusted_packet_sequence_id);
+constexpr std::uint32_t track_event = bytes(perfetto::trace_packet::track_event);
+constexpr std::uint32_t interned_data = bytes(perfetto::trace_packet::interned_data);
+constexpr std::uint32_t sequence_flags = varint(perfetto::trace_packet::sequence_flags);
+constexpr std::uint32_t defaults = bytes(perfetto::trace_packet::trace_packet_defaults);
+constexpr std::uint32_t track_descriptor = bytes(perfetto::trace_packet::track_descriptor);
+constexpr std::uint32_t module_symbols = bytes(perfetto::trace_packet::module_symbols);
+constexpr std::uint32_t perf_sample = bytes(perfetto::trace_packet::perf_sample);
+constexpr std::uint32_t lagtrap_waking = bytes(perfetto::trace_packet::lagtrap_waking);
+constexpr std::uint32_t lagtrap_switch = bytes(perfetto::trace_packet::lagtrap_switch);
+constexpr std::uint32_t lagtrap_wait_file = bytes(perfetto::trace_packet::lagtrap_wait_file);
+constexpr std::uint32_t lagtrap_history_wait = bytes(perfetto::trace_packet::lagtrap_history_wait);
+using perfetto::trace_packet::incremental_state_cleared;  // a bit of sequence_flags
 }  // namespace packet
 
 namespace defaults {
-constexpr std::uint32_t perf_sample = bytes(12);
+constexpr std::uint32_t perf_sample = bytes(perfetto::trace_packet_defaults::perf_sample_defaults);
 }
 namespace perf_sample_defaults {
-constexpr std::uint32_t timebase = bytes(1);
+constexpr std::uint32_t timebase = bytes(perfetto::perf_sample_defaults::timebase);
 }
 namespace timebase {
-constexpr std::uint32_t tracepoint = bytes(3);
-constexpr std::uint32_t name = bytes(10);
+constexpr std::uint32_t tracepoint = bytes(perfetto::timebase::tracepoint);
+constexpr std::uint32_t name = bytes(perfetto::timebase::name);
 }  // namespace timebase
 
 namespace interned {
-constexpr std::uint32_t event_categories = bytes(1);
-constexpr std::uint32_t event_names = bytes(2);
-constexpr std::uint32_t annotation_names = bytes(3);
-constexpr std::uint32_t function_names = bytes(5);
-constexpr std::uint32_t frames = bytes(6);
-constexpr std::uint32_t callstacks = bytes(7);
-constexpr std::uint32_t build_ids = bytes(16);
-constexpr std::uint32_t mapping_paths = bytes(17);
-constexpr std::uint32_t source_paths = bytes(18);
-constexpr std::uint32_t mappings = bytes(19);
-constexpr std::uint32_t annotation_strings = bytes(29);
+constexpr std::uint32_t event_categories = bytes(perfetto::interned_data::event_categories);
+constexpr std::uint32_t event_names = bytes(perfetto::interned_data::event_names);
+constexpr std::uint32_t annotation_names = bytes(perfetto::interned_data::debug_annotation_names);
+constexpr std::uint32_t function_names = bytes(perfetto::interned_data::function_names);
+constexpr std::uint32_t frames = bytes(perfetto::interned_data::frames);
+constexpr std::uint32_t callstacks = bytes(perfetto::interned_data::callstacks);
+constexpr std::uint32_t build_ids = bytes(perfetto::interned_data::build_ids);
+constexpr std::uint32_t mapping_paths = bytes(perfetto::interned_data::mapping_paths);
+constexpr std::uint32_t source_paths = bytes(perfetto::interned_data::source_paths);
+constexpr std::uint32_t mappings = bytes(perfetto::interned_data::mappings);
+constexpr std::uint32_t annotation_strings = bytes(perfetto::interned_data::debug_annotation_string_values);
 }  // namespace interned
 
 namespace interned_string {  // also EventCategory, EventName and DebugAnnotationName
-constexpr std::uint32_t iid = varint(1);
-constexpr std::uint32_t text = bytes(2);
+constexpr std::uint32_t iid = varint(perfetto::interned_string::iid);
+constexpr std::uint32_t text = bytes(perfetto::interned_string::text);
 }  // namespace interned_string
 
 namespace mapping {
-constexpr std::uint32_t iid = varint(1);
-constexpr std::uint32_t build_id = varint(2);
-constexpr std::uint32_t load_bias = varint(6);
-constexpr std::uint32_t path_ids = varint(7);
-constexpr std::uint32_t path_ids_packed = bytes(7);
+constexpr std::uint32_t iid = varint(perfetto::mapping::iid);
+constexpr std::uint32_t build_id = varint(perfetto::mapping::build_id);
+constexpr std::uint32_t load_bias = varint(perfetto::mapping::load_bias);
+constexpr std::uint32_t path_ids = varint(perfetto::mapping::path_string_ids);
+constexpr std::uint32_t path_ids_packed = bytes(perfetto::mapping::path_string_ids);
 }  // namespace mapping
 
 namespace frame {
-constexpr std::uint32_t iid = varint(1);
-constexpr std::uint32_t function_name_id = varint(2);
-constexpr std::uint32_t mapping_id = varint(3);
-constexpr std::uint32_t offset = varint(4);
-constexpr std::uint32_t source_path_id = varint(5);
-constexpr std::uint32_t line = varint(6);
+constexpr std::uint32_t iid = varint(perfetto::frame::iid);
+constexpr std::uint32_t function_name_id = varint(perfetto::frame::function_name_id);
+constexpr std::uint32_t mapping_id = varint(perfetto::frame::mapping_id);
+constexpr std::uint32_t offset = varint(perfetto::frame::rel_pc);
+constexpr std::uint32_t source_path_id = varint(perfetto::frame::source_path_iid);
+constexpr std::uint32_t line = varint(perfetto::frame::line_number);
 }  // namespace frame
 
 namespace module_symbols {
-constexpr std::uint32_t path = bytes(1);
-constexpr std::uint32_t build_id = bytes(2);
-constexpr std::uint32_t address_symbols = bytes(3);
+constexpr std::uint32_t path = bytes(perfetto::module_symbols::path);
+constexpr std::uint32_t build_id = bytes(perfetto::module_symbols::build_id);
+constexpr std::uint32_t address_symbols = bytes(perfetto::module_symbols::address_symbols);
 namespace of_address {
-constexpr std::uint32_t address = varint(1);
-constexpr std::uint32_t lines = bytes(2);
+constexpr std::uint32_t address = varint(perfetto::address_symbols::address);
+constexpr std::uint32_t lines = bytes(perfetto::address_symbols::lines);
 }  // namespace of_address
 namespace of_line {
-constexpr std::uint32_t function = bytes(1);
-constexpr std::uint32_t source = bytes(2);
-constexpr std::uint32_t line = varint(3);
+constexpr std::uint32_t function = bytes(perfetto::symbol_line::function_name);
+constexpr std::uint32_t source = bytes(perfetto::symbol_line::source_file_name);
+constexpr std::uint32_t line = varint(perfetto::symbol_line::line_number);
 }  // namespace of_line
 }  // namespace module_symbols
 
 namespace callstack {
-constexpr std::uint32_t iid = varint(1);
-constexpr std::uint32_t frame_ids = varint(2);
-constexpr std::uint32_t frame_ids_packed = bytes(2);
+constexpr std::uint32_t iid = varint(perfetto::callstack::iid);
+constexpr std::uint32_t frame_ids = varint(perfetto::callstack::frame_ids);
+constexpr std::uint32_t frame_ids_packed = bytes(perfetto::callstack::frame_ids);
 }  // namespace callstack
 
 namespace perf_sample {
-constexpr std::uint32_t cpu = varint(1);
-constexpr std::uint32_t pid = varint(2);
-constexpr std::uint32_t tid = varint(3);
-constexpr std::uint32_t callstack = varint(4);
+constexpr std::uint32_t cpu = varint(perfetto::perf_sample::cpu);
+constexpr std::uint32_t pid = varint(perfetto::perf_sample::pid);
+constexpr std::uint32_t tid = varint(perfetto::perf_sample::tid);
+constexpr std::uint32_t callstack = varint(perfetto::perf_sample::callstack_iid);
 }  // namespace perf_sample
 
 namespace ftrace_bundle {
-constexpr std::uint32_t cpu = varint(1);
-constexpr std::uint32_t event = bytes(2);
+constexpr std::uint32_t cpu = varint(perfetto::ftrace_event_bundle::cpu);
+constexpr std::uint32_t event = bytes(perfetto::ftrace_event_bundle::event);
 }  // namespace ftrace_bundle
 
 namespace ftrace_event {
-constexpr std::uint32_t timestamp = varint(1);
-constexpr std::uint32_t tid = varint(2);  // Perfetto calls it pid: the thread on the CPU
-constexpr std::uint32_t sched_switch = bytes(4);
-constexpr std::uint32_t common_flags = varint(5);
-constexpr std::uint32_t sched_waking = bytes(20);
-// Bits of common_flags: TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ of the kernel's linux/trace_events.h.
-constexpr std::uint64_t in_interrupt = 0x08 | 0x10;
+constexpr std::uint32_t timestamp = varint(perfetto::ftrace_event::timestamp);
+constexpr std::uint32_t tid = varint(perfetto::ftrace_event::pid);  // Perfetto calls it pid: the thread on the CPU
+constexpr std::uint32_t sched_switch = bytes(perfetto::ftrace_event::sched_switch);
+constexpr std::uint32_t common_flags = varint(perfetto::ftrace_event::common_flags);
+constexpr std::uint32_t sched_waking = bytes(perfetto::ftrace_event::sched_waking);
+constexpr std::uint64_t in_interrupt = perfetto::ftrace_event::flag_hardirq | perfetto::ftrace_event::flag_softirq;
 }  // namespace ftrace_event
 
 namespace sched_switch {
-constexpr std::uint32_t prev_tid = varint(2);
-constexpr std::uint32_t prev_priority = varint(3);
-constexpr std::uint32_t prev_state = varint(4);
-constexpr std::uint32_t next_tid = varint(6);
-constexpr std::uint32_t next_priority = varint(7);
+constexpr std::uint32_t prev_tid = varint(perfetto::sched_switch::prev_pid);
+constexpr std::uint32_t prev_priority = varint(perfetto::sched_switch::prev_prio);
+constexpr std::uint32_t prev_state = varint(perfetto::sched_switch::prev_state);
+constexpr std::uint32_t next_tid = varint(perfetto::sched_switch::next_pid);
+constexpr std::uint32_t next_priority = varint(perfetto::sched_switch::next_prio);
 }  // namespace sched_switch
 
 namespace sched_waking {
-constexpr std::uint32_t tid = varint(2);
+constexpr std::uint32_t tid = varint(perfetto::sched_waking::pid);
 }
 
 namespace lagtrap_wait_file {
-constexpr std::uint32_t tid = varint(1);
-constexpr std::uint32_t kind = varint(2);
-constexpr std::uint32_t path = bytes(3);
-constexpr std::uint32_t disk = bytes(4);
-constexpr std::uint32_t queue_depth = varint(5);
-constexpr std::uint32_t holder_pid = varint(6);
+constexpr std::uint32_t tid = varint(perfetto::lagtrap_wait_file::tid);
+constexpr std::uint32_t kind = varint(perfetto::lagtrap_wait_file::kind);
+constexpr std::uint32_t path = bytes(perfetto::lagtrap_wait_file::path);
+constexpr std::uint32_t disk = bytes(perfetto::lagtrap_wait_file::disk);
+constexpr std::uint32_t queue_depth = varint(perfetto::lagtrap_wait_file::queue_depth);
+constexpr std::uint32_t holder_pid = varint(perfetto::lagtrap_wait_file::holder_pid);
 }  // namespace lagtrap_wait_file
 
 namespace lagtrap_history_wait {
-constexpr std::uint32_t begin = varint(1);
-constexpr std::uint32_t waker_tid = varint(2);
-constexpr std::uint32_t by_interrupt = varint(3);
-constexpr std::uint32_t in_run = varint(4);
-constexpr std::uint32_t waker_stack = varint(5);
+constexpr std::uint32_t begin = varint(perfetto::lagtrap_history_wait::begin);
+constexpr std::uint32_t waker_tid = varint(perfetto::lagtrap_history_wait::waker_tid);
+constexpr std::uint32_t by_interrupt = varint(perfetto::lagtrap_history_wait::by_interrupt);
+constexpr std::uint32_t in_run = varint(perfetto::lagtrap_history_wait::in_run);
+constexpr std::uint32_t waker_stack = varint(perfetto::lagtrap_history_wait::waker_stack);
 }  // namespace lagtrap_history_wait
 
 namespace lagtrap_switch {
-constexpr std::uint32_t prev_throttled = varint(2);
-constexpr std::uint32_t throttled_from = varint(3);
-constexpr std::uint32_t throttled_to = varint(4);
-constexpr std::uint32_t concluded = varint(5);
+constexpr std::uint32_t prev_throttled = varint(perfetto::lagtrap_switch::prev_throttled);
+constexpr std::uint32_t throttled_from = varint(perfetto::lagtrap_switch::throttled_from);
+constexpr std::uint32_t throttled_to = varint(perfetto::lagtrap_switch::throttled_to);
+constexpr std::uint32_t concluded = varint(perfetto::lagtrap_switch::concluded);
 }  // namespace lagtrap_switch
 
 namespace lagtrap_waking {
-constexpr std::uint32_t cause = varint(1);
-constexpr std::uint32_t device = bytes(3);
+constexpr std::uint32_t cause = varint(perfetto::lagtrap_waking::cause);
+constexpr std::uint32_t device = bytes(perfetto::lagtrap_waking::device);
 }  // namespace lagtrap_waking
 
 namespace process_tree {
-constexpr std::uint32_t process = bytes(1);
-constexpr std::uint32_t thread = bytes(2);
+constexpr std::uint32_t process = bytes(perfetto::process_tree::processes);
+constexpr std::uint32_t thread = bytes(perfetto::process_tree::threads);
 namespace of_process {
-constexpr std::uint32_t pid = varint(1);
-constexpr std::uint32_t parent_pid = varint(2);
-constexpr std::uint32_t command_line = bytes(3);
-constexpr std::uint32_t uid = varint(5);
-constexpr std::uint32_t started = varint(7);
+constexpr std::uint32_t pid = varint(perfetto::process_tree_process::pid);
+constexpr std::uint32_t parent_pid = varint(perfetto::process_tree_process::ppid);
+constexpr std::uint32_t command_line = bytes(perfetto::process_tree_process::cmdline);
+constexpr std::uint32_t uid = varint(perfetto::process_tree_process::uid);
+constexpr std::uint32_t started = varint(perfetto::process_tree_process::process_start_from_boot);
 }  // namespace of_process
 namespace of_thread {
-constexpr std::uint32_t tid = varint(1);
-constexpr std::uint32_t name = bytes(2);
-constexpr std::uint32_t pid = varint(3);
+constexpr std::uint32_t tid = varint(perfetto::process_tree_thread::tid);
+constexpr std::uint32_t name = bytes(perfetto::process_tree_thread::name);
+constexpr std::uint32_t pid = varint(perfetto::process_tree_thread::tgid);
 }  // namespace of_thread
 }  // namespace process_tree
 
 namespace track_descriptor {
-constexpr std::uint32_t process = bytes(3);
-constexpr std::uint32_t thread = bytes(4);
+constexpr std::uint32_t process = bytes(perfetto::track_descriptor::process);
+constexpr std::uint32_t thread = bytes(perfetto::track_descriptor::thread);
 namespace of_process {
-constexpr std::uint32_t pid = varint(1);
-constexpr std::uint32_t name = bytes(6);
-constexpr std::uint32_t label = bytes(8);
+constexpr std::uint32_t pid = varint(perfetto::process_descriptor::pid);
+constexpr std::uint32_t name = bytes(perfetto::process_descriptor::process_name);
+constexpr std::uint32_t label = bytes(perfetto::process_descriptor::process_labels);
 }  // namespace of_process
 namespace of_thread {
-constexpr std::uint32_t pid = varint(1);
-constexpr std::uint32_t tid = varint(2);
-constexpr std::uint32_t name = bytes(5);
+constexpr std::uint32_t pid = varint(perfetto::thread_descriptor::pid);
+constexpr std::uint32_t tid = varint(perfetto::thread_descriptor::tid);
+constexpr std::uint32_t name = bytes(perfetto::thread_descriptor::thread_name);
 }  // namespace of_thread
 }  // namespace track_descriptor
 
 namespace track_event {
-constexpr std::uint32_t category_ids = varint(3);
-constexpr std::uint32_t annotation = bytes(4);
-constexpr std::uint32_t type = varint(9);
-constexpr std::uint32_t name_id = varint(10);
-constexpr std::uint32_t track = varint(11);
-constexpr std::uint32_t category = bytes(22);
-constexpr std::uint32_t name = bytes(23);
-constexpr std::uint64_t type_begin = 1;
-constexpr std::uint64_t type_end = 2;
+constexpr std::uint32_t category_ids = varint(perfetto::track_event::category_iids);
+constexpr std::uint32_t annotation = bytes(perfetto::track_event::debug_annotations);
+constexpr std::uint32_t type = varint(perfetto::track_event::type);
+constexpr std::uint32_t name_id = varint(perfetto::track_event::name_iid);
+constexpr std::uint32_t track = varint(perfetto::track_event::track_uuid);
+constexpr std::uint32_t category = bytes(perfetto::track_event::categories);
+constexpr std::uint32_t name = bytes(perfetto::track_event::name);
+constexpr std::uint64_t type_begin = perfetto::track_event::slice_begin;
+constexpr std::uint64_t type_end = perfetto::track_event::slice_end;
 }  // namespace track_event
 
 namespace annotation {
-constexpr std::uint32_t name_id = varint(1);
-constexpr std::uint32_t bool_value = varint(2);
-constexpr std::uint32_t uint_value = varint(3);
-constexpr std::uint32_t int_value = varint(4);
-constexpr std::uint32_t string_value = bytes(6);
-constexpr std::uint32_t name = bytes(10);
-constexpr std::uint32_t string_id = varint(17);
+constexpr std::uint32_t name_id = varint(perfetto::debug_annotation::name_iid);
+constexpr std::uint32_t bool_value = varint(perfetto::debug_annotation::bool_value);
+constexpr std::uint32_t uint_value = varint(perfetto::debug_annotation::uint_value);
+constexpr std::uint32_t int_value = varint(perfetto::debug_annotation::int_value);
+constexpr std::uint32_t string_value = bytes(perfetto::debug_annotation::string_value);
+constexpr std::uint32_t name = bytes(perfetto::debug_annotation::name);
+constexpr std::uint32_t string_id = varint(perfetto::debug_annotation::string_value_iid);
 }  // namespace annotation
 
 }  // namespace lagtrap::analysis::fields

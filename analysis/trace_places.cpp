@@ -52,8 +52,8 @@ struct Group {
     std::uint64_t uses = 0;
 };
 
-std::map<CodePlace, Place> gather(const RawTrace& raw, const std::vector<std::uint64_t>& uses) {
-    std::map<CodePlace, Place> places;
+std::map<ModulePlace, Place> gather(const RawTrace& raw, const std::vector<std::uint64_t>& uses) {
+    std::map<ModulePlace, Place> places;
     for (std::size_t id = 0; id < raw.frames.size(); ++id) {
         const Frame& frame = raw.frames[id];
         if (frame.kernel || !raw.names[frame.module].starts_with('/')) continue;

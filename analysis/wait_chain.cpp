@@ -25,7 +25,8 @@ bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
 bool ended_by_nobody(const Recording& recording, const Interval& wait) {
     if (!wait.woken || wait.by_interrupt || wait.waker_tid == 0) return true;
     if (wait.wake_cause != WakeCause::Unknown) return false;
-    return ends_by_interrupt(reason_of_stack(recording, wait.stack)) && !is_kernel_thread(recording, wait.waker_tid);
+    return facts_of(block_reason_of(recording, wait.stack)).ends_by_interrupt &&
+           !is_kernel_thread(recording, wait.waker_tid);
 }
 
 StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
 
 namespace lagtrap::analysis {
@@ -46,27 +47,6 @@ constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKin
                                                      {"parking_lot::raw_rwlock*", WaitKind::Lock},
                                                      {"parking_lot::condvar*", WaitKind::Signal}});
 
-constexpr auto reasons = std::to_array<Entry>({{"lock (futex)", WaitKind::Futex},
-                                               {"lock (semaphore)", WaitKind::Semaphore},
-                                               {"lock in the kernel", WaitKind::KernelLock},
-                                               {"file lock", WaitKind::FileLock},
-                                               {"pipe", WaitKind::Pipe},
-                                               {"local socket", WaitKind::LocalSocket},
-                                               {"network file system", WaitKind::Other},
-                                               {"network", WaitKind::Network},
-                                               {"socket", WaitKind::Network},
-                                               {"child process", WaitKind::Child},
-                                               {"events*", WaitKind::Events},
-                                               {"sleep in the kernel", WaitKind::Other},
-                                               {"sleep*", WaitKind::Sleep},
-                                               {"disk*", WaitKind::Disk},
-                                               {"page fault (userfaultfd)", WaitKind::Other},
-                                               {"page fault*", WaitKind::PageFault},
-                                               {"freeing memory", WaitKind::Memory},
-                                               {"memory limit*", WaitKind::Memory},
-                                               {"CPU limit*", WaitKind::CpuLimit},
-                                               {"stopped*", WaitKind::Stopped}});
-
 // '*' stands for anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {
     const std::size_t star = pattern.find('*');
@@ -89,9 +69,8 @@ const Entry* find(std::string_view text, const std::array<Entry, Count>& table) 
 
 }  // namespace
 
-WaitKind wait_kind_of(const Recording& recording, StackId stack, std::string_view reason) {
-    const Entry* known = find(reason, reasons);
-    const WaitKind kind = known != nullptr ? known->kind : WaitKind::Other;
+WaitKind wait_kind_of(const Recording& recording, StackId stack) {
+    const WaitKind kind = facts_of(block_reason_of(recording, stack)).kind;
     if (kind != WaitKind::Futex) return kind;
     // The innermost counts: at its end pthread_cond_wait waits for the mutex.
     WaitKind found = kind;
@@ -126,7 +105,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::Stopped: return "(" + std::string(reason) + ")";
         case WaitKind::Other: break;
     }
-    if (reason == "unknown reason") return "for an unknown reason";
+    if (reason == facts_of(BlockReason::Unknown).name) return "for an unknown reason";
     return "(" + std::string(reason) + ")";
 }
 

@@ -1,10 +1,9 @@
 // What a blocked thread waited for, finer than the reason: which kind of lock or signal, by what the program had called.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "analysis/recording.hpp"
 
 namespace lagtrap::analysis {
 
@@ -29,9 +28,6 @@ enum class WaitKind : std::uint8_t {
     Stopped,  // by a signal or a debugger
     Other,
 };
-
-// By the reason of the stack (block_reason.hpp) and its user functions.
-[[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack, std::string_view reason);
 
 // "for a lock", "for events", "on a pipe", ...: after "waited". For Other, "in" and the reason; Sleep has none.
 [[nodiscard]] std::string words_of_wait(WaitKind kind, std::string_view reason);

@@ -4,20 +4,16 @@
 #include <array>
 #include <chrono>
 
+#include "analysis/block_reason.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
 
 namespace {
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
 std::string lengths(const WakerReport& waker) {
-    const std::string shortest = duration(waker.shortest_ns);
-    const std::string longest = (waker.longest_is_cut ? "more than " : "") + duration(waker.longest_ns);
+    const std::string shortest = format_duration_ns(waker.shortest_ns);
+    const std::string longest = (waker.longest_is_cut ? "more than " : "") + format_duration_ns(waker.longest_ns);
     return "after " + (waker.count == 1 || shortest == longest ? longest : shortest + " to " + longest);
 }
 
@@ -47,7 +43,8 @@ std::string_view name_of(WakeCause cause) {
 std::string words_of(const WakerReport& waker) {
     const std::string waits = std::to_string(waker.count) + (waker.count == 1 ? " wait" : " waits");
     if (waker.cause != WakeCause::Timeout) return subject(waker) + " ended " + waits;
-    if (waker.reason.starts_with("sleep")) return "the thread's own timer ended " + waits + " " + lengths(waker);
+    if (facts_of(find_block_reason(waker.reason)).kind == WaitKind::Sleep)
+        return "the thread's own timer ended " + waits + " " + lengths(waker);
     return waits + " timed out " + lengths(waker);
 }
 

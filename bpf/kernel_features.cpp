@@ -16,7 +16,9 @@
 #include <functional>
 #include <utility>
 
+#include "core/capabilities.hpp"
 #include "core/files.hpp"
+#include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
 
 namespace lagtrap::bpf {
@@ -73,9 +75,8 @@ Asked ask_ring() {
 }
 
 Asked open_event(perf_event_attr& attributes, pid_t pid, int cpu) {
-    attributes.size = sizeof(attributes);
     attributes.disabled = 1;
-    return from_fd(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    return from_fd(open_perf_event(attributes, pid, cpu).release());
 }
 
 Asked ask_sampler() {
@@ -157,19 +158,17 @@ std::vector<Feature> ask_kernel() {
 }
 
 std::vector<std::string> missing_capabilities() {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, 2> data{};
-    if (::syscall(SYS_capget, &header, data.data()) != 0) return {};
-    const auto has = [&](unsigned number) { return (data[number / 32].effective & (1U << (number % 32))) != 0; };
+    const auto own = own_capabilities();
+    if (!own) return {};
     std::vector<std::string> missing;
-    const bool all_of_bpf = has(CAP_SYS_ADMIN);
+    const bool all_of_bpf = own->has(CAP_SYS_ADMIN);
     const std::pair<unsigned, const char*> needed[] = {
         {capability_bpf, "CAP_BPF"},        {capability_perfmon, "CAP_PERFMON"},
         {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
         {CAP_SYSLOG, "CAP_SYSLOG"},         {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}};
     for (const auto& [number, name] : needed) {
         const bool of_bpf = number == capability_bpf || number == capability_perfmon;
-        if (!has(number) && !(of_bpf && all_of_bpf)) missing.emplace_back(name);
+        if (!own->has(number) && !(of_bpf && all_of_bpf)) missing.emplace_back(name);
     }
     return missing;
 }

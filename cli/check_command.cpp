@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/confined_reading.hpp"
 #include "settings/parser.hpp"
+#include "settings/schema.hpp"
 
 namespace lagtrap::cli {
 
@@ -37,6 +38,10 @@ boost::json::object outcome_json(const std::string& file, const settings::ParseO
 }  // namespace
 
 int check_settings(const CheckOptions& options, Console& console) {
+    if (options.reference) {
+        console.out << settings::settings_reference();
+        return exit_done;
+    }
     const auto reading = ConfinedReading::start();
     if (!reading) return console.fail(reading.error().message);
     const auto outcome = settings::load_settings(options.file, settings::BinaryCheck::Look);

@@ -189,7 +189,9 @@ void add_settings(CLI::App& app, Choice& choice) {
     CLI::App* check = app.add_subcommand("check", "Check a settings file and the programs it names");
     choice.check.file = default_settings;
     check->add_option("file", choice.check.file, "Settings file")->capture_default_str();
-    check->add_flag("--json", choice.check.json, "Print JSON");
+    auto* json = check->add_flag("--json", choice.check.json, "Print JSON");
+    check->add_flag("--reference", choice.check.reference, "Print all that settings may hold, with ranges and defaults")
+        ->excludes(json);
     check->callback(
         [&choice] { choice.run = [&choice](Console& console) { return check_settings(choice.check, console); }; });
 

@@ -105,6 +105,7 @@ int examine_machine(const DoctorOptions& options, Console& console);
 struct CheckOptions {
     std::string file;
     bool json = false;
+    bool reference = false;  // print what settings may hold; no file is read
 };
 // The same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);

@@ -34,8 +34,8 @@ bool take_number(std::string_view& text, int base, Number& into) {
 }
 
 // "7f0000000000-7f0000001000 r-xp 00000000 08:01 1234      /usr/bin/app": nullopt for what is no file.
-std::optional<trace::CodeModule> module_of(std::string_view line, std::uint32_t pid) {
-    trace::CodeModule module;
+std::optional<trace::RecordedModule> module_of(std::string_view line, std::uint32_t pid) {
+    trace::RecordedModule module;
     trace::ModuleUser user{pid, 0, 0};
     const std::size_t slash = line.find('/');
     if (slash == std::string_view::npos) return std::nullopt;
@@ -54,8 +54,8 @@ std::optional<trace::CodeModule> module_of(std::string_view line, std::uint32_t 
     return module;
 }
 
-std::map<std::string, trace::CodeModule> modules_of(std::uint32_t pid) {
-    std::map<std::string, trace::CodeModule> modules;
+std::map<std::string, trace::RecordedModule> modules_of(std::uint32_t pid) {
+    std::map<std::string, trace::RecordedModule> modules;
     const auto maps = read_file(fmt::format("/proc/{}/maps", pid), maps_limit_bytes);
     if (!maps) return modules;
     for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos; at = end + 1)

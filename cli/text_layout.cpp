@@ -79,11 +79,6 @@ std::string with_commas(std::uint64_t number) {
     return text;
 }
 
-std::string duration(std::uint64_t length_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(length_ns, INT64_MAX))));
-}
-
 std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
     return with_commas(number) + " " + std::string(number == 1 ? one : many);
 }

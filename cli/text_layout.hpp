@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/duration.hpp"
+
 namespace lagtrap::cli {
 
 inline constexpr std::size_t screen_width = 80;  // where nothing is known of the screen
@@ -32,7 +34,7 @@ inline constexpr std::size_t screen_width = 80;  // where nothing is known of th
 [[nodiscard]] std::string with_commas(std::uint64_t number);
 
 // "1.50 ms" of a length in nanoseconds.
-[[nodiscard]] std::string duration(std::uint64_t length_ns);
+[[nodiscard]] inline std::string duration(std::uint64_t length_ns) { return format_duration_ns(length_ns); }
 
 // "1 run", "2 runs".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap {
 
@@ -31,9 +32,7 @@ void Sha256::update(const void* data, std::size_t size) { EVP_DigestUpdate(conte
 std::string Sha256::finish_hex() {
     std::array<unsigned char, 32> digest{};
     EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr);
-    std::string hex;
-    for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
-    return hex;
+    return hexadecimal({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 Result<std::string> sha256_of_file(const std::filesystem::path& path) {
@@ -69,7 +68,7 @@ std::string random_uuid() {
     std::string text;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-        text += fmt::format("{:02x}", bytes[i]);
+        text += hexadecimal({reinterpret_cast<const char*>(&bytes[i]), 1});
     }
     return text;
 }

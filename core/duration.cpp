@@ -99,6 +99,11 @@ std::string format_duration(std::chrono::nanoseconds duration) {
     return fmt::format("{:.{}f} {}", scaled, digits, unit);
 }
 
+std::string format_duration_ns(std::uint64_t duration_ns) {
+    return format_duration(
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(duration_ns, INT64_MAX))));
+}
+
 Result<std::uint64_t> parse_byte_size(std::string_view text) {
     TRY_ASSIGN(const double value, parse_quantity(text, byte_units, "512MiB"));
     if (value >= 9.2e18) return make_error(ErrorKind::Invalid, "is too large");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ namespace lagtrap {
 
 // Three significant digits in the unit that suits: "812 ns", "4.71 ms", "12.0 s", "0 ns".
 [[nodiscard]] std::string format_duration(std::chrono::nanoseconds duration);
+// The same of a count of nanoseconds; more than 292 years are shown as 292 years.
+[[nodiscard]] std::string format_duration_ns(std::uint64_t duration_ns);
 
 // Parses "512MiB", "2GiB", "64KiB", "10MB", "100B"; a unit is required.
 [[nodiscard]] Result<std::uint64_t> parse_byte_size(std::string_view text);

@@ -14,6 +14,9 @@ namespace lagtrap {
 template <typename Names>
 [[nodiscard]] std::string nearest_name(std::string_view wrong, const Names& known);
 
+// Two lower-case digits for each byte.
+[[nodiscard]] std::string hexadecimal(std::string_view bytes);
+
 // Insertions, deletions and replacements that turn one into the other.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 

@@ -20,7 +20,7 @@
 #include "core/heap.hpp"
 #include "core/patience.hpp"
 #include "daemon/status/limited_users.hpp"
-#include "daemon/status/outsiders.hpp"
+#include "daemon/status/untrusted_parties.hpp"
 #include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
 
@@ -457,7 +457,7 @@ boost::json::object Service::answer(const boost::json::object& request) {
         auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
         add_functions(report, *functions_);
         add_memory(report, memory_->status());
-        add_outsiders(report, *unwinder_, *control_);
+        add_untrusted_parties(report, *unwinder_, *control_);
         add_inspections(report, unwinder_->status(), options_.inspectors->counts());
         report["arming"] = nullptr;
         const Listener& arms = arming_ ? *arming_->watched : collector_->listener();

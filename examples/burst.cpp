@@ -19,7 +19,7 @@
 namespace {
 
 // How many pairs a thread makes between two looks at the clock.
-constexpr std::uint64_t kRound = 1024;
+constexpr std::uint64_t round_pairs = 1024;
 
 struct Share {
     std::uint64_t pairs = 0;  // to make; 0: until end_ns
@@ -31,7 +31,7 @@ template <typename Pair>
 std::uint64_t make_pairs(const Share& share, Pair pair) {
     std::uint64_t made = 0;
     for (;;) {
-        const std::uint64_t round = share.pairs == 0 ? kRound : std::min(kRound, share.pairs - made);
+        const std::uint64_t round = share.pairs == 0 ? round_pairs : std::min(round_pairs, share.pairs - made);
         for (std::uint64_t index = 0; index < round; ++index) pair(share.first_key + made + index);
         made += round;
         if (share.pairs != 0 ? made == share.pairs : lagtrap_now_ns() >= share.end_ns) return made;

@@ -145,18 +145,18 @@ PLANTED std::uint64_t planted_fsync(std::uint64_t duration_ns, const char* direc
 }
 
 PLANTED std::uint64_t planted_page_faults(std::uint64_t duration_ns) {
-    constexpr std::size_t kBytes = 4 << 20;
-    constexpr std::size_t kPageBytes = 4096;
+    constexpr std::size_t bytes = 4 << 20;
+    constexpr std::size_t page_bytes = 4096;
     const std::uint64_t begin = lagtrap_now_ns();
-    void* memory = map_pages(kBytes);
+    void* memory = map_pages(bytes);
     if (memory == MAP_FAILED) give_up("mmap");
     // Else one fault could bring two megabytes; a kernel that knows no such pages refuses the advice, and needs none.
-    (void)advise_pages(memory, kBytes, MADV_NOHUGEPAGE);
+    (void)advise_pages(memory, bytes, MADV_NOHUGEPAGE);
     while (lagtrap_now_ns() - begin < duration_ns) {
-        for (std::size_t at = 0; at < kBytes; at += kPageBytes) static_cast<volatile char*>(memory)[at] = 1;
-        if (advise_pages(memory, kBytes, MADV_DONTNEED) != 0) give_up("madvise");
+        for (std::size_t at = 0; at < bytes; at += page_bytes) static_cast<volatile char*>(memory)[at] = 1;
+        if (advise_pages(memory, bytes, MADV_DONTNEED) != 0) give_up("madvise");
     }
-    unmap_pages(memory, kBytes);
+    unmap_pages(memory, bytes);
     return lagtrap_now_ns() - begin;
 }
 

@@ -208,7 +208,7 @@ void RecordingProfile::add_run(const analysis::Run& run) {
         profile_.spans.push_back(std::move(span));
     };
     add(run.event, run.begin_tid, run.begin_ns, run.end_ns, false);
-    for (const analysis::RunStage& stage : run.stages)
+    for (const analysis::RecordedStage& stage : run.stages)
         add(stage.name, stage.tid != 0 ? stage.tid : run.begin_tid, stage.begin_ns, stage.end_ns, true);
 }
 

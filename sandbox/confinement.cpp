@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/capabilities.hpp"
 #include "core/files.hpp"
 #include "core/sanitized.hpp"
 #include "core/unique_fd.hpp"
@@ -100,19 +100,14 @@ Status allow_conditional(scmp_filter_ctx filter) {
 }
 
 bool may_change_user() {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, 2> sets{};
-    constexpr std::uint32_t both = 1U << CAP_SETUID | 1U << CAP_SETGID;
-    return ::syscall(SYS_capget, &header, sets.data()) == 0 && (sets[0].effective & both) == both;
+    const auto own = own_capabilities();
+    return own && own->has(CAP_SETUID) && own->has(CAP_SETGID);
 }
 
 // Empty sets: what setresuid() leaves where the process was not root's, or kept them over it.
 Status drop_capabilities() {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, 2> none{};
     if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("giving up capabilities");
-    if (::syscall(SYS_capset, &header, none.data()) != 0) return system_error("giving up capabilities");
-    return success();
+    return set_own_capabilities({});
 }
 
 }  // namespace
@@ -143,18 +138,13 @@ Status drop_privileges() {
 }
 
 Status keep_capabilities(std::initializer_list<int> capabilities) {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, 2> sets{};
-    if (::syscall(SYS_capget, &header, sets.data()) != 0) return system_error("looking at capabilities");
-    std::array<std::uint32_t, 2> kept{};
-    for (const int capability : capabilities) kept[capability / 32] |= 1U << (capability % 32);
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-        sets[i].permitted &= kept[i];
-        sets[i].effective &= kept[i];
-        sets[i].inheritable = 0;
-    }
-    if (::syscall(SYS_capset, &header, sets.data()) != 0) return system_error("giving up capabilities");
-    return success();
+    TRY_ASSIGN(Capabilities own, own_capabilities());
+    std::uint64_t kept = 0;
+    for (const int capability : capabilities) kept |= std::uint64_t{1} << capability;
+    own.permitted &= kept;
+    own.effective &= kept;
+    own.inheritable = 0;
+    return set_own_capabilities(own);
 }
 
 Status confine_process(const Confinement& confinement) {

@@ -1,6 +1,5 @@
 #include "settings/machine_check.hpp"
 
-#include <grp.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -8,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "core/accounts.hpp"
 #include "core/text.hpp"
 #include "settings/function_check.hpp"
 #include "settings/preset_check.hpp"
@@ -18,19 +18,11 @@
 namespace lagtrap::settings {
 namespace {
 
-bool group_exists(const std::string& name) {
-    group entry{};
-    group* found = nullptr;
-    std::vector<char> buffer(1 << 16);  // groups may have many members
-    const int failure = getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    return found || failure == ERANGE;
-}
-
 void check_accounts(const MachineSources& sources, Diagnostics& diagnostics) {
     for (const AccountSource& user : sources.unknown_users)
         diagnostics.add(user.place, fmt::format("user is {}", in_quotes(user.name)), "expected a user of this machine");
     for (const AccountSource& account : sources.groups)
-        if (!group_exists(account.name))
+        if (const auto group = find_group(account.name); !group && group.error().kind == ErrorKind::NotFound)
             diagnostics.add(account.place, fmt::format("group is {}", in_quotes(account.name)),
                             "expected a group of this machine");
 }

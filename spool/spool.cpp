@@ -1,7 +1,6 @@
 #include "spool/spool.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/accounts.hpp"
 #include "core/digest.hpp"
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
@@ -66,19 +66,6 @@ bool is_uuid(std::string_view text) {
         if (dash ? text[i] != '-' : !is_lower_hex(text.substr(i, 1))) return false;
     }
     return true;
-}
-
-Result<gid_t> find_group(const std::string& name) {
-    std::array<char, 16384> buffer;
-    group entry{};
-    group* found = nullptr;
-    const int error = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (error != 0) return system_error("looking up group " + name, error);
-    if (found == nullptr) {
-        return make_error(ErrorKind::NotFound,
-                          "there is no group \"" + printable(name) + "\"; the package makes it, or: groupadd --system");
-    }
-    return found->gr_gid;
 }
 
 // Brings mode and group about where they differ; a folder that is right needs no privilege.
@@ -206,7 +193,13 @@ std::string group_of_writers() { return find_group(spool_writers) ? spool_writer
 Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
     std::optional<gid_t> group_id;
     if (!group.empty()) {
-        TRY_ASSIGN(group_id, find_group(group));
+        auto found = find_group(group);
+        if (!found && found.error().kind == ErrorKind::NotFound) {
+            Error error = found.error();
+            error.message += "; the package makes it, or: groupadd --system " + group;
+            return error;
+        }
+        TRY_ASSIGN(group_id, std::move(found));
     }
     if (path.has_parent_path()) TRY(make_directories(path.parent_path(), 0755));
     const Spool spool(path);

@@ -1,9 +1,7 @@
 #include "uploader/span_maker.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,11 +12,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/child_process.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "core/unique_fd.hpp"
-
-extern char** environ;
 
 namespace lagtrap::uploader {
 namespace {
@@ -35,28 +32,12 @@ Result<UniqueFd> make_memory_file() {
 }
 
 Result<pid_t> spawn(const std::string& program, const std::filesystem::path& bundle, int output, int said) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    // The uploader takes its signals by descriptor; the program shall not inherit that they are blocked.
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    std::string path = program, file = bundle.string();
-    std::string words[] = {"export", "--format", "otlp"};
-    char* arguments[] = {path.data(), words[0].data(), words[1].data(), words[2].data(), file.data(), nullptr};
-    pid_t pid = -1;
-    const int failed = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0)
-        return Error{ErrorKind::System, failed, "starting " + program + ": " + std::string(strerror(failed))};
-    return pid;
+    ChildOptions options;
+    options.arguments = {program, "export", "--format", "otlp", bundle.string()};
+    options.descriptors = {{STDIN_FILENO, -1}, {STDOUT_FILENO, output}, {STDERR_FILENO, said}};
+    options.with_environment = true;
+    options.own_group = true;
+    return start_child(program, options);
 }
 
 std::uint64_t size_of(int fd) {

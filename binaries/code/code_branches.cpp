@@ -12,7 +12,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint8_t kNotrackPrefix = 0x3e;
+constexpr std::uint8_t notrack_prefix = 0x3e;
 
 // A handle of capstone and room for one instruction.
 class Decoder {
@@ -44,13 +44,13 @@ class Decoder {
     cs_insn* instruction_ = nullptr;
 };
 
-// As machine code numbers the general registers; kNoJumpRegister for others.
+// As machine code numbers the general registers; no_jump_register for others.
 std::uint8_t number_of(x86_reg wanted) {
-    constexpr std::array<x86_reg, 16> kRegisters = {
+    constexpr std::array<x86_reg, 16> registers = {
         X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
         X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11, X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
-    const auto* const found = std::find(kRegisters.begin(), kRegisters.end(), wanted);
-    return found == kRegisters.end() ? kNoJumpRegister : static_cast<std::uint8_t>(found - kRegisters.begin());
+    const auto* const found = std::find(registers.begin(), registers.end(), wanted);
+    return found == registers.end() ? no_jump_register : static_cast<std::uint8_t>(found - registers.begin());
 }
 
 bool is_relative(const cs_x86_op& operand) {
@@ -128,7 +128,7 @@ Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
         if (is_table) branch.table = TableKind::Pointers;
         if (is_table) branch.table_address = static_cast<std::uint64_t>(operand.mem.disp);
     }
-    if (x86.prefix[1] == kNotrackPrefix) branch.table = TableKind::Marked;
+    if (x86.prefix[1] == notrack_prefix) branch.table = TableKind::Marked;
     return branch;
 }
 
@@ -177,7 +177,7 @@ std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
 // Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), branch_setup_xol_ops().
 bool can_be_probed(const cs_insn& instruction) {
     const auto& prefix = instruction.detail->x86.prefix;
-    const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == kNotrackPrefix;
+    const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == notrack_prefix;
     return !segment && prefix[0] != 0xf0 && prefix[2] != 0x66;
 }
 

@@ -9,8 +9,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxCodeBytes = 1ULL << 30;
-constexpr std::uint64_t kMaxRelocationBytes = 256ULL << 20;
+constexpr std::uint64_t max_code_bytes = 1ULL << 30;
+constexpr std::uint64_t max_relocation_bytes = 256ULL << 20;
 
 enum class Use { None, Call, Jump, Address };
 
@@ -25,17 +25,17 @@ Use use_of(std::uint8_t before_last, std::uint8_t last) {
 }  // namespace
 
 void CodeReferences::read_code(const FunctionFrames& frames, std::string_view code, std::uint64_t address) {
-    constexpr std::size_t kDisplacementBytes = 4;
+    constexpr std::size_t displacement_bytes = 4;
     const auto& extents = frames.extents();
     if (extents.empty()) return;
     const std::uint64_t first = extents.front().begin, last = extents.back().end;
-    for (std::size_t at = 2; at + kDisplacementBytes <= code.size(); ++at) {
+    for (std::size_t at = 2; at + displacement_bytes <= code.size(); ++at) {
         const Use use = use_of(static_cast<std::uint8_t>(code[at - 2]), static_cast<std::uint8_t>(code[at - 1]));
         if (use == Use::None) continue;
         std::int32_t displacement = 0;
         std::memcpy(&displacement, code.data() + at, sizeof displacement);
         const std::uint64_t from = address + at;
-        const std::uint64_t to = from + kDisplacementBytes + static_cast<std::uint64_t>(std::int64_t{displacement});
+        const std::uint64_t to = from + displacement_bytes + static_cast<std::uint64_t>(std::int64_t{displacement});
         if (to < first || to >= last) continue;
         const FrameExtent* const target = frames.extent_at(to);
         if (target == nullptr) continue;
@@ -50,7 +50,7 @@ void CodeReferences::read_code(const FunctionFrames& frames, std::string_view co
 void CodeReferences::read_data(const ElfImage& image, const FunctionFrames& frames) {
     for (const ElfSection& section : image.sections()) {
         if (section.type != SHT_RELA || (section.flags & SHF_ALLOC) == 0) continue;
-        const auto relocations = image.read(section, kMaxRelocationBytes);
+        const auto relocations = image.read(section, max_relocation_bytes);
         if (!relocations) continue;
         for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size(); at += sizeof(Elf64_Rela)) {
             const auto relocation = number_at<Elf64_Rela>(*relocations, at);
@@ -66,7 +66,7 @@ CodeReferences CodeReferences::read(const ElfImage& image, const FunctionFrames&
     CodeReferences found;
     for (const ElfSegment& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
-        const auto code = image.read(segment.offset, segment.file_bytes, kMaxCodeBytes);
+        const auto code = image.read(segment.offset, segment.file_bytes, max_code_bytes);
         if (code) found.read_code(frames, *code, segment.address);
     }
     found.read_data(image, frames);

@@ -17,8 +17,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxRelocationBytes = 64ULL << 20;
-constexpr std::uint64_t kMaxDynamicSymbolBytes = 256ULL << 20;
+constexpr std::uint64_t max_relocation_bytes = 64ULL << 20;
+constexpr std::uint64_t max_dynamic_symbol_bytes = 256ULL << 20;
 
 // The symbols that the loader puts into slots, by the slot's address.
 std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
@@ -28,9 +28,9 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
         if (section.type != SHT_RELA || section.link >= sections.size()) continue;
         const ElfSection& table = sections[section.link];
         if (table.type != SHT_DYNSYM || table.link >= sections.size()) continue;
-        const auto relocations = image.read(section, kMaxRelocationBytes);
-        const auto entries = image.read(table, kMaxDynamicSymbolBytes);
-        const auto names = image.read(sections[table.link], kMaxDynamicSymbolBytes);
+        const auto relocations = image.read(section, max_relocation_bytes);
+        const auto entries = image.read(table, max_dynamic_symbol_bytes);
+        const auto names = image.read(sections[table.link], max_dynamic_symbol_bytes);
         if (!relocations || !entries || !names) continue;
         for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size(); at += sizeof(Elf64_Rela)) {
             const auto relocation = number_at<Elf64_Rela>(*relocations, at);
@@ -104,8 +104,8 @@ class CallSearch {
                 if (branch.kind == BranchKind::CallThroughSlot || branch.kind == BranchKind::JumpThroughSlot)
                     add_slot(branch.target, found);
                 if (branch.kind == BranchKind::IndirectCall && branch.can_be_probed &&
-                    (branch.computed.in_memory || branch.computed.base != kNoJumpRegister) &&
-                    found.indirect.size() < kMaxCalleesOfFunction)
+                    (branch.computed.in_memory || branch.computed.base != no_jump_register) &&
+                    found.indirect.size() < max_callees_of_function)
                     found.indirect.push_back(
                         {parts[number].file_offset + (branch.address - parts[number].begin), branch.computed});
             }
@@ -113,7 +113,7 @@ class CallSearch {
         auto& callees = found.callees;
         std::sort(callees.begin(), callees.end());
         callees.erase(std::unique(callees.begin(), callees.end()), callees.end());
-        if (callees.size() > kMaxCalleesOfFunction) callees.resize(kMaxCalleesOfFunction);
+        if (callees.size() > max_callees_of_function) callees.resize(max_callees_of_function);
     }
 
     void add_target(std::uint64_t address, FunctionCalls& found) const {
@@ -126,7 +126,7 @@ class CallSearch {
             std::lower_bound(found.slots.begin(), found.slots.end(), address,
                              [](const CodeSlot& slot, std::uint64_t wanted) { return slot.address < wanted; });
         if (at != found.slots.end() && at->address == address) return;
-        if (found.slots.size() >= kMaxCalleesOfFunction) return;
+        if (found.slots.size() >= max_callees_of_function) return;
         const auto symbol = symbols_.find(address);
         found.slots.insert(at, {address, symbol == symbols_.end() ? std::string() : symbol->second});
     }
@@ -155,8 +155,8 @@ class CallSearch {
 
 Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
                                                   const std::vector<std::uint64_t>& functions) {
-    if (functions.size() > kMaxCallQueries)
-        return make_error(ErrorKind::TooLarge, "calls of more than " + std::to_string(kMaxCallQueries) + " functions");
+    if (functions.size() > max_call_queries)
+        return make_error(ErrorKind::TooLarge, "calls of more than " + std::to_string(max_call_queries) + " functions");
     if (auto elsewhere = file.calls_read_elsewhere(functions)) return std::move(*elsewhere);
     if (file.image().machine() != EM_X86_64) return make_error(ErrorKind::Unsupported, "is not x86-64 code");
     if (file.go().is_go)

@@ -11,8 +11,8 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::size_t kMaxCallQueries = 4096;
-inline constexpr std::size_t kMaxCalleesOfFunction = 16384;
+inline constexpr std::size_t max_call_queries = 4096;
+inline constexpr std::size_t max_callees_of_function = 16384;
 
 // A pointer at a fixed address through which functions of other files are called (an entry of the global offset table).
 struct CodeSlot {
@@ -29,7 +29,7 @@ struct IndirectCall {
 struct FunctionCalls {
     std::string symbol;                  // empty: no symbol begins here
     std::string name;                    // as people write it, without parameters
-    std::string first_code;              // kCodeBytes at most
+    std::string first_code;              // code_bytes at most
     std::vector<FunctionExit> exits;     // by file offset; empty: see `problem`, or return_probe
     bool return_probe = false;           // exceptions do not pass: the kernel's return probe may be put on its entry
     std::string problem;                 // why its calls cannot be watched; empty: they can
@@ -41,7 +41,7 @@ struct FunctionCalls {
 // One answer for each of `functions`, which are file offsets of first instructions. Direct calls and tail jumps lead to
 // callees; those to a jump through a pointer (the procedure linkage table) to its slot. What cannot be decoded has no callees and
 // a problem. Errors: those of ProgramFile::functions(); Unsupported: no x86-64 file, a program of Go; TooLarge: more than
-// kMaxCallQueries.
+// max_call_queries.
 [[nodiscard]] Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
                                                                 const std::vector<std::uint64_t>& functions);
 

@@ -7,13 +7,13 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr unsigned kKindMask = 0x0f;
+constexpr unsigned kind_mask = 0x0f;
 
 }  // namespace
 
 bool StackLevels::are_of_linkage() const {
     return std::any_of(rows_.begin(), rows_.end(), [](const CallFrameRow& row) {
-        return (row.rule.kind_and_rbp & kKindMask) == LAGTRAP_UNWIND_PLT;
+        return (row.rule.kind_and_rbp & kind_mask) == LAGTRAP_UNWIND_PLT;
     });
 }
 
@@ -23,11 +23,11 @@ StackLevel StackLevels::at(std::uint64_t address) const {
                                         [](std::uint64_t wanted, const auto& row) { return wanted < row.offset; });
     if (after == rows_.begin()) return StackLevel::Unknown;
     const lagtrap_unwind_rule& rule = std::prev(after)->rule;
-    constexpr unsigned kReturnAddressBytes = 8;
-    switch (rule.kind_and_rbp & kKindMask) {
+    constexpr unsigned return_address_bytes = 8;
+    switch (rule.kind_and_rbp & kind_mask) {
         case LAGTRAP_UNWIND_REGISTER: {
-            const bool by_stack_pointer = (rule.register_and_add & kKindMask) == kRegisterRsp;
-            return by_stack_pointer && rule.cfa_offset == kReturnAddressBytes ? StackLevel::Entry : StackLevel::Deeper;
+            const bool by_stack_pointer = (rule.register_and_add & kind_mask) == register_rsp;
+            return by_stack_pointer && rule.cfa_offset == return_address_bytes ? StackLevel::Entry : StackLevel::Deeper;
         }
         case LAGTRAP_UNWIND_DEREFERENCE: return StackLevel::Deeper;
         default: return StackLevel::Unknown;

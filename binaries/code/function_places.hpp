@@ -11,7 +11,7 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::uint32_t kMaxGoOffset = 4096;
+inline constexpr std::uint32_t max_go_offset = 4096;
 
 struct FunctionQuery {
     std::string name;        // as for ProgramFile::find_functions()
@@ -21,7 +21,7 @@ struct FunctionQuery {
 struct FunctionPlaces {
     std::vector<FunctionExit> places;  // by file offset, none twice
     bool return_probe = false;         // of the kernel's, at the entries; else plain probes
-    std::string first_code;            // the first bytes of the first place, kCodeBytes at most
+    std::string first_code;            // the first bytes of the first place, code_bytes at most
     // Of a function of Go: where a goroutine's number is in its structure, in bytes. 0: another function.
     std::uint32_t goid_offset = 0;
     std::uint32_t frame_offset = 0;   // the same, of the frame pointer of a goroutine that waits

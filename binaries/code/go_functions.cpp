@@ -9,11 +9,11 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint32_t kMagic116 = 0xfffffffa;
-constexpr std::uint32_t kMagic118 = 0xfffffff0;
-constexpr std::uint32_t kMagic120 = 0xfffffff1;
-constexpr std::uint64_t kMaxNameBytes = 16'384;
-constexpr std::uint8_t kFlagAssembly = 4;
+constexpr std::uint32_t magic116 = 0xfffffffa;
+constexpr std::uint32_t magic118 = 0xfffffff0;
+constexpr std::uint32_t magic120 = 0xfffffff1;
+constexpr std::uint64_t max_name_bytes = 16'384;
+constexpr std::uint8_t flag_assembly = 4;
 
 // Where the parts of the table are, by version.
 struct Layout {
@@ -24,15 +24,15 @@ struct Layout {
     std::size_t flag_at;
     bool relative;  // addresses count from the begin of the text
 };
-constexpr Layout kLayout116{7, 8, 8, 16, 41, false};
-constexpr Layout kLayout118{8, 4, 4, 12, 37, true};
-constexpr Layout kLayout120{8, 4, 4, 12, 41, true};
+constexpr Layout layout116{7, 8, 8, 16, 41, false};
+constexpr Layout layout118{8, 4, 4, 12, 37, true};
+constexpr Layout layout120{8, 4, 4, 12, 41, true};
 
 const Layout* layout_of(std::uint32_t magic) {
     switch (magic) {
-        case kMagic116: return &kLayout116;
-        case kMagic118: return &kLayout118;
-        case kMagic120: return &kLayout120;
+        case magic116: return &layout116;
+        case magic118: return &layout118;
+        case magic120: return &layout120;
         default: return nullptr;
     }
 }
@@ -48,9 +48,10 @@ struct RawTable {
 
 // Where the linker of C has put it among other data: by its first 8 bytes.
 std::size_t begin_of_table(std::string_view data) {
-    constexpr std::string_view kRest("\0\0\1\x08", 4);  // steps of one byte, pointers of eight
+    constexpr std::string_view rest_of_header("\0\0\1\x08", 4);  // steps of one byte, pointers of eight
     for (std::size_t at = 0; at + 8 <= data.size(); at += 8)
-        if (layout_of(number_at<std::uint32_t>(data, at)) != nullptr && data.substr(at + 4, 4) == kRest) return at;
+        if (layout_of(number_at<std::uint32_t>(data, at)) != nullptr && data.substr(at + 4, 4) == rest_of_header)
+            return at;
     return std::string_view::npos;
 }
 
@@ -58,7 +59,7 @@ Result<RawTable> raw_table(const ElfImage& image) {
     for (const char* const name : {".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"}) {
         const ElfSection* const section = image.find_section(name);
         if (section == nullptr) continue;
-        TRY_ASSIGN(std::string content, image.read(*section, kMaxStringTableBytes));
+        TRY_ASSIGN(std::string content, image.read(*section, max_string_table_bytes));
         const bool own = section->name != ".data.rel.ro";
         const std::size_t begin = own ? 0 : begin_of_table(content);
         if (begin != std::string::npos) return RawTable{section->address + begin, content.substr(begin)};
@@ -72,15 +73,15 @@ class Table {
         : image_(image), address_(address), content_(std::move(content)), layout_(layout) {}
 
     Result<std::vector<GoFunction>> functions() {
-        constexpr std::size_t kCountWord = 0, kTextWord = 2;
+        constexpr std::size_t count_word = 0, text_word = 2;
         const std::size_t names_word = layout_.relative ? 3 : 2;
-        const std::uint64_t count = word(kCountWord);
+        const std::uint64_t count = word(count_word);
         names_ = word(names_word);
         records_ = word(layout_.header_words - 1);
         if (layout_.relative) {
-            TRY_ASSIGN(text_, word(kTextWord) != 0 ? Result<std::uint64_t>(word(kTextWord)) : begin_of_text());
+            TRY_ASSIGN(text_, word(text_word) != 0 ? Result<std::uint64_t>(word(text_word)) : begin_of_text());
         }
-        if (count > kMaxSymbols)
+        if (count > max_symbols)
             return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million functions of Go");
         if (records_ > content_.size() || (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
             return damaged(image_, "its list ends early");
@@ -105,8 +106,8 @@ class Table {
     }
     // A program that is loaded anywhere has the address among its relocations; later linkers leave it out.
     [[nodiscard]] Result<std::uint64_t> begin_of_text() const {
-        constexpr std::uint64_t kTextField = 24;
-        if (const auto moved = relocated(address_ + kTextField)) return *moved;
+        constexpr std::uint64_t text_field = 24;
+        if (const auto moved = relocated(address_ + text_field)) return *moved;
         const ElfSection* const text = image_.find_section(".text");
         // With C code in the same section it begins somewhere in the middle.
         if (text == nullptr || image_.find_section(".init") != nullptr)
@@ -118,7 +119,7 @@ class Table {
         const ElfSection* section = image_.find_section(".rela.dyn");
         if (section == nullptr) section = image_.find_section(".rela");
         if (section == nullptr) return std::nullopt;
-        const auto entries = image_.read(*section, kMaxStringTableBytes);
+        const auto entries = image_.read(*section, max_string_table_bytes);
         if (!entries) return std::nullopt;
         for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= entries->size(); at += sizeof(Elf64_Rela)) {
             const auto entry = number_at<Elf64_Rela>(*entries, at);
@@ -136,10 +137,10 @@ class Table {
         const std::uint64_t at = records_ + record;
         const std::uint64_t name = names_ + number_at<std::uint32_t>(content_, at + layout_.name_at);
         if (name >= content_.size()) return std::nullopt;
-        const std::string_view rest = std::string_view(content_).substr(name, kMaxNameBytes);
+        const std::string_view rest = std::string_view(content_).substr(name, max_name_bytes);
         GoFunction function{.address = text_ + begin, .size = end - begin, .name = {}};
         function.name = rest.substr(0, rest.find('\0'));
-        function.in_assembly = (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & kFlagAssembly) != 0;
+        function.in_assembly = (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & flag_assembly) != 0;
         function.is_left_by_recovery = number_at<std::uint32_t>(content_, at + layout_.deferreturn_at) != 0;
         return function;
     }
@@ -154,9 +155,9 @@ class Table {
 }  // namespace
 
 Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
-    constexpr std::size_t kMostHeaderBytes = 8 + 8 * 8;
+    constexpr std::size_t most_header_bytes = 8 + 8 * 8;
     TRY_ASSIGN(RawTable raw, raw_table(image));
-    if (raw.content.size() < kMostHeaderBytes) return damaged(image, "it ends early");
+    if (raw.content.size() < most_header_bytes) return damaged(image, "it ends early");
     const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
     if (layout == nullptr)
         return make_error(ErrorKind::Unsupported, image.name() + ": its table of Go's functions is of a later kind");

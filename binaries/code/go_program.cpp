@@ -13,17 +13,17 @@ namespace lagtrap::binaries {
 namespace {
 
 // Of .go.buildinfo (Go's debug/buildinfo/buildinfo.go).
-constexpr std::string_view kMagic("\xff Go buildinf:", 14);
-constexpr std::size_t kPointerSizeAt = 14;
-constexpr std::size_t kFlagsAt = 15;
-constexpr std::size_t kPointersAt = 16;
-constexpr std::size_t kHeaderBytes = 32;
-constexpr unsigned char kInlineVersion = 2;
-constexpr std::uint64_t kMaxVersionBytes = 256;
-constexpr std::uint64_t kMaxBuildInfoBytes = 1 << 20;
+constexpr std::string_view magic_bytes("\xff Go buildinf:", 14);
+constexpr std::size_t pointer_size_at = 14;
+constexpr std::size_t flags_at = 15;
+constexpr std::size_t pointers_at = 16;
+constexpr std::size_t header_bytes = 32;
+constexpr unsigned char inline_version = 2;
+constexpr std::uint64_t max_version_bytes = 256;
+constexpr std::uint64_t max_build_info_bytes = 1 << 20;
 
-constexpr unsigned kFirstMinor = 17;
-constexpr unsigned kLastMinor = 26;
+constexpr unsigned first_minor = 17;
+constexpr unsigned last_minor = 26;
 
 std::optional<std::string> bytes_at(const ElfImage& image, std::uint64_t address, std::uint64_t size) {
     for (const ElfSegment& segment : image.segments()) {
@@ -38,35 +38,35 @@ std::optional<std::string> bytes_at(const ElfImage& image, std::uint64_t address
 
 // Up to Go 1.17 the header points to a string of Go's: address and length.
 std::string version_behind_pointer(const ElfImage& image, std::string_view info) {
-    const auto text = bytes_at(image, number_at<std::uint64_t>(info, kPointersAt), 2 * sizeof(std::uint64_t));
+    const auto text = bytes_at(image, number_at<std::uint64_t>(info, pointers_at), 2 * sizeof(std::uint64_t));
     if (!text) return {};
     const auto length = number_at<std::uint64_t>(*text, sizeof(std::uint64_t));
-    if (length > kMaxVersionBytes) return {};
+    if (length > max_version_bytes) return {};
     return bytes_at(image, number_at<std::uint64_t>(*text, 0), length).value_or(std::string());
 }
 
 std::string version_of(const ElfImage& image, const ElfSection& section) {
-    const auto info = image.read(section, kMaxBuildInfoBytes);
-    if (!info || info->size() < kHeaderBytes || !std::string_view(*info).starts_with(kMagic)) return {};
-    const auto flags = static_cast<unsigned char>((*info)[kFlagsAt]);
-    if ((flags & kInlineVersion) == 0)
-        return (*info)[kPointerSizeAt] == sizeof(std::uint64_t) ? version_behind_pointer(image, *info) : std::string();
-    std::size_t at = kHeaderBytes, length = 0;
+    const auto info = image.read(section, max_build_info_bytes);
+    if (!info || info->size() < header_bytes || !std::string_view(*info).starts_with(magic_bytes)) return {};
+    const auto flags = static_cast<unsigned char>((*info)[flags_at]);
+    if ((flags & inline_version) == 0)
+        return (*info)[pointer_size_at] == sizeof(std::uint64_t) ? version_behind_pointer(image, *info) : std::string();
+    std::size_t at = header_bytes, length = 0;
     for (unsigned shift = 0; at < info->size() && shift < 14; shift += 7) {
         const auto byte = static_cast<unsigned char>((*info)[at++]);
         length |= static_cast<std::size_t>(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) break;
     }
-    return length <= std::min<std::size_t>(kMaxVersionBytes, info->size() - at) ? info->substr(at, length)
-                                                                                : std::string();
+    return length <= std::min<std::size_t>(max_version_bytes, info->size() - at) ? info->substr(at, length)
+                                                                                 : std::string();
 }
 
 // 19 of "go1.19.8" and of "devel go1.19-4f2a1d".
 std::optional<unsigned> minor_of(std::string_view version) {
-    constexpr std::string_view kMajor = "go1.";
-    const auto at = version.find(kMajor);
+    constexpr std::string_view major = "go1.";
+    const auto at = version.find(major);
     if (at == std::string_view::npos) return std::nullopt;
-    const char* const begin = version.data() + at + kMajor.size();
+    const char* const begin = version.data() + at + major.size();
     unsigned minor = 0;
     const auto [end, failure] = std::from_chars(begin, version.data() + version.size(), minor);
     return failure == std::errc{} && end != begin ? std::optional(minor) : std::nullopt;
@@ -80,9 +80,9 @@ std::uint32_t frame_offset_of(unsigned minor) { return minor < 25 ? 104 : 96; }
 std::string refusal_of(const ElfImage& image, const std::string& version, std::optional<unsigned> minor) {
     const std::string which = version.empty() ? "a version of Go that it does not tell" : version;
     if (image.machine() != EM_X86_64) return "is a program of Go for another machine; those for x86-64 can be watched";
-    if (!minor || *minor < kFirstMinor || *minor > kLastMinor)
+    if (!minor || *minor < first_minor || *minor > last_minor)
         return fmt::format("was made by {}; functions of programs by Go 1.{} to 1.{} can be watched", which,
-                           kFirstMinor, kLastMinor);
+                           first_minor, last_minor);
     if (version.find("X:noregabi") != std::string::npos || version.find(",noregabi") != std::string::npos)
         return fmt::format("was made by {}: without arguments in registers its goroutines cannot be told", which);
     return {};

@@ -9,23 +9,23 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t kSmallestEntryBytes = 8;
+constexpr std::size_t smallest_entry_bytes = 8;
 
 bool is_linkage_table(const ElfSection& section) {
-    constexpr std::array<std::string_view, 4> kNames{".plt", ".plt.sec", ".plt.got", ".iplt"};
+    constexpr std::array<std::string_view, 4> names{".plt", ".plt.sec", ".plt.got", ".iplt"};
     return section.type == SHT_PROGBITS && (section.flags & SHF_EXECINSTR) != 0 &&
-           std::find(kNames.begin(), kNames.end(), section.name) != kNames.end();
+           std::find(names.begin(), names.end(), section.name) != names.end();
 }
 
 // How many bytes the jump has with which `code` begins; 0 where it begins with something else.
 std::size_t jump_bytes(std::string_view code) {
-    constexpr std::string_view kEndBranch = "\xf3\x0f\x1e\xfa", kBoundsPrefix = "\xf2", kJump = "\xff\x25";
-    constexpr std::size_t kDisplacementBytes = 4;
+    constexpr std::string_view end_branch = "\xf3\x0f\x1e\xfa", bounds_prefix = "\xf2", jump_code = "\xff\x25";
+    constexpr std::size_t displacement_bytes = 4;
     std::size_t bytes = 0;
-    for (const std::string_view optional : {kEndBranch, kBoundsPrefix})
+    for (const std::string_view optional : {end_branch, bounds_prefix})
         if (code.substr(bytes).starts_with(optional)) bytes += optional.size();
-    if (!code.substr(bytes).starts_with(kJump)) return 0;
-    bytes += kJump.size() + kDisplacementBytes;
+    if (!code.substr(bytes).starts_with(jump_code)) return 0;
+    bytes += jump_code.size() + displacement_bytes;
     return bytes <= code.size() ? bytes : 0;
 }
 
@@ -36,9 +36,9 @@ std::vector<LinkageJump> read_linkage_jumps(const ElfImage& image) {
     for (const ElfSection& section : image.sections()) {
         std::uint64_t section_end = 0;
         if (!is_linkage_table(section) || __builtin_add_overflow(section.address, section.size, &section_end)) continue;
-        const auto code = image.read(section, kMaxLinkageBytes);
+        const auto code = image.read(section, max_linkage_bytes);
         if (!code) continue;
-        for (std::size_t place = 0; place < code->size(); place += kSmallestEntryBytes) {
+        for (std::size_t place = 0; place < code->size(); place += smallest_entry_bytes) {
             const std::size_t bytes = jump_bytes(std::string_view(*code).substr(place));
             if (bytes != 0) jumps.push_back({section.address + place, section.address + place + bytes});
         }

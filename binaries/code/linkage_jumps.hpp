@@ -9,7 +9,7 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::uint64_t kMaxLinkageBytes = 16ULL << 20;
+inline constexpr std::uint64_t max_linkage_bytes = 16ULL << 20;
 
 // Code that leaves stack and registers as the call left them: CFA = rsp + 8 in all of it.
 struct LinkageJump {
@@ -19,7 +19,7 @@ struct LinkageJump {
 
 // Each indirect jump through the global offset table with which an entry of .plt, .plt.sec, .plt.got or .iplt begins,
 // an endbr64 before it included (System V ABI for x86-64, 5.2), by address and without overlap. What else an entry has,
-// the lazy binding, pushes and is left out. Sections of more than kMaxLinkageBytes and those that cannot be read are
+// the lazy binding, pushes and is left out. Sections of more than max_linkage_bytes and those that cannot be read are
 // left out too.
 [[nodiscard]] std::vector<LinkageJump> read_linkage_jumps(const ElfImage& image);
 

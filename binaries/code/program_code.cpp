@@ -13,8 +13,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t kMaxParts = 16;
-constexpr std::size_t kMaxTableEntries = 4096;
+constexpr std::size_t max_parts = 16;
+constexpr std::size_t max_table_entries = 4096;
 
 Error unsupported(std::string why) { return make_error(ErrorKind::Unsupported, std::move(why)); }
 
@@ -108,13 +108,13 @@ std::string_view ProgramCode::function_at(std::uint64_t address) const {
 }
 
 Result<CodePart> ProgramCode::decode(std::uint64_t address, std::uint64_t size) const {
-    if (size > kMaxFunctionBytes)
+    if (size > max_function_bytes)
         return make_error(ErrorKind::TooLarge,
-                          fmt::format("has {} bytes of code; at most {} are searched", size, kMaxFunctionBytes));
+                          fmt::format("has {} bytes of code; at most {} are searched", size, max_function_bytes));
     const auto first = file_offset_of(address);
     const auto last = file_offset_of(address + size - 1);
     if (!first || !last || *last - *first != size - 1) return unsupported("lies outside the file's code");
-    TRY_ASSIGN(const std::string code, image_.read(*first, size, kMaxFunctionBytes));
+    TRY_ASSIGN(const std::string code, image_.read(*first, size, max_function_bytes));
     TRY_ASSIGN(std::vector<Branch> branches, decode_branches(code, address));
     return CodePart{address, address + size, *first, std::move(branches)};
 }
@@ -137,7 +137,7 @@ std::vector<std::uint64_t> ProgramCode::table_of(const Branch& jump) const {
     const auto offset = file_offset_of(jump.table_address);
     if (!offset || *offset >= image_.size_bytes()) return targets;
     const std::size_t entry_bytes = pointers ? sizeof(std::uint64_t) : sizeof(std::int32_t);
-    const std::uint64_t bytes = std::min<std::uint64_t>(image_.size_bytes() - *offset, kMaxTableEntries * entry_bytes);
+    const std::uint64_t bytes = std::min<std::uint64_t>(image_.size_bytes() - *offset, max_table_entries * entry_bytes);
     const auto table = image_.read(*offset, bytes, bytes);
     if (!table) return targets;
     for (std::size_t at = 0; at + entry_bytes <= table->size(); at += entry_bytes)
@@ -189,16 +189,16 @@ const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& 
         return behind_end || (at_begin && is_named) ? nullptr : extent;
     }
     const bool among_parts = extent->begin >= parts_begin_ && extent->begin < parts_end_;
-    if (certain || is_named || !among_parts || search.parts.size() + 1 >= kMaxParts) return nullptr;
+    if (certain || is_named || !among_parts || search.parts.size() + 1 >= max_parts) return nullptr;
     return references().referred_to(*extent, search.extents) ? nullptr : extent;
 }
 
 Status ProgramCode::adopt(Search& search, std::uint64_t begin, std::uint64_t size) const {
     TRY_ASSIGN(CodePart part, decode(begin, size));
     search.bytes += size;
-    if (search.parts.size() >= kMaxParts || search.bytes > kMaxFunctionBytes)
+    if (search.parts.size() >= max_parts || search.bytes > max_function_bytes)
         return make_error(ErrorKind::TooLarge, fmt::format("has more than {} parts, or parts of more than {} bytes",
-                                                           kMaxParts, kMaxFunctionBytes));
+                                                           max_parts, max_function_bytes));
     search.extents.push_back(frames_.extent_at(begin));
     part.has_landing_pads = search.extents.back() != nullptr && search.extents.back()->has_landing_pads;
     search.parts.push_back(std::move(part));
@@ -270,12 +270,12 @@ Result<std::vector<CodePart>> ProgramCode::parts_behind(const Branch& jump, int 
 Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function) const { return parts_of(function, 0); }
 
 Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function, int depth) const {
-    constexpr int kMostJumps = 4;
+    constexpr int most_jumps = 4;
     TRY_ASSIGN(const std::uint64_t size, size_of(function));
     Search search;
     TRY(adopt(search, function.address, size));
     const auto& own = search.parts.front().branches;
-    if (depth < kMostJumps && !own.empty() && own.front().address == function.address &&
+    if (depth < most_jumps && !own.empty() && own.front().address == function.address &&
         own.front().kind == BranchKind::Jump && !search.holds(own.front().target)) {
         auto behind = parts_behind(own.front(), depth);
         if (behind) search.parts.insert(search.parts.end(), behind->begin(), behind->end());

@@ -94,7 +94,7 @@ Result<Meaning> ExitSearch::meaning_of_indirect(const Branch& branch) const {
     if (level == StackLevel::Deeper || branch.table == TableKind::Marked) return Meaning::Stays;
     if (branch.table != TableKind::None && !code_.cases_within(branch, parts_).empty()) return Meaning::Stays;
     if (branch.table == TableKind::Sum && level == StackLevel::Unknown) return Meaning::Stays;
-    if (!branch.computed.in_memory && branch.computed.base == kNoJumpRegister)
+    if (!branch.computed.in_memory && branch.computed.base == no_jump_register)
         return unsupported(
             fmt::format("jumps at {:#x} to where only the processor knows; watch its caller", branch.address));
     return Meaning::Decides;
@@ -120,7 +120,7 @@ Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
 }
 
 Status ExitSearch::add_ranges(const Branch& branch, FunctionExit& exit) const {
-    if (parts_.size() > kMaxJumpRanges)
+    if (parts_.size() > max_jump_ranges)
         return unsupported(fmt::format("has a jump at {:#x} that may lead into any of {} parts; watch its caller",
                                        branch.address, parts_.size()));
     const auto distance = [&](std::uint64_t to) { return static_cast<std::int64_t>(to - branch.address); };
@@ -149,8 +149,8 @@ Status ExitSearch::take(const CodePart& part, const Branch& branch) {
     if (!branch.can_be_probed)
         return unsupported(fmt::format(
             "is left at {:#x} by an instruction that the kernel takes no probe on; watch its caller", branch.address));
-    if (exits_.exits.size() == kMaxReturnSites)
-        return make_error(ErrorKind::TooLarge, fmt::format("is left by more than {} instructions", kMaxReturnSites));
+    if (exits_.exits.size() == max_return_sites)
+        return make_error(ErrorKind::TooLarge, fmt::format("is left by more than {} instructions", max_return_sites));
     FunctionExit exit{.file_offset = part.file_offset + (branch.address - part.begin),
                       .condition = branch.condition,
                       .of_others_too = part.of_others_too};

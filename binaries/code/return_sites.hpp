@@ -16,8 +16,8 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::uint64_t kMaxFunctionBytes = 4 << 20;
-inline constexpr std::size_t kMaxReturnSites = 4096;
+inline constexpr std::uint64_t max_function_bytes = 4 << 20;
+inline constexpr std::size_t max_return_sites = 4096;
 
 // When a direct jump is taken: 1 + the condition's code in the instruction (Intel SDM, volume 1, appendix B), or what
 // JRCXZ and JECXZ look at.
@@ -32,11 +32,11 @@ enum class JumpCondition : std::uint8_t {
 
 // Where an indirect jump leads to: the value of a register, or of 8 bytes in memory. Registers are numbered as machine
 // code does.
-inline constexpr std::uint8_t kNoJumpRegister = 0xff;
+inline constexpr std::uint8_t no_jump_register = 0xff;
 struct JumpTarget {
     std::int64_t displacement = 0;
-    std::uint8_t base = kNoJumpRegister;
-    std::uint8_t index = kNoJumpRegister;
+    std::uint8_t base = no_jump_register;
+    std::uint8_t index = no_jump_register;
     std::uint8_t scale_shift = 0;
     bool in_memory = false;  // else the value of `base`
 };
@@ -46,7 +46,7 @@ struct JumpRange {
     std::int32_t begin = 0;
     std::int32_t end = 0;
 };
-inline constexpr std::size_t kMaxJumpRanges = 4;
+inline constexpr std::size_t max_jump_ranges = 4;
 
 // One instruction by which the function may be left.
 struct FunctionExit {
@@ -56,7 +56,7 @@ struct FunctionExit {
     // Of an indirect jump that may also stay: it leaves if its target is in none of these, or is the first instruction.
     bool by_target = false;
     JumpTarget target{};
-    std::array<JumpRange, kMaxJumpRanges> within{};
+    std::array<JumpRange, max_jump_ranges> within{};
 };
 
 struct FunctionExits {

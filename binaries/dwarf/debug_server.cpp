@@ -14,7 +14,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr int kMaxSilences = 2;
+constexpr int max_silences = 2;
 
 // The functions of libdebuginfod, which stays loaded.
 struct Library {
@@ -141,7 +141,7 @@ Error DebugServer::State::error_of(int number, const std::string& build_id) cons
 
 Result<std::filesystem::path> DebugServer::find(const std::string& build_id) {
     if (!is_build_id(build_id)) return make_error(ErrorKind::Invalid, "\"" + build_id + "\" is not a build id");
-    if (state_->silences >= kMaxSilences)
+    if (state_->silences >= max_silences)
         return make_error(ErrorKind::Busy,
                           "debuginfod servers are not asked any more, as none answered: " + state_->servers);
     state_->began = std::chrono::steady_clock::now();

@@ -10,33 +10,33 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::string_view kInfo = ".debug_info";
+constexpr std::string_view info = ".debug_info";
 // No .gnu_debugaltlink, as libdw would open the file that it names.
-const std::vector<std::string_view> kSections = {
-    kInfo,         ".debug_abbrev", ".debug_line",    ".debug_line_str", ".debug_str", ".debug_str_offsets",
+const std::vector<std::string_view> section_names = {
+    info,          ".debug_abbrev", ".debug_line",    ".debug_line_str", ".debug_str", ".debug_str_offsets",
     ".debug_addr", ".debug_ranges", ".debug_rnglists"};
 
 // What libdw takes, at most: for a unit, and for each byte of a table of abbreviations (an abbreviation has 3 bytes or
 // more and becomes about 50, and a slot of a hash table that is half empty).
-constexpr std::uint64_t kBytesOfUnit = 1'200;
-constexpr std::uint64_t kBytesOfAbbreviationByte = 24;
+constexpr std::uint64_t bytes_of_unit = 1'200;
+constexpr std::uint64_t bytes_of_abbreviation_byte = 24;
 // A unit whose table would take more than this share of the memory is taken for damaged.
-constexpr std::uint64_t kAbbreviationsShare = 2;
+constexpr std::uint64_t abbreviations_share = 2;
 // Of abbreviations read over again for unit after unit.
-constexpr std::uint64_t kMaxAbbreviationsRead = 4ULL << 30;
+constexpr std::uint64_t max_abbreviations_read = 4ULL << 30;
 
 }  // namespace
 
 Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limits& limits) {
     TRY_ASSIGN(MappedSections sections,
-               MappedSections::open(path, kSections, MappedSectionLimits{limits.file_bytes, limits.memory_bytes}));
-    if (sections.section(kInfo).empty())
+               MappedSections::open(path, section_names, MappedSectionLimits{limits.file_bytes, limits.memory_bytes}));
+    if (sections.section(info).empty())
         return make_error(ErrorKind::NotFound, path.string() + ": has no debug information (DWARF)");
     DwarfFile file(std::move(sections));
     const std::uint64_t memory_left = limits.memory_bytes - file.unpacked_bytes();
-    const std::uint64_t max_units = memory_left / kAbbreviationsShare / kBytesOfUnit;
-    file.units_ = read_dwarf_units(file.section(kInfo), file.section(".debug_abbrev"), max_units,
-                                   memory_left / kAbbreviationsShare / kBytesOfAbbreviationByte);
+    const std::uint64_t max_units = memory_left / abbreviations_share / bytes_of_unit;
+    file.units_ = read_dwarf_units(file.section(info), file.section(".debug_abbrev"), max_units,
+                                   memory_left / abbreviations_share / bytes_of_abbreviation_byte);
     if (file.units().empty() || file.units().size() == max_units) {
         if (file.units_.beyond_limits)
             return make_error(ErrorKind::TooLarge, path.string() +
@@ -47,7 +47,7 @@ Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limit
         return make_error(ErrorKind::Invalid,
                           path.string() + ": its debug information is damaged, or of a kind that is not known");
     file.touched_.resize(file.units().size());
-    file.abbreviations_left_ = kMaxAbbreviationsRead;
+    file.abbreviations_left_ = max_abbreviations_read;
     file.write_header();
     return file;
 }
@@ -66,7 +66,7 @@ void DwarfFile::write_header() {
         header.sh_name = add_name(section.name);
         header.sh_type = SHT_PROGBITS;
         header.sh_offset = section.offset;
-        header.sh_size = section.name == kInfo ? units_.checked_bytes : section.size;
+        header.sh_size = section.name == info ? units_.checked_bytes : section.size;
         header.sh_addralign = 1;
         headers.push_back(header);
     }
@@ -127,7 +127,7 @@ bool DwarfFile::touch(std::size_t unit) {
     if (bytes > abbreviations_left_) return false;
     abbreviations_left_ -= bytes;
     touched_[unit] = true;
-    held_bytes_ += bytes * kBytesOfAbbreviationByte;
+    held_bytes_ += bytes * bytes_of_abbreviation_byte;
     return true;
 }
 

@@ -11,12 +11,12 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 4'096;
-constexpr std::size_t kMaxRememberedBytes = 4 << 20;
-constexpr std::size_t kMaxChildrenBytes = 8 << 20;
-constexpr int kMaxReferences = 16;
-constexpr int kMaxScopes = 32;
-constexpr int kMaxNestedFunctions = 4;
+constexpr std::size_t max_name_bytes = 4'096;
+constexpr std::size_t max_remembered_bytes = 4 << 20;
+constexpr std::size_t max_children_bytes = 8 << 20;
+constexpr int max_references = 16;
+constexpr int max_scopes = 32;
+constexpr int max_nested_functions = 4;
 
 // The entry that this one is an instance of, or that declares it.
 std::optional<Dwarf_Die> origin_of(Dwarf_Die& entry) {
@@ -33,13 +33,13 @@ std::optional<Dwarf_Die> origin_of(Dwarf_Die& entry) {
 
 // Languages whose functions have no scopes, or have them in the name already, are spared the search for them.
 bool has_scopes(Dwarf_Die& unit) {
-    constexpr std::uint64_t kC17 = 0x2c;  // dwarf.h of elfutils 0.188 does not have it yet
+    constexpr std::uint64_t c17 = 0x2c;  // dwarf.h of elfutils 0.188 does not have it yet
     switch (number_of(unit, DW_AT_language).value_or(DW_LANG_C)) {
         case DW_LANG_C89:
         case DW_LANG_C:
         case DW_LANG_C99:
         case DW_LANG_C11:
-        case kC17:
+        case c17:
         case DW_LANG_Go:
         case DW_LANG_Mips_Assembler: return false;
         default: return true;
@@ -66,7 +66,7 @@ std::string_view text_of(Dwarf_Die& entry, unsigned attribute) {
     Dwarf_Attribute found;
     if (::dwarf_attr(&entry, attribute, &found) == nullptr) return {};
     const char* text = ::dwarf_formstring(&found);
-    return text == nullptr ? std::string_view{} : std::string_view(text, ::strnlen(text, kMaxNameBytes));
+    return text == nullptr ? std::string_view{} : std::string_view(text, ::strnlen(text, max_name_bytes));
 }
 
 std::optional<std::uint64_t> number_of(Dwarf_Die& entry, unsigned attribute) {
@@ -81,7 +81,7 @@ std::string DwarfNames::remembered(const void* place, const std::function<std::s
     if (const auto known = names_.find(place); known != names_.end()) return known->second;
     std::string name = make();
     bytes_ += name.size() + sizeof(std::string) + 64;
-    if (bytes_ > kMaxRememberedBytes) {
+    if (bytes_ > max_remembered_bytes) {
         names_.clear();
         bytes_ = name.size();
     }
@@ -102,7 +102,7 @@ const std::vector<Dwarf_Off>& DwarfNames::children_of(Dwarf_Die& scope) {
         child = next;
     }
     children_bytes_ += offsets.size() * sizeof(Dwarf_Off) + 128;
-    if (children_bytes_ > kMaxChildrenBytes) {
+    if (children_bytes_ > max_children_bytes) {
         children_.clear();
         children_bytes_ = offsets.size() * sizeof(Dwarf_Off);
     }
@@ -116,25 +116,25 @@ std::string DwarfNames::scopes_of(Dwarf_Die& entry, const Touch& touch, int nest
     Dwarf* const all = ::dwarf_cu_getdwarf(entry.cu);
     const Dwarf_Off target = ::dwarf_dieoffset(&entry);
     std::string scopes;
-    for (int depth = 0; depth < kMaxScopes; ++depth) {
+    for (int depth = 0; depth < max_scopes; ++depth) {
         const auto& children = children_of(scope);
         const auto after = std::upper_bound(children.begin(), children.end(), target);
         if (after == children.begin() || *std::prev(after) == target) break;
         if (::dwarf_offdie(all, *std::prev(after), &scope) == nullptr) break;
-        if (::dwarf_tag(&scope) == DW_TAG_subprogram && nested < kMaxNestedFunctions) {
+        if (::dwarf_tag(&scope) == DW_TAG_subprogram && nested < max_nested_functions) {
             // What is inside a function is named by it, wherever it has its own name.
             scopes = name_with_scopes(scope, touch, nested + 1) + "::";
         } else if (const std::string name = scope_name(scope); !name.empty()) {
             scopes += name + "::";
         }
-        if (scopes.size() > kMaxNameBytes) break;
+        if (scopes.size() > max_name_bytes) break;
     }
     return scopes;
 }
 
 std::string DwarfNames::name_with_scopes(Dwarf_Die entry, const Touch& touch, int nested) {
     std::string_view name;
-    for (int reference = 0; reference < kMaxReferences && touch(entry); ++reference) {
+    for (int reference = 0; reference < max_references && touch(entry); ++reference) {
         if (name.empty()) name = text_of(entry, DW_AT_name);
         auto origin = origin_of(entry);
         if (!origin) break;
@@ -142,18 +142,18 @@ std::string DwarfNames::name_with_scopes(Dwarf_Die entry, const Touch& touch, in
     }
     if (name.empty()) return {};
     return remembered(entry.addr, [&] {
-        constexpr std::string_view kUnnamed = "{unnamed}::";
+        constexpr std::string_view unnamed = "{unnamed}::";
         std::string scopes = scopes_of(entry, touch, nested);
         // A class without a name that can be called is a lambda's.
-        if (name == "operator()" && scopes.ends_with(kUnnamed))
-            scopes.replace(scopes.size() - kUnnamed.size(), kUnnamed.size(), "{lambda}::");
+        if (name == "operator()" && scopes.ends_with(unnamed))
+            scopes.replace(scopes.size() - unnamed.size(), unnamed.size(), "{lambda}::");
         return scopes.append(name);
     });
 }
 
 std::string DwarfNames::name_of(Dwarf_Die entry, const Touch& touch) {
     Dwarf_Die declared = entry;
-    for (int reference = 0; reference < kMaxReferences && touch(declared); ++reference) {
+    for (int reference = 0; reference < max_references && touch(declared); ++reference) {
         std::string_view linkage = text_of(declared, DW_AT_linkage_name);
         if (linkage.empty()) linkage = text_of(declared, DW_AT_MIPS_linkage_name);
         if (!linkage.empty()) return remembered(linkage.data(), [&] { return demangle(linkage); });

@@ -78,13 +78,13 @@ void InlinedCalls::scan(Dwarf_Die function, const unsigned char* unit_end, const
 }
 
 std::vector<std::uint64_t> InlinedCalls::find(std::uint64_t address) const {
-    constexpr std::size_t kMaxFrames = 256;
+    constexpr std::size_t max_frames = 256;
     std::size_t innermost = 0;
     ranges_.visit_at(address, [&](std::uint64_t, std::uint64_t, std::uint64_t call) {
         if (innermost == 0 || calls_[call].depth > calls_[innermost].depth) innermost = call;
     });
     std::vector<std::uint64_t> found;
-    for (std::size_t call = innermost; call != 0 && found.size() < kMaxFrames; call = calls_[call].parent)
+    for (std::size_t call = innermost; call != 0 && found.size() < max_frames; call = calls_[call].parent)
         found.push_back(calls_[call].entry);
     return found;
 }

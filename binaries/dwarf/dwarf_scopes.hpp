@@ -77,7 +77,7 @@ class InlinedCalls {
 
 template <typename Visit>
 void RangeTable::visit_at(std::uint64_t address, Visit&& visit) const {
-    constexpr int kMost = 64;
+    constexpr int most_allowed = 64;
     std::size_t index = 0;
     for (std::size_t end = ranges_.size(); index < end;) {
         const std::size_t middle = index + (end - index) / 2;
@@ -87,7 +87,7 @@ void RangeTable::visit_at(std::uint64_t address, Visit&& visit) const {
             end = middle;
         }
     }
-    for (int visited = 0; index > 0 && visited < kMost;) {
+    for (int visited = 0; index > 0 && visited < most_allowed;) {
         const Range& range = ranges_[--index];
         if (range.reach <= address) return;
         if (address >= range.high) continue;

@@ -11,8 +11,8 @@ namespace lagtrap::binaries {
 namespace {
 
 // How far into a unit's table of abbreviations that of its first entry may lie, and the sum of it over all units.
-constexpr std::uint64_t kMaxFirstAbbreviation = 256 << 10;
-constexpr std::uint64_t kMaxAbbreviationsPassed = 1ULL << 30;
+constexpr std::uint64_t max_first_abbreviation = 256 << 10;
+constexpr std::uint64_t max_abbreviations_passed = 1ULL << 30;
 
 struct UnitHeader {
     std::uint64_t end = 0;
@@ -87,8 +87,8 @@ DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_
         if (!header || header->abbreviations > debug_abbrev.size()) break;
         if (header->first_code != 0) {
             const auto bytes = bytes_to_abbreviation(debug_abbrev.substr(header->abbreviations), header->first_code,
-                                                     kMaxFirstAbbreviation);
-            if (!bytes || *bytes > kMaxAbbreviationsPassed - passed) break;
+                                                     max_first_abbreviation);
+            if (!bytes || *bytes > max_abbreviations_passed - passed) break;
             passed += *bytes;
         }
         result.units.push_back(DwarfUnit{result.checked_bytes, header->end, header->first_entry, 0});

@@ -9,14 +9,14 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 4'096;
+constexpr std::size_t max_name_bytes = 4'096;
 // How many sequences that overlap are looked through for one address.
-constexpr int kMaxOverlapping = 16;
+constexpr int max_overlapping = 16;
 
 std::string joined(std::string_view folder, std::string_view name) {
-    name = name.substr(0, kMaxNameBytes);
+    name = name.substr(0, max_name_bytes);
     if (folder.empty() || name.starts_with('/')) return std::string(name);
-    std::string path(folder.substr(0, kMaxNameBytes));
+    std::string path(folder.substr(0, max_name_bytes));
     if (!path.ends_with('/')) path += '/';
     return path.append(name);
 }
@@ -40,7 +40,7 @@ Result<LineTable> LineTable::read(const LineTableSource& source, std::uint64_t l
 std::optional<LineTable::Place> LineTable::find(std::uint64_t address) const {
     auto sequence = std::upper_bound(sequences_.begin(), sequences_.end(), address,
                                      [](std::uint64_t value, const Sequence& entry) { return value < entry.low; });
-    for (int tried = 0; sequence != sequences_.begin() && tried < kMaxOverlapping; ++tried) {
+    for (int tried = 0; sequence != sequences_.begin() && tried < max_overlapping; ++tried) {
         --sequence;
         if (sequence->reach <= address) break;
         if (address >= sequence->high) continue;

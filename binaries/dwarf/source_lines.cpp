@@ -21,15 +21,15 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t kMaxUnitsOfAddress = 8;
+constexpr std::size_t max_units_of_address = 8;
 // Shares of DebugInfoLimits::memory_bytes. Units as such take up to a half (dwarf_file.cpp).
-constexpr std::uint64_t kTablesShare = 4;    // line tables and functions of the units kept
-constexpr std::uint64_t kOneTableShare = 2;  // a line table while it is made
-constexpr std::uint64_t kLibraryShare = 4;   // what libdw holds of units
+constexpr std::uint64_t tables_share = 4;     // line tables and functions of the units kept
+constexpr std::uint64_t one_table_share = 2;  // a line table while it is made
+constexpr std::uint64_t library_share = 4;    // what libdw holds of units
 // So many bytes of mapped sections may have been looked at before their pages are let go of; looking up one name
 // brings in about so many.
-constexpr std::uint64_t kMappedBytes = 64 << 20;
-constexpr std::uint64_t kMappedBytesOfName = 32 << 10;
+constexpr std::uint64_t mapped_bytes = 64 << 20;
+constexpr std::uint64_t mapped_bytes_of_name = 32 << 10;
 
 CodeBounds code_of(const ElfImage& image) {
     CodeBounds code{std::numeric_limits<std::uint64_t>::max(), 0};
@@ -101,7 +101,7 @@ struct SourceLines::State {
 // The ranges of every unit, from the units' own entries: .debug_aranges may be missing for some (clang) or for all.
 Status SourceLines::State::find_units() {
     if (dwarf() == nullptr) return make_error(ErrorKind::Invalid, "its debug information is damaged");
-    std::uint64_t steps = memory_bytes / kTablesShare / 64;
+    std::uint64_t steps = memory_bytes / tables_share / 64;
     for (std::size_t index = 0; index < main.units().size(); ++index) {
         auto entry = entry_at(main.units()[index].first_entry);
         if (!entry) continue;
@@ -115,11 +115,11 @@ Status SourceLines::State::find_units() {
 
 // Nothing that libdw gave out may be in use.
 void SourceLines::State::keep_within_memory() {
-    if (main.held_bytes() + (alternate ? alternate->held_bytes() : 0) > memory_bytes / kLibraryShare) {
+    if (main.held_bytes() + (alternate ? alternate->held_bytes() : 0) > memory_bytes / library_share) {
         main.forget();
         if (alternate) alternate->forget();
     }
-    if (looked_at_bytes > kMappedBytes) {
+    if (looked_at_bytes > mapped_bytes) {
         main.release_pages();
         if (alternate) alternate->release_pages();
         looked_at_bytes = 0;
@@ -127,7 +127,7 @@ void SourceLines::State::keep_within_memory() {
     std::uint64_t tables = 0;
     for (auto unit = kept.begin(); unit != kept.end(); ++unit) {
         tables += unit->memory_bytes();
-        if (tables <= memory_bytes / kTablesShare) continue;
+        if (tables <= memory_bytes / tables_share) continue;
         kept.erase(unit == kept.begin() ? std::next(unit) : unit, kept.end());
         break;
     }
@@ -166,7 +166,7 @@ LineTable SourceLines::State::lines_of(Dwarf_Die& unit_entry) {
     source.name = text_of(unit_entry, DW_AT_name);
     source.lowest_address = code.low;
     source.highest_address = code.high;
-    auto lines = LineTable::read(source, memory_bytes / kOneTableShare);
+    auto lines = LineTable::read(source, memory_bytes / one_table_share);
     return lines ? std::move(lines).value() : LineTable{};
 }
 
@@ -208,7 +208,7 @@ std::optional<std::uint64_t> SourceLines::State::function_at(Unit& unit, std::ui
 }
 
 std::string SourceLines::State::name_of(Dwarf_Die& entry) {
-    looked_at_bytes += kMappedBytesOfName;
+    looked_at_bytes += mapped_bytes_of_name;
     return names.name_of(entry, [this](Dwarf_Die& looked_into) { return touch(looked_into); });
 }
 
@@ -242,7 +242,7 @@ std::vector<SourceFrame> SourceLines::State::frames_at(std::uint64_t address) {
     keep_within_memory();
     std::vector<std::size_t> candidates;
     units.visit_at(address, [&](std::uint64_t, std::uint64_t, std::uint64_t index) {
-        if (candidates.size() < kMaxUnitsOfAddress) candidates.push_back(index);
+        if (candidates.size() < max_units_of_address) candidates.push_back(index);
     });
     std::vector<SourceFrame> frames;
     for (const std::size_t index : candidates) {

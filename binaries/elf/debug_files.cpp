@@ -13,15 +13,16 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "sandbox/machine_root.hpp"
 
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxLinkBytes = 8'192;
-constexpr std::uint64_t kMaxSummedBytes = 1ULL << 30;  // of a file whose CRC is computed
-constexpr std::size_t kMaxIndexedFiles = 20'000;
-constexpr int kMaxIndexedDepth = 8;
+constexpr std::uint64_t max_link_bytes = 8'192;
+constexpr std::uint64_t max_summed_bytes = 1ULL << 30;  // of a file whose CRC is computed
+constexpr std::size_t max_indexed_files = 20'000;
+constexpr int max_indexed_depth = 8;
 
 // What may be compared with a program: a regular file, opened so that no pipe holds anybody up.
 std::optional<ElfImage> open_image(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs) {
@@ -53,7 +54,7 @@ std::optional<std::uint32_t> checksum_of(const std::filesystem::path& path) {
     if (!fd) return std::nullopt;
     std::array<char, 64 << 10> buffer;
     std::uint32_t sum = 0;
-    for (std::uint64_t total = 0; total <= kMaxSummedBytes;) {
+    for (std::uint64_t total = 0; total <= max_summed_bytes;) {
         const ssize_t got = ::read(fd->get(), buffer.data(), buffer.size());
         if (got < 0) return std::nullopt;
         if (got == 0) return sum;
@@ -72,7 +73,7 @@ struct DebugLink {
 std::optional<DebugLink> debug_link_of(const ElfImage& image) {
     const ElfSection* section = image.find_section(".gnu_debuglink");
     if (section == nullptr) return std::nullopt;
-    const auto content = image.read(*section, kMaxLinkBytes);
+    const auto content = image.read(*section, max_link_bytes);
     if (!content) return std::nullopt;
     DebugLink link;
     link.name = std::string(text_at(*content, 0));
@@ -94,7 +95,7 @@ struct AlternateLink {
 std::optional<AlternateLink> alternate_link_of(const ElfImage& image) {
     const ElfSection* section = image.find_section(".gnu_debugaltlink");
     if (section == nullptr) return std::nullopt;
-    const auto content = image.read(*section, kMaxLinkBytes);
+    const auto content = image.read(*section, max_link_bytes);
     if (!content) return std::nullopt;
     AlternateLink link;
     link.name = std::string(text_at(*content, 0));
@@ -180,8 +181,8 @@ class DebugFolderIndex {
         std::size_t seen = 0;
         std::filesystem::recursive_directory_iterator entry(
             folder, std::filesystem::directory_options::skip_permission_denied, error);
-        for (; !error && entry != std::filesystem::recursive_directory_iterator() && seen < kMaxIndexedFiles; ++seen) {
-            if (entry.depth() >= kMaxIndexedDepth) entry.disable_recursion_pending();
+        for (; !error && entry != std::filesystem::recursive_directory_iterator() && seen < max_indexed_files; ++seen) {
+            if (entry.depth() >= max_indexed_depth) entry.disable_recursion_pending();
             std::error_code ignored;
             if (entry->is_regular_file(ignored)) add(files, entry->path());
             entry.increment(error);

@@ -14,22 +14,22 @@ namespace {
 
 // A mangled name can refer back to itself so that a few hundred bytes stand for gigabytes: the input is bounded
 // and a name that grows beyond its limit is given up in the middle.
-constexpr std::size_t kMaxMangledBytes = 4'096;
-constexpr std::size_t kMaxDemangledBytes = 16'384;
+constexpr std::size_t max_mangled_bytes = 4'096;
+constexpr std::size_t max_demangled_bytes = 16'384;
 // libiberty refuses longer C++ names unless told not to; its stack use is about 64 bytes a character.
-constexpr std::size_t kDefaultMangledBytes = 1'024;
-constexpr std::ptrdiff_t kMaxBackReferencesInD = 16;
+constexpr std::size_t default_mangled_bytes = 1'024;
+constexpr std::ptrdiff_t max_back_references_in_d = 16;
 
 struct Output {
     std::jmp_buf too_long;
     std::size_t size = 0;
-    char text[kMaxDemangledBytes];
+    char text[max_demangled_bytes];
 };
 
 void append(const char* piece, std::size_t bytes, void* opaque) {
     auto& output = *static_cast<Output*>(opaque);
     // The C frames in between own nothing that matters; there is no other way out of libiberty's printer.
-    if (bytes > kMaxDemangledBytes - output.size) std::longjmp(output.too_long, 1);
+    if (bytes > max_demangled_bytes - output.size) std::longjmp(output.too_long, 1);
     std::copy_n(piece, bytes, output.text + output.size);
     output.size += bytes;
 }
@@ -43,14 +43,14 @@ bool run_demangler(CallbackDemangler demangler, const char* symbol, int options,
 }
 
 std::string demangle_d(const std::string& symbol) {
-    if (std::count(symbol.begin(), symbol.end(), 'Q') > kMaxBackReferencesInD) return symbol;
+    if (std::count(symbol.begin(), symbol.end(), 'Q') > max_back_references_in_d) return symbol;
     const std::unique_ptr<char, decltype(&std::free)> text(dlang_demangle(symbol.c_str(), 0), &std::free);
     return text ? std::string(text.get()) : symbol;
 }
 
 std::string demangle_with(std::string_view view, int options) {
     std::string symbol(view);
-    if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > kMaxMangledBytes) return symbol;
+    if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > max_mangled_bytes) return symbol;
     if (symbol.find('\0') != std::string::npos) return symbol;
     if (symbol[1] == 'D') return demangle_d(symbol);
     if (symbol[1] != 'Z' && symbol[1] != 'R') return symbol;
@@ -60,7 +60,7 @@ std::string demangle_with(std::string_view view, int options) {
         return std::string(output->text, output->size);
     output->size = 0;
     if (symbol[1] != 'Z') return symbol;
-    if (symbol.size() > kDefaultMangledBytes) options |= DMGL_NO_RECURSE_LIMIT;
+    if (symbol.size() > default_mangled_bytes) options |= DMGL_NO_RECURSE_LIMIT;
     if (run_demangler(cplus_demangle_v3_callback, symbol.c_str(), options, *output))
         return std::string(output->text, output->size);
     return symbol;

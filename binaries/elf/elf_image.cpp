@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/text.hpp"
+
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxSections = 200'000;
-constexpr std::uint64_t kMaxSegments = 4'096;
-constexpr std::uint64_t kMaxBuildIdBytes = 64;
+constexpr std::uint64_t max_sections = 200'000;
+constexpr std::uint64_t max_segments = 4'096;
+constexpr std::uint64_t max_build_id_bytes = 64;
 
 static_assert(std::endian::native == std::endian::little, "ELF numbers are taken as they lie");
 
@@ -45,17 +47,6 @@ std::string refusal(std::string_view head, ElfKinds kinds) {
 
 }  // namespace
 
-std::string hexadecimal(std::string_view bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        text += kDigits[byte >> 4];
-        text += kDigits[byte & 15];
-    }
-    return text;
-}
-
 std::string_view text_at(std::string_view table, std::uint64_t offset) {
     if (offset >= table.size()) return {};
     const std::size_t end = table.find('\0', offset);
@@ -66,7 +57,7 @@ std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment) {
     std::string found;
     for_each_note(notes, alignment, [&](const ElfNote& note) {
         if (note.name != "GNU" || note.type != NT_GNU_BUILD_ID) return true;
-        if (note.description.empty() || note.description.size() > kMaxBuildIdBytes) return true;
+        if (note.description.empty() || note.description.size() > max_build_id_bytes) return true;
         found = hexadecimal(note.description);
         return false;
     });
@@ -98,7 +89,7 @@ Result<ElfImage> ElfImage::from_bytes(std::string bytes, std::string name) {
 }
 
 Result<ElfImage> ElfImage::parse(ElfImage image, ElfKinds kinds) {
-    if (image.size_bytes_ > kMaxFileBytes)
+    if (image.size_bytes_ > max_file_bytes)
         return make_error(ErrorKind::TooLarge, image.name_ + ": has " + std::to_string(image.size_bytes_) +
                                                    " bytes; at most 4 GiB are read");
     TRY(image.parse_header(kinds));
@@ -134,8 +125,8 @@ Status ElfImage::parse_header(ElfKinds kinds) {
 }
 
 Status ElfImage::parse_segments(std::uint64_t offset, std::uint64_t count) {
-    if (count > kMaxSegments) return damaged(std::to_string(count) + " program headers");
-    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Phdr), kMaxSegments * sizeof(Elf64_Phdr)));
+    if (count > max_segments) return damaged(std::to_string(count) + " program headers");
+    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Phdr), max_segments * sizeof(Elf64_Phdr)));
     segments_.reserve(count);
     for (std::uint64_t index = 0; index < count; ++index) {
         const auto raw = number_at<Elf64_Phdr>(table, index * sizeof(Elf64_Phdr));
@@ -146,12 +137,12 @@ Status ElfImage::parse_segments(std::uint64_t offset, std::uint64_t count) {
 }
 
 Status ElfImage::parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index) {
-    if (count > kMaxSections) return damaged(std::to_string(count) + " sections");
-    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Shdr), kMaxSections * sizeof(Elf64_Shdr)));
+    if (count > max_sections) return damaged(std::to_string(count) + " sections");
+    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Shdr), max_sections * sizeof(Elf64_Shdr)));
     std::string names;
     if (names_index < count) {
         const auto raw = number_at<Elf64_Shdr>(table, names_index * sizeof(Elf64_Shdr));
-        TRY_ASSIGN(names, read(raw.sh_offset, raw.sh_size, kMaxNotesBytes));
+        TRY_ASSIGN(names, read(raw.sh_offset, raw.sh_size, max_notes_bytes));
     }
     sections_.reserve(count);
     for (std::uint64_t index = 0; index < count; ++index) {
@@ -195,13 +186,13 @@ std::string ElfImage::build_id() const {
     // Sections first: in a separate debug file the program headers' offsets are those of the program.
     for (const auto& section : sections_) {
         if (section.type != SHT_NOTE) continue;
-        const auto notes = read(section, kMaxNotesBytes);
+        const auto notes = read(section, max_notes_bytes);
         if (!notes) continue;
         if (auto id = build_id_of_notes(*notes, section.alignment); !id.empty()) return id;
     }
     for (const auto& segment : segments_) {
         if (segment.type != PT_NOTE) continue;
-        const auto notes = read(segment.offset, segment.file_bytes, kMaxNotesBytes);
+        const auto notes = read(segment.offset, segment.file_bytes, max_notes_bytes);
         if (!notes) continue;
         if (auto id = build_id_of_notes(*notes, segment.alignment); !id.empty()) return id;
     }

@@ -13,10 +13,10 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::uint64_t kMaxFileBytes = 4ULL << 30;
-inline constexpr std::uint64_t kMaxSymbols = 4'000'000;
-inline constexpr std::uint64_t kMaxStringTableBytes = 512ULL << 20;
-inline constexpr std::uint64_t kMaxNotesBytes = 64ULL << 20;
+inline constexpr std::uint64_t max_file_bytes = 4ULL << 30;
+inline constexpr std::uint64_t max_symbols = 4'000'000;
+inline constexpr std::uint64_t max_string_table_bytes = 512ULL << 20;
+inline constexpr std::uint64_t max_notes_bytes = 64ULL << 20;
 
 struct ElfSection {
     std::string name;
@@ -99,9 +99,6 @@ class ElfImage {
 // The GNU build id among these notes, in hexadecimal; empty where there is none.
 [[nodiscard]] std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment);
 
-// Lower-case hexadecimal digits, two a byte.
-[[nodiscard]] std::string hexadecimal(std::string_view bytes);
-
 // A little-endian number at `offset` of `bytes`, which must have that many.
 template <typename Number>
 [[nodiscard]] Number number_at(std::string_view bytes, std::size_t offset) {
@@ -115,15 +112,15 @@ template <typename Number>
 
 template <typename Visit>
 bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit) {
-    constexpr std::uint64_t kHeaderBytes = 12;
+    constexpr std::uint64_t header_bytes = 12;
     const std::uint64_t step = alignment == 8 ? 8 : 4;
     const auto padded = [step](std::uint64_t size) { return (size + step - 1) / step * step; };
     std::uint64_t position = 0;
-    while (notes.size() - position >= kHeaderBytes) {
+    while (notes.size() - position >= header_bytes) {
         const std::uint64_t name_bytes = number_at<std::uint32_t>(notes, position);
         const std::uint64_t description_bytes = number_at<std::uint32_t>(notes, position + 4);
-        const std::uint64_t name_start = position + kHeaderBytes;
-        const std::uint64_t description_start = position + padded(kHeaderBytes + name_bytes);
+        const std::uint64_t name_start = position + header_bytes;
+        const std::uint64_t description_start = position + padded(header_bytes + name_bytes);
         if (description_start + description_bytes > notes.size()) return false;
         ElfNote note;
         note.name = notes.substr(name_start, name_bytes);

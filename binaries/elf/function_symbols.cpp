@@ -9,10 +9,10 @@ namespace lagtrap::binaries {
 namespace {
 
 // Longer names are cut: no compiler's are, and overlapping strings in a hostile file would multiply.
-constexpr std::size_t kMaxNameBytes = 16'384;
-constexpr std::uint64_t kMaxNamesBytes = 1ULL << 30;
+constexpr std::size_t max_name_bytes = 16'384;
+constexpr std::uint64_t max_names_bytes = 1ULL << 30;
 // Symbols are read in pieces of so many.
-constexpr std::uint64_t kPieceSymbols = 64 << 10;
+constexpr std::uint64_t piece_symbols = 64 << 10;
 
 SymbolBinding binding_of(unsigned char info) {
     switch (ELF64_ST_BIND(info)) {
@@ -29,11 +29,11 @@ bool is_defined_function(const Elf64_Sym& symbol) {
 
 std::uint32_t name_bytes_at(std::string_view names, std::uint64_t offset) {
     if (offset >= names.size()) return 0;
-    const std::string_view rest = names.substr(offset, kMaxNameBytes + 1);
+    const std::string_view rest = names.substr(offset, max_name_bytes + 1);
     const std::size_t end = rest.find('\0');
     // A name that the table's end cuts off is none.
     if (end == std::string_view::npos && offset + rest.size() == names.size()) return 0;
-    return static_cast<std::uint32_t>(std::min(end, kMaxNameBytes));
+    return static_cast<std::uint32_t>(std::min(end, max_name_bytes));
 }
 
 Error too_large(const ElfImage& image, const std::string& what) {
@@ -44,8 +44,8 @@ Error over_budget(const ElfImage& image) { return too_large(image, "its symbols 
 
 Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudget& budget, FunctionTable& table) {
     const std::uint64_t count = section.size / sizeof(Elf64_Sym);
-    for (std::uint64_t first = 0; first < count; first += kPieceSymbols) {
-        const std::uint64_t bytes = std::min(kPieceSymbols, count - first) * sizeof(Elf64_Sym);
+    for (std::uint64_t first = 0; first < count; first += piece_symbols) {
+        const std::uint64_t bytes = std::min(piece_symbols, count - first) * sizeof(Elf64_Sym);
         TRY_ASSIGN(const std::string symbols, image.read(section.offset + first * sizeof(Elf64_Sym), bytes, bytes));
         for (std::size_t at = 0; at < symbols.size(); at += sizeof(Elf64_Sym)) {
             const auto raw = number_at<Elf64_Sym>(symbols, at);
@@ -70,13 +70,13 @@ Status read_tables(const ElfImage& image, std::uint64_t& symbols, ByteBudget& bu
             return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: " + section.name +
                                                       " names a string table that is not there");
         symbols += section.size / sizeof(Elf64_Sym);
-        if (symbols > kMaxSymbols)
+        if (symbols > max_symbols)
             return too_large(image, "has " + std::to_string(symbols) + " symbols; at most " +
-                                        std::to_string(kMaxSymbols) + " are read");
+                                        std::to_string(max_symbols) + " are read");
         const ElfSection& names = image.sections()[section.link];
         if (!budget.take(names.size)) return over_budget(image);
         FunctionTable table;
-        TRY_ASSIGN(table.names, image.read(names, kMaxStringTableBytes));
+        TRY_ASSIGN(table.names, image.read(names, max_string_table_bytes));
         table.dynamic = section.type == SHT_DYNSYM;
         TRY(read_functions(image, section, budget, table));
         tables.push_back(std::move(table));
@@ -90,7 +90,7 @@ Result<std::vector<FunctionTable>> read_function_tables(const ElfImage& image, B
     std::uint64_t symbols = 0;
     std::vector<FunctionTable> tables;
     TRY(read_tables(image, symbols, budget, tables));
-    auto inner = mini_debug_image(image, std::min(kMaxMiniDebugBytes, budget.left()));
+    auto inner = mini_debug_image(image, std::min(max_mini_debug_bytes, budget.left()));
     if (inner) {
         // The unpacked file is in memory while its tables are copied out.
         const std::uint64_t unpacked_bytes = inner->size_bytes();
@@ -111,7 +111,7 @@ Result<std::vector<FunctionSymbol>> function_symbols(const ElfImage& image) {
     for (const auto& table : tables) {
         for (const auto& function : table.functions) {
             name_bytes += function.name_bytes;
-            if (name_bytes > kMaxNamesBytes) return too_large(image, "symbol names of more than 1 GiB");
+            if (name_bytes > max_names_bytes) return too_large(image, "symbol names of more than 1 GiB");
             found.push_back(FunctionSymbol{std::string(table.name_of(function)), function.address, function.size,
                                            function.binding, table.dynamic, function.indirect});
         }

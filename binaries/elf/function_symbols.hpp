@@ -53,7 +53,8 @@ struct FunctionTable {
 // The ELF file inside .gnu_debugdata (xz), as Fedora's and others' stripped programs carry it:
 // https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html
 // ErrorKind::NotFound where there is none, Invalid (not xz, damaged), TooLarge beyond `limit_bytes` unpacked.
-inline constexpr std::uint64_t kMaxMiniDebugBytes = 256ULL << 20;
-[[nodiscard]] Result<ElfImage> mini_debug_image(const ElfImage& image, std::uint64_t limit_bytes = kMaxMiniDebugBytes);
+inline constexpr std::uint64_t max_mini_debug_bytes = 256ULL << 20;
+[[nodiscard]] Result<ElfImage> mini_debug_image(const ElfImage& image,
+                                                std::uint64_t limit_bytes = max_mini_debug_bytes);
 
 }  // namespace lagtrap::binaries

@@ -75,7 +75,7 @@ class Search {
         const fs::path origin = fs::weakly_canonical(path, ignored).parent_path();
         const std::vector<fs::path> folders = folders_.of(needed, origin);
         for (const std::string& name : needed.names)
-            if (found_.size() < kMostLibraries && seen_.insert(name).second) find(name, folders);
+            if (found_.size() < most_libraries && seen_.insert(name).second) find(name, folders);
     }
 
     // By the name that is asked for, which outlives the file of one release that it leads to.

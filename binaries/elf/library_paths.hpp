@@ -21,9 +21,9 @@ class LibraryFolders {
     std::vector<std::filesystem::path> usual_;
 };
 
-inline constexpr std::size_t kMostLibraries = 256;
+inline constexpr std::size_t most_libraries = 256;
 
-// Paths of the libraries that the program needs, and of those that they need: nearest first, each once, kMostLibraries at
+// Paths of the libraries that the program needs, and of those that they need: nearest first, each once, most_libraries at
 // the most. What is not found or is no ELF file of this machine is left out, as are libraries that the program loads by
 // itself while it runs.
 [[nodiscard]] std::vector<std::filesystem::path> libraries_of(const std::filesystem::path& program);

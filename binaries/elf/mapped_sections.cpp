@@ -28,7 +28,7 @@ struct SectionPlan {
 
 namespace {
 
-constexpr std::uint64_t kPackedChunkBytes = 256 << 10;
+constexpr std::uint64_t packed_chunk_bytes = 256 << 10;
 
 std::uint64_t page_bytes() {
     static const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -94,7 +94,7 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
         plans.push_back(std::move(plan));
     }
     TRY(result.reserve(plans));
-    std::uint64_t position = kHeaderBytes;
+    std::uint64_t position = header_bytes;
     for (SectionPlan& plan : plans) {
         plan.region_offset = std::exchange(position, position + plan.region_bytes);
         if (auto filled = result.fill(fd.get(), plan); !filled)
@@ -106,7 +106,7 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
 }
 
 Status MappedSections::reserve(const std::vector<SectionPlan>& plans) {
-    region_bytes_ = kHeaderBytes;
+    region_bytes_ = header_bytes;
     for (const SectionPlan& plan : plans) region_bytes_ += plan.region_bytes;
     void* region =
         ::mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -130,7 +130,7 @@ Status MappedSections::fill(int fd, const SectionPlan& plan) {
     std::uint64_t position = plan.file_offset;
     std::uint64_t left = plan.file_bytes;
     const auto source = [&]() -> Result<std::string> {
-        std::string chunk(std::min(left, kPackedChunkBytes), '\0');
+        std::string chunk(std::min(left, packed_chunk_bytes), '\0');
         if (chunk.empty()) return chunk;
         const ssize_t got = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(position));
         if (got < 0) return system_error("read");

@@ -41,12 +41,12 @@ class MappedSections {
     MappedSections& operator=(MappedSections&& other) noexcept;
     ~MappedSections();
 
-    static constexpr std::uint64_t kHeaderBytes = 64 << 10;
+    static constexpr std::uint64_t header_bytes = 64 << 10;
 
     [[nodiscard]] const std::vector<MappedSection>& sections() const { return sections_; }
     // Empty where the file does not have it.
     [[nodiscard]] std::string_view section(std::string_view name) const;
-    // The whole: kHeaderBytes that may be written to, then the sections, each from a page's start or further on.
+    // The whole: header_bytes that may be written to, then the sections, each from a page's start or further on.
     [[nodiscard]] char* data() const { return region_; }
     [[nodiscard]] std::uint64_t size() const { return region_bytes_; }
     [[nodiscard]] std::uint64_t unpacked_bytes() const { return unpacked_bytes_; }

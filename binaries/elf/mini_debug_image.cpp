@@ -7,8 +7,8 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxPackedBytes = 64ULL << 20;
-constexpr std::uint64_t kMaxDecoderBytes = 128ULL << 20;
+constexpr std::uint64_t max_packed_bytes = 64ULL << 20;
+constexpr std::uint64_t max_decoder_bytes = 128ULL << 20;
 
 class Decoder {
   public:
@@ -22,7 +22,7 @@ class Decoder {
 Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes) {
     Decoder decoder;
     lzma_stream& stream = *decoder.get();
-    if (lzma_stream_decoder(&stream, kMaxDecoderBytes, 0) != LZMA_OK)
+    if (lzma_stream_decoder(&stream, max_decoder_bytes, 0) != LZMA_OK)
         return make_error(ErrorKind::System, "the xz decoder cannot be set up");
     stream.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
     stream.avail_in = packed.size();
@@ -48,7 +48,7 @@ Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes
 Result<ElfImage> mini_debug_image(const ElfImage& image, std::uint64_t limit_bytes) {
     const ElfSection* section = image.find_section(".gnu_debugdata");
     if (section == nullptr) return make_error(ErrorKind::NotFound, image.name() + ": no .gnu_debugdata");
-    TRY_ASSIGN(const std::string packed, image.read(*section, kMaxPackedBytes));
+    TRY_ASSIGN(const std::string packed, image.read(*section, max_packed_bytes));
     auto unpacked = unpack_xz(packed, limit_bytes);
     if (!unpacked) return unpacked.error().within(image.name());
     return ElfImage::from_bytes(std::move(unpacked).value(), image.name() + " (.gnu_debugdata)");

@@ -21,12 +21,13 @@ bool is_identifier(std::string_view text) {
 // What must occur in the mangled form of `name`: its last identifier. Empty where that is not certain (operators, names
 // that C++ abbreviates).
 std::string_view certain_part(const std::string& name) {
-    static constexpr std::array<std::string_view, 7> kAbbreviated = {"std",     "allocator", "basic_string", "string",
-                                                                     "istream", "ostream",   "iostream"};
+    static constexpr std::array<std::string_view, 7> abbreviated_names = {
+        "std", "allocator", "basic_string", "string", "istream", "ostream", "iostream"};
     std::string part = without_parameters(name);
     if (const auto colons = part.rfind("::"); colons != std::string::npos) part.erase(0, colons + 2);
     if (!is_identifier(part) || part.starts_with("operator")) return {};
-    const bool abbreviated = std::find(kAbbreviated.begin(), kAbbreviated.end(), part) != kAbbreviated.end();
+    const bool abbreviated =
+        std::find(abbreviated_names.begin(), abbreviated_names.end(), part) != abbreviated_names.end();
     return abbreviated ? std::string_view{} : std::string_view(name).substr(name.find(part), part.size());
 }
 
@@ -40,11 +41,11 @@ bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symb
 // Calls `visit` with each identifier that `symbol` may hold: its length in digits, then itself.
 template <typename Visit>
 void for_each_identifier(std::string_view symbol, Visit&& visit) {
-    constexpr std::size_t kMostDigits = 4;
+    constexpr std::size_t most_digits = 4;
     for (std::size_t begin = 0; begin < symbol.size(); ++begin) {
         if (!is_digit(symbol[begin])) continue;
         std::size_t length = 0, at = begin;
-        for (; at < symbol.size() && is_digit(symbol[at]) && at - begin < kMostDigits; ++at)
+        for (; at < symbol.size() && is_digit(symbol[at]) && at - begin < most_digits; ++at)
             length = length * 10 + static_cast<std::size_t>(symbol[at] - '0');
         if (at + length > symbol.size()) continue;
         visit(symbol.substr(at, length));

@@ -10,21 +10,21 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxDynamicBytes = 1 << 20;
-constexpr std::uint64_t kMaxNameBytes = 4096;
+constexpr std::uint64_t max_dynamic_bytes = 1 << 20;
+constexpr std::uint64_t max_name_bytes = 4096;
 
 Error damaged(const ElfImage& image, const std::string& what) {
     return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: " + what);
 }
 
-// Of the string at an address, with up to kMaxNameBytes.
+// Of the string at an address, with up to max_name_bytes.
 Result<std::string> name_at(const ElfImage& image, std::uint64_t address) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || address < segment.address) continue;
         const std::uint64_t within = address - segment.address;
         if (within >= segment.file_bytes) continue;
-        const std::uint64_t size = std::min(kMaxNameBytes, segment.file_bytes - within);
-        TRY_ASSIGN(const std::string bytes, image.read(segment.offset + within, size, kMaxNameBytes));
+        const std::uint64_t size = std::min(max_name_bytes, segment.file_bytes - within);
+        TRY_ASSIGN(const std::string bytes, image.read(segment.offset + within, size, max_name_bytes));
         return bytes.substr(0, bytes.find('\0'));
     }
     return damaged(image, "the name of a needed library lies outside the loaded segments");
@@ -49,7 +49,7 @@ Result<NeededLibraries> needed_libraries(const ElfImage& image) {
                                       [](const ElfSegment& segment) { return segment.type == PT_DYNAMIC; });
     NeededLibraries needed;
     if (dynamic == segments.end()) return needed;
-    TRY_ASSIGN(const std::string table, image.read(dynamic->offset, dynamic->file_bytes, kMaxDynamicBytes));
+    TRY_ASSIGN(const std::string table, image.read(dynamic->offset, dynamic->file_bytes, max_dynamic_bytes));
     std::vector<std::uint64_t> names, folders;
     std::uint64_t strings_address = 0;
     for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= table.size(); at += sizeof(Elf64_Dyn)) {

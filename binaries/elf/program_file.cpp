@@ -227,7 +227,7 @@ Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
     const std::uint64_t size = state_->image->size_bytes();
     const std::uint64_t rest = file_offset < size ? size - file_offset : 0;
     if (rest == 0) return std::string();
-    return state_->image->read(file_offset, std::min<std::uint64_t>(rest, kCodeBytes), kCodeBytes);
+    return state_->image->read(file_offset, std::min<std::uint64_t>(rest, code_bytes), code_bytes);
 }
 
 namespace {
@@ -304,18 +304,18 @@ std::string read_build_id(int fd) {
         const auto build_id = reader->build_id(fd);
         return build_id ? *build_id : std::string();
     }
-    constexpr std::size_t kMaxProgramHeaders = 256;
-    constexpr std::uint64_t kMaxSegmentBytes = 64 << 10;
+    constexpr std::size_t max_program_headers = 256;
+    constexpr std::uint64_t max_segment_bytes = 64 << 10;
     const auto head = read_at(fd, 0, sizeof(Elf64_Ehdr));
     if (!head || !head->starts_with(ELFMAG) || (*head)[EI_CLASS] != ELFCLASS64 || (*head)[EI_DATA] != ELFDATA2LSB)
         return {};
     const auto header = number_at<Elf64_Ehdr>(*head, 0);
-    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxProgramHeaders) return {};
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > max_program_headers) return {};
     const auto table = read_at(fd, header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
     if (!table) return {};
     for (std::size_t index = 0; index < header.e_phnum; ++index) {
         const auto segment = number_at<Elf64_Phdr>(*table, index * sizeof(Elf64_Phdr));
-        if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxSegmentBytes) continue;
+        if (segment.p_type != PT_NOTE || segment.p_filesz > max_segment_bytes) continue;
         const auto notes = read_at(fd, segment.p_offset, segment.p_filesz);
         if (!notes) continue;
         if (auto id = build_id_of_notes(*notes, segment.p_align); !id.empty()) return id;

@@ -35,10 +35,10 @@ struct UsdtProbe {
     std::uint64_t semaphore = 0;  // 0: none
     std::string arguments;        // "-4@%eax 8@-16(%rbp)"
     std::uint32_t argument_count = 0;
-    std::vector<UsdtArgument> places;  // of the first kMaxUsdtArguments arguments
+    std::vector<UsdtArgument> places;  // of the first max_usdt_arguments arguments
 };
 
-inline constexpr std::size_t kCodeBytes = 16;  // as long as an instruction gets
+inline constexpr std::size_t code_bytes = 16;  // as long as an instruction gets
 
 struct Function {
     std::string name;           // as the symbol table has it
@@ -89,7 +89,7 @@ class ProgramFile {
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
     // Address as linked of a file offset, the reverse.
     [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
-    // The first bytes of the code at `file_offset`, kCodeBytes or as many as the file has there.
+    // The first bytes of the code at `file_offset`, code_bytes or as many as the file has there.
     [[nodiscard]] Result<std::string> code_at(std::uint64_t file_offset) const;
     // Whether something may walk the stack through this file's functions: then no return probe of the kernel may be put
     // on them, but return_sites.hpp serves. True for a file that needs the libraries of C++ or of unwinding (Rust's

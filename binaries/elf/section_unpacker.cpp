@@ -12,7 +12,7 @@ namespace lagtrap::binaries {
 namespace {
 
 // ELFCOMPRESS_ZSTD, which elf.h of glibc 2.36 does not have yet.
-constexpr std::uint32_t kZstd = 2;
+constexpr std::uint32_t type_zstd = 2;
 
 Error damaged() { return make_error(ErrorKind::Invalid, "its compressed data is damaged"); }
 
@@ -76,7 +76,7 @@ Status unpack_zstd(const PackedSource& source, char* into, std::uint64_t size) {
 
 Status unpack_section(std::uint32_t type, const PackedSource& source, char* into, std::uint64_t size) {
     if (type == ELFCOMPRESS_ZLIB) return unpack_zlib(source, into, size);
-    if (type == kZstd) return unpack_zstd(source, into, size);
+    if (type == type_zstd) return unpack_zstd(source, into, size);
     return make_error(ErrorKind::Unsupported,
                       "it is compressed in way " + std::to_string(type) + "; zlib (1) and zstd (2) can be read");
 }

@@ -25,9 +25,9 @@ struct SymbolTable::Candidate {
 
 namespace {
 
-constexpr std::uint64_t kMaxKallsymsBytes = 128ULL << 20;
+constexpr std::uint64_t max_kallsyms_bytes = 128ULL << 20;
 // A kernel symbol without a follower nearby (the last of a module) covers no more than this.
-constexpr std::uint64_t kMaxKernelFunctionBytes = 1ULL << 20;
+constexpr std::uint64_t max_kernel_function_bytes = 1ULL << 20;
 
 std::size_t leading_underscores(std::string_view name) {
     if (name.starts_with("_Z") || name.starts_with("_R")) return 0;
@@ -120,8 +120,8 @@ struct SymbolTable::Builder {
     Status add(std::vector<FunctionTable> tables, ByteBudget& budget, PlaceOf&& place_of) {
         for (FunctionTable& source : tables) {
             // The table's entries come on top: each function makes one or two.
-            constexpr std::uint64_t kBytesOfFunction = sizeof(Candidate) + 2 * sizeof(Entry);
-            if (!budget.take(source.functions.size() * kBytesOfFunction))
+            constexpr std::uint64_t bytes_of_function = sizeof(Candidate) + 2 * sizeof(Entry);
+            if (!budget.take(source.functions.size() * bytes_of_function))
                 return make_error(ErrorKind::TooLarge, "its symbols take more memory than they may");
             const auto number = static_cast<std::uint32_t>(table.names_.size());
             candidates.reserve(candidates.size() + source.functions.size());
@@ -172,7 +172,7 @@ Result<SymbolTable> SymbolTable::of_debug_file(const std::filesystem::path& debu
 }
 
 Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms) {
-    TRY_ASSIGN(const std::string text, read_file(kallsyms, kMaxKallsymsBytes));
+    TRY_ASSIGN(const std::string text, read_file(kallsyms, max_kallsyms_bytes));
     SymbolTable table;
     std::string& names = table.names_.emplace_back();
     std::vector<Candidate> candidates;
@@ -193,7 +193,7 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
     for (auto& candidate : candidates) {
         const auto next = std::upper_bound(boundaries.begin(), boundaries.end(), candidate.start);
         const std::uint64_t longest =
-            candidate.start + std::min(kMaxKernelFunctionBytes, ~std::uint64_t{0} - candidate.start);
+            candidate.start + std::min(max_kernel_function_bytes, ~std::uint64_t{0} - candidate.start);
         candidate.limit = next == boundaries.end() ? longest : std::min(*next, longest);
     }
     table.build(std::move(candidates));

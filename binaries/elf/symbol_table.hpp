@@ -26,18 +26,18 @@ struct SymbolHit {
 // asked for.
 class SymbolTable {
   public:
-    static constexpr std::uint64_t kDefaultLimitBytes = 256ULL << 20;
+    static constexpr std::uint64_t default_limit_bytes = 256ULL << 20;
 
     // Errors as ProgramFile::open and functions(); TooLarge too where the table, or making it, takes more memory than
     // `limit_bytes`, which is checked as the file is read. A debug file that cannot be used is passed over.
     [[nodiscard]] static Result<SymbolTable> of_file(const std::filesystem::path& path,
                                                      const DebugFileSearch& search = {},
-                                                     std::uint64_t limit_bytes = kDefaultLimitBytes);
+                                                     std::uint64_t limit_bytes = default_limit_bytes);
     // Of a program that is not on this machine, from its debug file alone. `load_bias` is address as linked less
     // file offset in the program, as a recording has it for its code.
     [[nodiscard]] static Result<SymbolTable> of_debug_file(const std::filesystem::path& debug_file,
                                                            std::uint64_t load_bias,
-                                                           std::uint64_t limit_bytes = kDefaultLimitBytes);
+                                                           std::uint64_t limit_bytes = default_limit_bytes);
     // Kernel functions of /proc/kallsyms ("kptr_restrict" may hide them: then empty). Names are "do_fsync", "ext4_sync_file [ext4]".
     // ErrorKind::NotFound, Denied, TooLarge (more than 128 MiB).
     [[nodiscard]] static Result<SymbolTable> of_kernel(const std::filesystem::path& kallsyms = "/proc/kallsyms");

@@ -21,7 +21,7 @@ void encode_target(WireWriter& writer, const JumpTarget& target) {
 }
 
 JumpTarget decode_target(WireReader& reader, bool& sound) {
-    const auto is_register = [](std::uint8_t number) { return number < 16 || number == kNoJumpRegister; };
+    const auto is_register = [](std::uint8_t number) { return number < 16 || number == no_jump_register; };
     JumpTarget target;
     target.displacement = reader.number<std::int64_t>();
     target.base = reader.number<std::uint8_t>();
@@ -36,17 +36,17 @@ FunctionCalls decode_function_calls(WireReader& reader, bool& sound) {
     FunctionCalls calls;
     calls.symbol = reader.text(max_symbol_bytes);
     calls.name = printable(reader.text(max_symbol_bytes));
-    calls.first_code = reader.text(kCodeBytes);
+    calls.first_code = reader.text(code_bytes);
     calls.problem = printable(reader.text(max_message_bytes));
     calls.return_probe = reader.number<std::uint8_t>() != 0;
-    calls.exits = read_exits(reader, kMaxReturnSites, sound);
-    calls.callees = reader.items<std::uint64_t>(kMaxCalleesOfFunction);
-    calls.slots.resize(reader.count(kMaxCalleesOfFunction, slot_bytes));
+    calls.exits = read_exits(reader, max_return_sites, sound);
+    calls.callees = reader.items<std::uint64_t>(max_callees_of_function);
+    calls.slots.resize(reader.count(max_callees_of_function, slot_bytes));
     for (CodeSlot& slot : calls.slots) {
         slot.address = reader.number<std::uint64_t>();
         slot.symbol = reader.text(max_symbol_bytes);
     }
-    calls.indirect.resize(reader.count(kMaxCalleesOfFunction, indirect_bytes));
+    calls.indirect.resize(reader.count(max_callees_of_function, indirect_bytes));
     for (IndirectCall& call : calls.indirect) {
         call.file_offset = reader.number<std::uint64_t>();
         call.target = decode_target(reader, sound);

@@ -172,7 +172,7 @@ void FileReader::set_nice(int thread, int nice) {
 Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string& body,
                                     const std::filesystem::path& program, const ReadBudget& budget) {
     TRY_ASSIGN(std::unique_ptr<ReaderProcess> process, acquire(budget));
-    ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, kMaxAnswerBytes,
+    ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, max_answer_bytes,
                                  [&] { return is_given_up(budget); }};
     if (budget.until) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(*budget.until - Clock::now());

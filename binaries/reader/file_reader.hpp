@@ -105,7 +105,7 @@ class FileReader {
     [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> places(int file, const std::string& name,
                                                                      const std::vector<FunctionQuery>& queries,
                                                                      const ReadBudget& budget = {});
-    // `functions`: where in the file they begin, kMaxCallQueries at most.
+    // `functions`: where in the file they begin, max_call_queries at most.
     [[nodiscard]] Result<std::vector<FunctionCalls>> calls(int file, const std::string& name,
                                                            const std::vector<std::uint64_t>& functions,
                                                            const ReadBudget& budget = {});

@@ -95,7 +95,7 @@ Result<UnwindTable> decode_table(std::string_view body) {
     table.page_count = reader.number<std::uint32_t>();
     table.row_count = reader.number<std::uint64_t>();
     table.unsupported_rows = reader.number<std::uint64_t>();
-    table.pages = reader.items<std::uint64_t>(kMaxUnwindTableBytes / sizeof(std::uint64_t));
+    table.pages = reader.items<std::uint64_t>(max_unwind_table_bytes / sizeof(std::uint64_t));
     if (!reader.complete() || !holds_together(table)) return nonsense();
     return table;
 }
@@ -165,8 +165,8 @@ Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
         probe.address = reader.number<std::uint64_t>();
         probe.semaphore = reader.number<std::uint64_t>();
         probe.argument_count = reader.number<std::uint32_t>();
-        probe.places = reader.items<UsdtArgument>(kMaxUsdtArguments);
-        sound = sound && probe.places.size() == std::min<std::size_t>(probe.argument_count, kMaxUsdtArguments) &&
+        probe.places = reader.items<UsdtArgument>(max_usdt_arguments);
+        sound = sound && probe.places.size() == std::min<std::size_t>(probe.argument_count, max_usdt_arguments) &&
                 std::all_of(probe.places.begin(), probe.places.end(), is_sound);
     }
     if (!reader.complete() || !sound) return nonsense();
@@ -200,7 +200,7 @@ std::string encode_functions(const std::vector<Function>& functions) {
 
 Result<std::vector<Function>> decode_functions(std::string_view body) {
     WireReader reader(body);
-    std::vector<Function> functions(reader.count(kMaxSymbols, least_text_bytes + 25));
+    std::vector<Function> functions(reader.count(max_symbols, least_text_bytes + 25));
     for (Function& function : functions) function = decode_function(reader);
     if (!reader.complete()) return nonsense();
     return functions;
@@ -214,7 +214,7 @@ std::string encode_code(const std::string& code) {
 
 Result<std::string> decode_code(std::string_view body) {
     WireReader reader(body);
-    std::string code = reader.text(kCodeBytes);
+    std::string code = reader.text(code_bytes);
     if (!reader.complete()) return nonsense();
     return code;
 }
@@ -239,9 +239,9 @@ void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
 }
 
 std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound) {
-    constexpr std::size_t exit_bytes = 23 + kMaxJumpRanges * 2 * sizeof(std::int32_t);
+    constexpr std::size_t exit_bytes = 23 + max_jump_ranges * 2 * sizeof(std::int32_t);
     std::vector<FunctionExit> exits(reader.count(limit, exit_bytes));
-    const auto is_register = [](std::uint8_t number) { return number < 16 || number == kNoJumpRegister; };
+    const auto is_register = [](std::uint8_t number) { return number < 16 || number == no_jump_register; };
     for (FunctionExit& exit : exits) {
         exit.file_offset = reader.number<std::uint64_t>();
         const auto condition = reader.number<std::uint8_t>();
@@ -275,7 +275,7 @@ std::string encode_exits(const FunctionExits& exits) {
 Result<FunctionExits> decode_exits(std::string_view body) {
     WireReader reader(body);
     bool sound = true;
-    FunctionExits exits{read_exits(reader, kMaxReturnSites, sound)};
+    FunctionExits exits{read_exits(reader, max_return_sites, sound)};
     if (!reader.complete() || !sound) return nonsense();
     return exits;
 }
@@ -336,12 +336,12 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         FunctionPlaces found;
         found.places = read_exits(reader, max_places_of_name, sound);
         found.return_probe = reader.number<std::uint8_t>() != 0;
-        found.first_code = reader.text(kCodeBytes);
+        found.first_code = reader.text(code_bytes);
         found.goid_offset = reader.number<std::uint32_t>();
         found.frame_offset = reader.number<std::uint32_t>();
         found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
         sound =
-            sound && !found.places.empty() && found.goid_offset <= kMaxGoOffset && found.frame_offset <= kMaxGoOffset;
+            sound && !found.places.empty() && found.goid_offset <= max_go_offset && found.frame_offset <= max_go_offset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return nonsense();

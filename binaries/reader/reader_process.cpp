@@ -1,8 +1,6 @@
 #include "binaries/reader/reader_process.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +12,7 @@
 #include <ctime>
 #include <thread>
 
+#include "core/child_process.hpp"
 #include "sandbox/machine_root.hpp"
 
 namespace lagtrap::binaries {
@@ -44,48 +43,6 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& fo
     return !below.empty() && *below.begin() != "..";
 }
 
-// The attributes of a child of a program with threads, whose signals may be blocked or ignored.
-struct Attributes {
-    Attributes() {
-        posix_spawnattr_init(&value);
-        sigset_t signals;
-        sigemptyset(&signals);
-        posix_spawnattr_setsigmask(&value, &signals);
-        sigfillset(&signals);
-        posix_spawnattr_setsigdefault(&value, &signals);
-        posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    }
-    Attributes(const Attributes&) = delete;
-    Attributes& operator=(const Attributes&) = delete;
-    ~Attributes() { posix_spawnattr_destroy(&value); }
-    posix_spawnattr_t value;
-};
-
-Result<pid_t> spawn(const std::string& program, int nice, int socket, int files_socket) {
-    // Through numbers that none of them has: 3 and 4 may be those that are moved.
-    const UniqueFd first(::fcntl(socket, F_DUPFD_CLOEXEC, 10));
-    const UniqueFd second(::fcntl(files_socket, F_DUPFD_CLOEXEC, 10));
-    if (!first.valid() || !second.valid()) return system_error("start " + program);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, first.get(), kReaderSocket);
-    posix_spawn_file_actions_adddup2(&actions, second.get(), kReaderFilesSocket);
-    posix_spawn_file_actions_addclosefrom_np(&actions, kReaderFilesSocket + 1);
-    const Attributes attributes;
-    std::string name = "lagtrap-reader";
-    std::string level = std::to_string(nice);
-    std::array<char*, 3> arguments{name.data(), level.data(), nullptr};
-    std::array<char*, 1> environment{nullptr};
-    pid_t pid = -1;
-    const int failed =
-        ::posix_spawn(&pid, program.c_str(), &actions, &attributes.value, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return system_error("start " + program, failed);
-    return pid;
-}
-
 }  // namespace
 
 struct ReaderProcess::Deadline {
@@ -101,7 +58,11 @@ Result<std::unique_ptr<ReaderProcess>> ReaderProcess::start(const std::string& p
     auto [own, its] = socket_pair(SOCK_STREAM);
     auto [own_files, its_files] = socket_pair(SOCK_SEQPACKET);
     if (!own.valid() || !own_files.valid()) return system_error("start " + program);
-    TRY_ASSIGN(const pid_t pid, spawn(program, nice, its.get(), its_files.get()));
+    ChildOptions options;
+    options.arguments = {"lagtrap-reader", std::to_string(nice)};
+    options.descriptors = {
+        {STDIN_FILENO, -1}, {STDOUT_FILENO, -1}, {reader_socket, its.get()}, {reader_files_socket, its_files.get()}};
+    TRY_ASSIGN(const pid_t pid, start_child(program, options));
     its.reset();
     its_files.reset();
     std::unique_ptr<ReaderProcess> process(new ReaderProcess(pid, std::move(own), std::move(own_files)));
@@ -122,7 +83,7 @@ Status ReaderProcess::await_greeting() {
             return make_error(ErrorKind::System, "it could not be confined");
         return make_error(ErrorKind::System, "it ended with status " + std::to_string(WEXITSTATUS(status)));
     }
-    if (greeting.task_or_error != kReaderGreeting || greeting.body_bytes != 0)
+    if (greeting.task_or_error != reader_greeting || greeting.body_bytes != 0)
         return make_error(ErrorKind::System, "it is another program");
     user_ = greeting.user;
     return success();
@@ -245,7 +206,7 @@ Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, 
 
 Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, const std::string& body,
                                                  const std::filesystem::path& program, const Limits& limits) {
-    if (body.size() > kMaxRequestBytes) return make_error(ErrorKind::TooLarge, "too much is asked of a file at once");
+    if (body.size() > max_request_bytes) return make_error(ErrorKind::TooLarge, "too much is asked of a file at once");
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
     const auto folder = program.lexically_normal().parent_path();

@@ -29,7 +29,7 @@ class ReaderProcess {
     struct Limits {
         std::chrono::milliseconds cpu_time{};
         std::chrono::milliseconds wall_time{};
-        std::uint64_t answer_bytes = kMaxAnswerBytes;
+        std::uint64_t answer_bytes = max_answer_bytes;
         std::function<bool()> given_up{};  // whether nobody wants the answer any more
     };
     struct Answer {

@@ -41,7 +41,7 @@ bool receive(char* into, std::size_t size, UniqueFd* file) {
         alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
         message.msg_control = control.data();
         message.msg_controllen = control.size();
-        const ssize_t got = ::recvmsg(kReaderSocket, &message, MSG_CMSG_CLOEXEC);
+        const ssize_t got = ::recvmsg(reader_socket, &message, MSG_CMSG_CLOEXEC);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
@@ -60,7 +60,7 @@ bool receive(char* into, std::size_t size, UniqueFd* file) {
 std::optional<Request> next_request() {
     Request request;
     if (!receive(reinterpret_cast<char*>(&request.head), sizeof request.head, &request.file)) return std::nullopt;
-    if (request.head.body_bytes > kMaxRequestBytes || !request.file.valid()) return std::nullopt;
+    if (request.head.body_bytes > max_request_bytes || !request.file.valid()) return std::nullopt;
     request.body.resize(request.head.body_bytes);
     if (!receive(request.body.data(), request.body.size(), nullptr)) return std::nullopt;
     return request;
@@ -130,7 +130,7 @@ Result<std::string> answer_to(Request& request) {
         }
         case ReaderTask::Calls: {
             TRY_ASSIGN(const ProgramFile file, open_program(request, body));
-            const auto functions = body.items<std::uint64_t>(kMaxCallQueries);
+            const auto functions = body.items<std::uint64_t>(max_call_queries);
             TRY_ASSIGN(const auto calls, function_calls(file, functions));
             return encode_calls(calls);
         }
@@ -154,7 +154,7 @@ bool write_answer(const Result<std::string>& answer) {
         body = std::string_view(answer.error().message).substr(0, message_limit_bytes);
     }
     head.body_bytes = body.size();
-    return write_all(kReaderSocket, &head, sizeof head).ok() && write_all(kReaderSocket, body.data(), body.size()).ok();
+    return write_all(reader_socket, &head, sizeof head).ok() && write_all(reader_socket, body.data(), body.size()).ok();
 }
 
 // Whose rights are left: asking for that is given up too.
@@ -177,9 +177,9 @@ int run_reader(int nice) {
         return reader_not_confined;
     }
     ::close(STDERR_FILENO);
-    const ReaderHead greeting{kReaderGreeting, *user, 0};
-    if (!write_all(kReaderSocket, &greeting, sizeof greeting)) return 0;
-    BrokeredFiles files{UniqueFd(kReaderFilesSocket)};
+    const ReaderHead greeting{reader_greeting, *user, 0};
+    if (!write_all(reader_socket, &greeting, sizeof greeting)) return 0;
+    BrokeredFiles files{UniqueFd(reader_files_socket)};
     use_file_access(&files);
     while (auto request = next_request()) {
         Result<std::string> answer = make_error(ErrorKind::TooLarge, "reading it takes more memory than is allowed");

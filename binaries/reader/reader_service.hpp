@@ -3,7 +3,7 @@
 
 namespace lagtrap::binaries {
 
-// Confines this process for good, then serves kReaderSocket. The exit status: 0 when the other side is gone, 4 if the
+// Confines this process for good, then serves reader_socket. The exit status: 0 when the other side is gone, 4 if the
 // process could not be confined.
 [[nodiscard]] int run_reader(int nice);
 

@@ -12,8 +12,8 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr int kReaderSocket = 3;
-inline constexpr int kReaderFilesSocket = 4;  // for the debug files that it asks for (sandbox/file_broker.hpp)
+inline constexpr int reader_socket = 3;
+inline constexpr int reader_files_socket = 4;  // for the debug files that it asks for (sandbox/file_broker.hpp)
 
 enum class ReaderTask : std::uint32_t {
     BuildId = 1,
@@ -37,11 +37,11 @@ struct ReaderHead {
     std::uint64_t body_bytes = 0;
 };
 
-inline constexpr std::uint32_t kReaderGreeting = 0x74676c72;  // "rlgt"
+inline constexpr std::uint32_t reader_greeting = 0x74676c72;  // "rlgt"
 inline constexpr int reader_not_confined = 4;                 // exit status
 
-inline constexpr std::uint64_t kMaxRequestBytes = 4 << 20;
-inline constexpr std::uint64_t kMaxAnswerBytes = 96 << 20;
+inline constexpr std::uint64_t max_request_bytes = 4 << 20;
+inline constexpr std::uint64_t max_answer_bytes = 96 << 20;
 
 class WireWriter {
   public:

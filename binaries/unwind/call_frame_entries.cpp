@@ -6,11 +6,11 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint32_t kExtendedLength = 0xffffffff;
-constexpr std::uint8_t kPointerOmitted = 0xff;
-constexpr std::uint8_t kPointerFormMask = 0x0f;
+constexpr std::uint32_t extended_length = 0xffffffff;
+constexpr std::uint8_t pointer_omitted = 0xff;
+constexpr std::uint8_t pointer_form_mask = 0x0f;
 // Linkers merge equal ones: large programs have dozens. Beyond this they would only fill memory.
-constexpr std::size_t kMaxCies = 65'536;
+constexpr std::size_t max_cies = 65'536;
 
 bool is_zero(std::string_view bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
@@ -75,7 +75,7 @@ void SectionReader::for_each_entry(Visit&& visit) {
         EntryHeader header;
         header.offset = static_cast<std::uint32_t>(cursor.position());
         std::uint64_t length = cursor.number<std::uint32_t>();
-        const bool extended = length == kExtendedLength;
+        const bool extended = length == extended_length;
         if (extended) length = cursor.number<std::uint64_t>();
         // Linkers leave empty entries in the middle too, where the object file that should end the table was not last.
         if (cursor.ok() && length == 0 && !section_.ends_at_zero) continue;
@@ -87,7 +87,7 @@ void SectionReader::for_each_entry(Visit&& visit) {
         ByteCursor content(entry);
         if (section_.is_debug_frame) {
             const std::uint64_t id = extended ? content.number<std::uint64_t>() : content.number<std::uint32_t>();
-            header.is_cie = id == (extended ? std::numeric_limits<std::uint64_t>::max() : kExtendedLength);
+            header.is_cie = id == (extended ? std::numeric_limits<std::uint64_t>::max() : extended_length);
             header.cie_offset = id;
             header.has_cie_offset = true;
         } else {
@@ -115,15 +115,15 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
     if (!cursor.ok()) return false;
     for (const char letter : augmentation.substr(1)) {
         switch (letter) {
-            case 'L': cie.names_landing_pads = data.number<std::uint8_t>() != kPointerOmitted; break;
+            case 'L': cie.names_landing_pads = data.number<std::uint8_t>() != pointer_omitted; break;
             case 'R': cie.address_encoding = data.number<std::uint8_t>(); break;
             case 'S': cie.signal_frame = true; break;
             case 'P': {
                 const auto encoding = data.number<std::uint8_t>();
-                if (encoding == kPointerOmitted) break;
+                if (encoding == pointer_omitted) break;
                 // Aligned ones are the only ones whose size depends on where they lie.
                 if (encoding == 0x50) static_cast<void>(data.take((8 - (start + data.position()) % 8) % 8));
-                if (!read_unbased_pointer(data, encoding & kPointerFormMask)) return false;
+                if (!read_unbased_pointer(data, encoding & pointer_form_mask)) return false;
                 break;
             }
             default: return false;
@@ -133,7 +133,7 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
 }
 
 bool SectionReader::add_cie(const EntryHeader& header) {
-    if (entries_.cies.size() - first_cie_ >= kMaxCies) return false;
+    if (entries_.cies.size() - first_cie_ >= max_cies) return false;
     ByteCursor cursor = cursor_of(header);
     CallFrameCie cie;
     cie.offset = header.offset;
@@ -150,7 +150,7 @@ bool SectionReader::add_cie(const EntryHeader& header) {
     cie.code_alignment = cursor.unsigned_leb128();
     cie.data_alignment = cursor.signed_leb128();
     const std::uint64_t return_register = version == 1 ? cursor.number<std::uint8_t>() : cursor.unsigned_leb128();
-    if (return_register != kRegisterReturnAddress) return false;
+    if (return_register != register_return_address) return false;
     if (!read_augmentation(cursor, augmentation, cie) || !cursor.ok()) return false;
     const auto code = code_of(section_, static_cast<std::uint32_t>(cursor.position()), header.end);
     if (!run_initial_program(code, cie)) return false;
@@ -175,7 +175,7 @@ bool SectionReader::add_function(const EntryHeader& header) {
     if (cie == nullptr) return false;
     ByteCursor cursor = cursor_of(header);
     const auto begin = read_pointer(cursor, cie->address_encoding, bases());
-    const auto size = read_unbased_pointer(cursor, cie->address_encoding & kPointerFormMask);
+    const auto size = read_unbased_pointer(cursor, cie->address_encoding & pointer_form_mask);
     if (!begin || !size) return false;
     std::string_view augmentation;
     if (cie->has_augmentation_data) augmentation = cursor.take(cursor.unsigned_leb128());

@@ -6,39 +6,39 @@ namespace lagtrap::binaries {
 namespace {
 
 // Compilers nest one or two; more would only let damaged input take memory.
-constexpr std::size_t kMaxRememberedStates = 64;
+constexpr std::size_t max_remembered_states = 64;
 
-constexpr std::uint8_t kAdvance = 0x40;  // the upper two bits; the lower six are the operand
-constexpr std::uint8_t kOffset = 0x80;
-constexpr std::uint8_t kRestore = 0xc0;
-constexpr std::uint8_t kOperandMask = 0x3f;
+constexpr std::uint8_t op_advance = 0x40;  // the upper two bits; the lower six are the operand
+constexpr std::uint8_t op_offset = 0x80;
+constexpr std::uint8_t op_restore = 0xc0;
+constexpr std::uint8_t operand_mask = 0x3f;
 
 enum Instruction : std::uint8_t {
-    kNop = 0x00,
-    kSetLocation = 0x01,
-    kAdvance1 = 0x02,
-    kAdvance2 = 0x03,
-    kAdvance4 = 0x04,
-    kOffsetExtended = 0x05,
-    kRestoreExtended = 0x06,
-    kUndefined = 0x07,
-    kSameValue = 0x08,
-    kRegister = 0x09,
-    kRememberState = 0x0a,
-    kRestoreState = 0x0b,
-    kDefineCfa = 0x0c,
-    kDefineCfaRegister = 0x0d,
-    kDefineCfaOffset = 0x0e,
-    kDefineCfaExpression = 0x0f,
-    kExpression = 0x10,
-    kOffsetExtendedSigned = 0x11,
-    kDefineCfaSigned = 0x12,
-    kDefineCfaOffsetSigned = 0x13,
-    kValueOffset = 0x14,
-    kValueOffsetSigned = 0x15,
-    kValueExpression = 0x16,
-    kGnuArgumentsSize = 0x2e,
-    kGnuNegativeOffsetExtended = 0x2f,
+    op_nop = 0x00,
+    op_set_location = 0x01,
+    op_advance1 = 0x02,
+    op_advance2 = 0x03,
+    op_advance4 = 0x04,
+    op_offset_extended = 0x05,
+    op_restore_extended = 0x06,
+    op_undefined = 0x07,
+    op_same_value = 0x08,
+    op_register = 0x09,
+    op_remember_state = 0x0a,
+    op_restore_state = 0x0b,
+    op_define_cfa = 0x0c,
+    op_define_cfa_register = 0x0d,
+    op_define_cfa_offset = 0x0e,
+    op_define_cfa_expression = 0x0f,
+    op_expression = 0x10,
+    op_offset_extended_signed = 0x11,
+    op_define_cfa_signed = 0x12,
+    op_define_cfa_offset_signed = 0x13,
+    op_value_offset = 0x14,
+    op_value_offset_signed = 0x15,
+    op_value_expression = 0x16,
+    op_gnu_arguments_size = 0x2e,
+    op_gnu_negative_offset_extended = 0x2f,
 };
 
 using SavedForm = SavedRegister::Form;
@@ -86,10 +86,10 @@ class Machine {
     template <typename State>
     static auto place_of(State& state, std::uint64_t number) -> decltype(&state.rbp) {
         switch (number) {
-            case kRegisterRbp: return &state.rbp;
-            case kRegisterRbx: return &state.rbx;
-            case kRegisterRsp: return &state.rsp;
-            case kRegisterReturnAddress: return &state.return_address;
+            case register_rbp: return &state.rbp;
+            case register_rbx: return &state.rbx;
+            case register_rsp: return &state.rsp;
+            case register_return_address: return &state.return_address;
             default: return nullptr;
         }
     }
@@ -153,32 +153,32 @@ class Machine {
 
 bool Machine::step_location(std::uint8_t instruction) {
     switch (instruction) {
-        case kSetLocation: {
+        case op_set_location: {
             const auto address = read_pointer(cursor_, cie_.address_encoding, code_.bases);
             return address && *address >= begin_ && advance_to(*address - begin_);
         }
-        case kAdvance1: return advance(cursor_.number<std::uint8_t>());
-        case kAdvance2: return advance(cursor_.number<std::uint16_t>());
-        case kAdvance4: return advance(cursor_.number<std::uint32_t>());
+        case op_advance1: return advance(cursor_.number<std::uint8_t>());
+        case op_advance2: return advance(cursor_.number<std::uint16_t>());
+        case op_advance4: return advance(cursor_.number<std::uint32_t>());
         default: return false;
     }
 }
 
 bool Machine::step_cfa(std::uint8_t instruction) {
-    if (instruction == kDefineCfaExpression) {
+    if (instruction == op_define_cfa_expression) {
         state_.cfa = cfa_of_expression(cursor_.take(cursor_.unsigned_leb128()));
         return true;
     }
-    if (instruction == kDefineCfa || instruction == kDefineCfaSigned) {
+    if (instruction == op_define_cfa || instruction == op_define_cfa_signed) {
         const std::uint64_t number = cursor_.unsigned_leb128();
-        return instruction == kDefineCfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
-                                         : define_cfa(number, factored_signed(cursor_.signed_leb128()));
+        return instruction == op_define_cfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
+                                            : define_cfa(number, factored_signed(cursor_.signed_leb128()));
     }
     if (state_.cfa.form == CfaRule::Form::Unset) return false;
     switch (instruction) {
-        case kDefineCfaRegister: return define_cfa_register(cursor_.unsigned_leb128());
-        case kDefineCfaOffset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
-        case kDefineCfaOffsetSigned: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
+        case op_define_cfa_register: return define_cfa_register(cursor_.unsigned_leb128());
+        case op_define_cfa_offset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
+        case op_define_cfa_offset_signed: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
         default: return false;
     }
 }
@@ -187,22 +187,22 @@ bool Machine::step_cfa(std::uint8_t instruction) {
 bool Machine::step_register(std::uint8_t instruction) {
     const std::uint64_t number = cursor_.unsigned_leb128();
     switch (instruction) {
-        case kOffsetExtended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
-        case kOffsetExtendedSigned: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
-        case kGnuNegativeOffsetExtended: save_at_cfa(number, factored(0 - cursor_.unsigned_leb128())); return true;
-        case kRestoreExtended: restore(number); return true;
-        case kUndefined: save(number, {SavedForm::Undefined, 0, 0}); return true;
-        case kSameValue: save(number, {SavedForm::Same, 0, 0}); return true;
-        case kRegister:
+        case op_offset_extended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
+        case op_offset_extended_signed: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
+        case op_gnu_negative_offset_extended: save_at_cfa(number, factored(0 - cursor_.unsigned_leb128())); return true;
+        case op_restore_extended: restore(number); return true;
+        case op_undefined: save(number, {SavedForm::Undefined, 0, 0}); return true;
+        case op_same_value: save(number, {SavedForm::Same, 0, 0}); return true;
+        case op_register:
             static_cast<void>(cursor_.unsigned_leb128());
             save(number, {SavedForm::Unclear, 0, 0});
             return true;
-        case kValueOffset: save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())}); return true;
-        case kValueOffsetSigned:
+        case op_value_offset: save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())}); return true;
+        case op_value_offset_signed:
             save(number, {SavedForm::IsCfa, 0, factored_signed(cursor_.signed_leb128())});
             return true;
-        case kExpression: save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128()))); return true;
-        case kValueExpression:
+        case op_expression: save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128()))); return true;
+        case op_value_expression:
             static_cast<void>(cursor_.take(cursor_.unsigned_leb128()));
             save(number, {SavedForm::Unclear, 0, 0});
             return true;
@@ -211,8 +211,8 @@ bool Machine::step_register(std::uint8_t instruction) {
 }
 
 bool Machine::step_remembered(std::uint8_t instruction) {
-    if (instruction == kRememberState) {
-        if (remembered_.size() == kMaxRememberedStates) return false;
+    if (instruction == op_remember_state) {
+        if (remembered_.size() == max_remembered_states) return false;
         remembered_.push_back(state_);
         return true;
     }
@@ -223,28 +223,28 @@ bool Machine::step_remembered(std::uint8_t instruction) {
 }
 
 bool Machine::step(std::uint8_t instruction) {
-    const std::uint8_t operand = instruction & kOperandMask;
-    switch (instruction & ~kOperandMask) {
-        case kAdvance: return advance(operand);
-        case kOffset: save_at_cfa(operand, factored(cursor_.unsigned_leb128())); return true;
-        case kRestore: restore(operand); return true;
+    const std::uint8_t operand = instruction & operand_mask;
+    switch (instruction & ~operand_mask) {
+        case op_advance: return advance(operand);
+        case op_offset: save_at_cfa(operand, factored(cursor_.unsigned_leb128())); return true;
+        case op_restore: restore(operand); return true;
         default: break;
     }
     switch (instruction) {
-        case kNop: return true;
-        case kGnuArgumentsSize: static_cast<void>(cursor_.unsigned_leb128()); return true;
-        case kSetLocation:
-        case kAdvance1:
-        case kAdvance2:
-        case kAdvance4: return step_location(instruction);
-        case kRememberState:
-        case kRestoreState: return step_remembered(instruction);
-        case kDefineCfa:
-        case kDefineCfaSigned:
-        case kDefineCfaRegister:
-        case kDefineCfaOffset:
-        case kDefineCfaOffsetSigned:
-        case kDefineCfaExpression: return step_cfa(instruction);
+        case op_nop: return true;
+        case op_gnu_arguments_size: static_cast<void>(cursor_.unsigned_leb128()); return true;
+        case op_set_location:
+        case op_advance1:
+        case op_advance2:
+        case op_advance4: return step_location(instruction);
+        case op_remember_state:
+        case op_restore_state: return step_remembered(instruction);
+        case op_define_cfa:
+        case op_define_cfa_signed:
+        case op_define_cfa_register:
+        case op_define_cfa_offset:
+        case op_define_cfa_offset_signed:
+        case op_define_cfa_expression: return step_cfa(instruction);
         default: return step_register(instruction);
     }
 }
@@ -252,8 +252,8 @@ bool Machine::step(std::uint8_t instruction) {
 }  // namespace
 
 std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8_t encoding) {
-    constexpr std::uint8_t kFormMask = 0x0f;
-    switch (encoding & kFormMask) {
+    constexpr std::uint8_t op_form_mask = 0x0f;
+    switch (encoding & op_form_mask) {
         case 0x00:
         case 0x04:
         case 0x0c: return cursor.number<std::uint64_t>();
@@ -268,10 +268,10 @@ std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8
 }
 
 std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases) {
-    constexpr std::uint8_t kBaseMask = 0xf0;  // with the mark of indirect pointers
+    constexpr std::uint8_t op_base_mask = 0xf0;  // with the mark of indirect pointers
     const std::uint64_t place = bases.section_address + cursor.position();
     std::uint64_t base = 0;
-    switch (encoding & kBaseMask) {
+    switch (encoding & op_base_mask) {
         case 0x00: break;
         case 0x10: base = place; break;
         case 0x30:

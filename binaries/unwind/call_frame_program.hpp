@@ -18,7 +18,7 @@ struct PointerBases {
     std::optional<std::uint64_t> data;  // DW_EH_PE_datarel
 };
 
-inline constexpr std::uint8_t kPointerAbsolute = 0x00;
+inline constexpr std::uint8_t pointer_absolute = 0x00;
 
 // The pointer at `cursor`; nullopt where it is of a kind that has no meaning in x86-64 code, or indirect.
 [[nodiscard]] std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding,
@@ -32,7 +32,7 @@ struct CallFrameCie {
     std::int64_t data_alignment = 0;
     std::uint32_t offset = 0;   // in its section
     std::uint32_t section = 0;  // number in the order of reading
-    std::uint8_t address_encoding = kPointerAbsolute;
+    std::uint8_t address_encoding = pointer_absolute;
     bool has_augmentation_data = false;
     bool signal_frame = false;
     bool names_landing_pads = false;  // its functions say where theirs are, if they have any

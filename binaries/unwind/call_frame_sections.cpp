@@ -22,7 +22,7 @@ std::optional<std::uint64_t> data_base_of(const ElfImage& image) {
 
 Result<CallFrameSection> read_eh_frame(const ElfImage& image, const ElfSection& found) {
     CallFrameSection section;
-    TRY_ASSIGN(section.bytes, image.read(found, kMaxCallFrameBytes));
+    TRY_ASSIGN(section.bytes, image.read(found, max_call_frame_bytes));
     section.address = found.address;
     section.data_base = data_base_of(image);
     return section;
@@ -30,9 +30,9 @@ Result<CallFrameSection> read_eh_frame(const ElfImage& image, const ElfSection& 
 
 // The start of .eh_frame as its index says it (LSB Core, 10.6.2).
 Result<std::uint64_t> indexed_address(const ElfImage& image, const ElfSegment& index) {
-    constexpr std::uint64_t kMostHeaderBytes = 16;
+    constexpr std::uint64_t most_header_bytes = 16;
     TRY_ASSIGN(const std::string header,
-               image.read(index.offset, std::min(index.file_bytes, kMostHeaderBytes), kMostHeaderBytes));
+               image.read(index.offset, std::min(index.file_bytes, most_header_bytes), most_header_bytes));
     ByteCursor cursor(header);
     const auto version = cursor.number<std::uint8_t>();
     const auto encoding = cursor.number<std::uint8_t>();
@@ -50,8 +50,8 @@ Result<CallFrameSection> read_indexed_eh_frame(const ElfImage& image, const ElfS
         const std::uint64_t skipped = address - segment.address;
         if (skipped >= segment.file_bytes) continue;
         CallFrameSection section;
-        const std::uint64_t size = std::min(segment.file_bytes - skipped, kMaxCallFrameBytes);
-        TRY_ASSIGN(section.bytes, image.read(segment.offset + skipped, size, kMaxCallFrameBytes));
+        const std::uint64_t size = std::min(segment.file_bytes - skipped, max_call_frame_bytes);
+        TRY_ASSIGN(section.bytes, image.read(segment.offset + skipped, size, max_call_frame_bytes));
         section.address = address;
         section.ends_at_zero = true;
         return section;
@@ -62,14 +62,14 @@ Result<CallFrameSection> read_indexed_eh_frame(const ElfImage& image, const ElfS
 // A section with SHF_COMPRESSED (gABI, "Section compression").
 Result<std::string> unpack(const ElfImage& image, const ElfSection& found) {
     // What compilers write packs to a quarter or so; far beyond that somebody wants to fill memory.
-    constexpr std::uint64_t kMostRatio = 64;
-    TRY_ASSIGN(const std::string packed, image.read(found.offset, found.size, kMaxCallFrameBytes));
+    constexpr std::uint64_t most_ratio = 64;
+    TRY_ASSIGN(const std::string packed, image.read(found.offset, found.size, max_call_frame_bytes));
     if (packed.size() < sizeof(Elf64_Chdr)) return damaged(image, "a packed section without its header");
     const auto header = number_at<Elf64_Chdr>(packed, 0);
     if (header.ch_type != ELFCOMPRESS_ZLIB)
         return make_error(ErrorKind::Unsupported, image.name() + ": section " + found.name + " is packed by method " +
                                                       std::to_string(header.ch_type) + "; only zlib's (1) is known");
-    if (header.ch_size > kMaxCallFrameBytes || header.ch_size > packed.size() * kMostRatio)
+    if (header.ch_size > max_call_frame_bytes || header.ch_size > packed.size() * most_ratio)
         return make_error(ErrorKind::TooLarge, image.name() + ": section " + found.name + " would unpack to " +
                                                    std::to_string(header.ch_size) + " bytes from " +
                                                    std::to_string(packed.size()));
@@ -88,7 +88,7 @@ Result<CallFrameSection> read_debug_frame(const ElfImage& image, const ElfSectio
     if ((found.flags & SHF_COMPRESSED) != 0) {
         TRY_ASSIGN(section.bytes, unpack(image, found));
     } else {
-        TRY_ASSIGN(section.bytes, image.read(found, kMaxCallFrameBytes));
+        TRY_ASSIGN(section.bytes, image.read(found, max_call_frame_bytes));
     }
     section.is_debug_frame = true;
     return section;

@@ -10,7 +10,7 @@
 namespace lagtrap::binaries {
 
 // A table has about nine tenths of the size of what it is made of: more than this would not fit into one.
-inline constexpr std::uint64_t kMaxCallFrameBytes = 72ULL << 20;
+inline constexpr std::uint64_t max_call_frame_bytes = 72ULL << 20;
 
 // .eh_frame, by its section header or, where that is missing, by the segment of its index (PT_GNU_EH_FRAME), and then
 // .debug_frame, unpacked. Empty where there is neither. Errors: those of what is there and cannot be read, if

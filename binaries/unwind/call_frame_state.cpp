@@ -11,28 +11,28 @@ namespace lagtrap::binaries {
 namespace {
 
 // Operations of DWARF expressions (DWARF 5, 7.7.1).
-constexpr std::uint8_t kOpDereference = 0x06;
-constexpr std::uint8_t kOpConst1u = 0x08;
-constexpr std::uint8_t kOpConst1s = 0x09;
-constexpr std::uint8_t kOpConst2u = 0x0a;
-constexpr std::uint8_t kOpConst2s = 0x0b;
-constexpr std::uint8_t kOpConst4u = 0x0c;
-constexpr std::uint8_t kOpConst4s = 0x0d;
-constexpr std::uint8_t kOpConst8u = 0x0e;
-constexpr std::uint8_t kOpConst8s = 0x0f;
-constexpr std::uint8_t kOpConstUnsigned = 0x10;
-constexpr std::uint8_t kOpConstSigned = 0x11;
-constexpr std::uint8_t kOpMinus = 0x1c;
-constexpr std::uint8_t kOpPlus = 0x22;
-constexpr std::uint8_t kOpPlusConstant = 0x23;
-constexpr std::uint8_t kOpLiteral0 = 0x30;
-constexpr std::uint8_t kOpLiteral31 = 0x4f;
-constexpr std::uint8_t kOpRegister0 = 0x70;
-constexpr std::uint8_t kOpRegister31 = 0x8f;
-constexpr std::uint8_t kOpRegister = 0x92;
-constexpr std::uint8_t kOpNop = 0x96;
+constexpr std::uint8_t op_dereference = 0x06;
+constexpr std::uint8_t op_const1u = 0x08;
+constexpr std::uint8_t op_const1s = 0x09;
+constexpr std::uint8_t op_const2u = 0x0a;
+constexpr std::uint8_t op_const2s = 0x0b;
+constexpr std::uint8_t op_const4u = 0x0c;
+constexpr std::uint8_t op_const4s = 0x0d;
+constexpr std::uint8_t op_const8u = 0x0e;
+constexpr std::uint8_t op_const8s = 0x0f;
+constexpr std::uint8_t op_const_unsigned = 0x10;
+constexpr std::uint8_t op_const_signed = 0x11;
+constexpr std::uint8_t op_minus = 0x1c;
+constexpr std::uint8_t op_plus = 0x22;
+constexpr std::uint8_t op_plus_constant = 0x23;
+constexpr std::uint8_t op_literal0 = 0x30;
+constexpr std::uint8_t op_literal31 = 0x4f;
+constexpr std::uint8_t op_register0 = 0x70;
+constexpr std::uint8_t op_register31 = 0x8f;
+constexpr std::uint8_t op_register = 0x92;
+constexpr std::uint8_t op_nop = 0x96;
 
-constexpr std::uint64_t kGeneralRegisters = 16;
+constexpr std::uint64_t general_registers = 16;
 
 // A value that an expression has computed so far, by what it is made of.
 struct Term {
@@ -93,51 +93,51 @@ class Evaluation {
 bool Evaluation::step_constant(std::uint8_t operation, ByteCursor& cursor) {
     const auto widened = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
     switch (operation) {
-        case kOpConst1u: push_constant(cursor.number<std::uint8_t>()); return true;
-        case kOpConst1s: push_constant(widened(cursor.number<std::int8_t>())); return true;
-        case kOpConst2u: push_constant(cursor.number<std::uint16_t>()); return true;
-        case kOpConst2s: push_constant(widened(cursor.number<std::int16_t>())); return true;
-        case kOpConst4u: push_constant(cursor.number<std::uint32_t>()); return true;
-        case kOpConst4s: push_constant(widened(cursor.number<std::int32_t>())); return true;
-        case kOpConst8u:
-        case kOpConst8s: push_constant(cursor.number<std::uint64_t>()); return true;
-        case kOpConstUnsigned: push_constant(cursor.unsigned_leb128()); return true;
-        case kOpConstSigned: push_constant(widened(cursor.signed_leb128())); return true;
+        case op_const1u: push_constant(cursor.number<std::uint8_t>()); return true;
+        case op_const1s: push_constant(widened(cursor.number<std::int8_t>())); return true;
+        case op_const2u: push_constant(cursor.number<std::uint16_t>()); return true;
+        case op_const2s: push_constant(widened(cursor.number<std::int16_t>())); return true;
+        case op_const4u: push_constant(cursor.number<std::uint32_t>()); return true;
+        case op_const4s: push_constant(widened(cursor.number<std::int32_t>())); return true;
+        case op_const8u:
+        case op_const8s: push_constant(cursor.number<std::uint64_t>()); return true;
+        case op_const_unsigned: push_constant(cursor.unsigned_leb128()); return true;
+        case op_const_signed: push_constant(widened(cursor.signed_leb128())); return true;
         default: return false;
     }
 }
 
 bool Evaluation::step(std::uint8_t operation, ByteCursor& cursor) {
-    if (operation >= kOpLiteral0 && operation <= kOpLiteral31) {
-        push_constant(operation - kOpLiteral0);
+    if (operation >= op_literal0 && operation <= op_literal31) {
+        push_constant(operation - op_literal0);
         return true;
     }
-    if (operation >= kOpRegister0 && operation <= kOpRegister31) {
-        push_register(operation - kOpRegister0, cursor.signed_leb128());
+    if (operation >= op_register0 && operation <= op_register31) {
+        push_register(operation - op_register0, cursor.signed_leb128());
         return true;
     }
     if (step_constant(operation, cursor)) return true;
     switch (operation) {
-        case kOpRegister: {
+        case op_register: {
             const std::uint64_t number = cursor.unsigned_leb128();
             push_register(number, cursor.signed_leb128());
             return true;
         }
-        case kOpPlusConstant: add(pop(), Term{Term::Form::Constant, 0, 0, cursor.unsigned_leb128()}); return true;
-        case kOpPlus: {
+        case op_plus_constant: add(pop(), Term{Term::Form::Constant, 0, 0, cursor.unsigned_leb128()}); return true;
+        case op_plus: {
             const Term top = pop();
             add(pop(), top);
             return true;
         }
-        case kOpMinus: {
+        case op_minus: {
             Term top = pop();
             if (top.form != Term::Form::Constant) return false;
             top.addend = 0 - top.addend;
             add(pop(), top);
             return true;
         }
-        case kOpDereference: dereference(); return true;
-        case kOpNop: return true;
+        case op_dereference: dereference(); return true;
+        case op_nop: return true;
         default: return false;
     }
 }
@@ -156,13 +156,13 @@ std::optional<Term> evaluate(std::string_view expression, bool from_cfa) {
 // before its push, whose end has the offset of the literal in the middle. breg7 8, breg16 0, lit15, and, LITERAL, ge,
 // lit3, shl, plus.
 std::optional<std::int64_t> plt_threshold(std::string_view expression) {
-    constexpr std::string_view kBefore("\x77\x08\x80\x00\x3f\x1a", 6);
-    constexpr std::string_view kAfter("\x2a\x33\x24\x22", 4);
-    if (expression.size() != kBefore.size() + 1 + kAfter.size()) return std::nullopt;
-    if (!expression.starts_with(kBefore) || !expression.ends_with(kAfter)) return std::nullopt;
-    const auto literal = static_cast<std::uint8_t>(expression[kBefore.size()]);
-    if (literal < kOpLiteral0 || literal > kOpLiteral31) return std::nullopt;
-    return literal - kOpLiteral0;
+    constexpr std::string_view before("\x77\x08\x80\x00\x3f\x1a", 6);
+    constexpr std::string_view after("\x2a\x33\x24\x22", 4);
+    if (expression.size() != before.size() + 1 + after.size()) return std::nullopt;
+    if (!expression.starts_with(before) || !expression.ends_with(after)) return std::nullopt;
+    const auto literal = static_cast<std::uint8_t>(expression[before.size()]);
+    if (literal < op_literal0 || literal > op_literal31) return std::nullopt;
+    return literal - op_literal0;
 }
 
 template <typename Narrow>
@@ -173,16 +173,16 @@ bool fits(std::int64_t value) {
 // The frame in which the kernel calls a handler, as glibc and others describe it to unwinders: the interrupted
 // registers in the ucontext at rsp (Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h).
 bool is_kernel_signal_frame(const CallFrameState& state) {
-    constexpr std::int64_t kRbpInContext = 120;
-    constexpr std::int64_t kRspInContext = 160;
-    constexpr std::int64_t kRipInContext = 168;
+    constexpr std::int64_t rbp_in_context = 120;
+    constexpr std::int64_t rsp_in_context = 160;
+    constexpr std::int64_t rip_in_context = 168;
     const auto at = [](const SavedRegister& saved, std::int64_t offset) {
-        return saved.form == SavedRegister::Form::AtRegister && saved.register_number == kRegisterRsp &&
+        return saved.form == SavedRegister::Form::AtRegister && saved.register_number == register_rsp &&
                saved.offset == offset;
     };
-    return state.cfa.form == CfaRule::Form::Dereference && state.cfa.register_number == kRegisterRsp &&
-           state.cfa.offset == kRspInContext && state.cfa.addend == 0 && at(state.rbp, kRbpInContext) &&
-           at(state.return_address, kRipInContext);
+    return state.cfa.form == CfaRule::Form::Dereference && state.cfa.register_number == register_rsp &&
+           state.cfa.offset == rsp_in_context && state.cfa.addend == 0 && at(state.rbp, rbp_in_context) &&
+           at(state.return_address, rip_in_context);
 }
 
 // Its offset from the CFA, where it is in memory at a fixed distance from it.
@@ -198,8 +198,8 @@ lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, 0, stat
 // The rule for the CFA alone.
 lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
     const auto unsupported = plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
-    constexpr std::int64_t kMostOffset = (1 << 23) - 1;
-    if (cfa.offset < -kMostOffset || cfa.offset > kMostOffset || cfa.register_number >= kGeneralRegisters)
+    constexpr std::int64_t most_offset = (1 << 23) - 1;
+    if (cfa.offset < -most_offset || cfa.offset > most_offset || cfa.register_number >= general_registers)
         return unsupported;
     auto rule = plain_rule(LAGTRAP_UNWIND_REGISTER);
     rule.cfa_offset = static_cast<__s32>(cfa.offset);
@@ -208,8 +208,8 @@ lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
         case CfaRule::Form::Register: return rule;
         case CfaRule::Form::Plt: rule.kind_and_rbp = LAGTRAP_UNWIND_PLT; return rule;
         case CfaRule::Form::Dereference: {
-            constexpr std::int64_t kMostAdded = 15 * 8;
-            if (cfa.addend < 0 || cfa.addend > kMostAdded || cfa.addend % 8 != 0) return unsupported;
+            constexpr std::int64_t most_added = 15 * 8;
+            if (cfa.addend < 0 || cfa.addend > most_added || cfa.addend % 8 != 0) return unsupported;
             rule.kind_and_rbp = LAGTRAP_UNWIND_DEREFERENCE;
             rule.register_and_add = static_cast<__u8>(cfa.register_number | cfa.addend / 8 << 4);
             return rule;
@@ -227,18 +227,18 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     if (rbp.form == SavedRegister::Form::Unspecified || rbp.form == SavedRegister::Form::Same) return;
     if (const auto offset = offset_from_cfa(rbp, state.cfa); offset && fits<__s16>(*offset))
         return set(LAGTRAP_UNWIND_RBP_AT_CFA, *offset);
-    if (rbp.form == SavedRegister::Form::AtRegister && rbp.register_number == kRegisterRbp && fits<__s16>(rbp.offset))
+    if (rbp.form == SavedRegister::Form::AtRegister && rbp.register_number == register_rbp && fits<__s16>(rbp.offset))
         return set(LAGTRAP_UNWIND_RBP_AT_RBP, rbp.offset);
     set(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
 }
 
 // Code of the dynamic linker finds its frame by rbx, which the functions that it calls may have saved.
 void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
-    constexpr std::int64_t kMostWords = 127;
+    constexpr std::int64_t most_words = 127;
     const auto& rbx = state.rbx;
     if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same) return;
     const auto offset = offset_from_cfa(rbx, state.cfa);
-    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= kMostWords;
+    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= most_words;
     // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of words, no character
     rule.rbx_words = sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
 }
@@ -251,7 +251,7 @@ CfaRule cfa_of_expression(std::string_view expression) {
     rule.by_expression = true;
     if (const auto threshold = plt_threshold(expression)) {
         rule.form = CfaRule::Form::Plt;
-        rule.register_number = kRegisterRsp;
+        rule.register_number = register_rsp;
         rule.offset = *threshold;
         return rule;
     }
@@ -273,21 +273,21 @@ SavedRegister place_of_expression(std::string_view expression) {
     const auto term = evaluate(expression, true);
     if (term && term->form == Term::Form::Cfa)
         return SavedRegister{SavedRegister::Form::AtCfa, 0, static_cast<std::int64_t>(term->addend)};
-    if (term && term->form == Term::Form::Register && term->register_number < kGeneralRegisters)
+    if (term && term->form == Term::Form::Register && term->register_number < general_registers)
         return SavedRegister{SavedRegister::Form::AtRegister, static_cast<std::uint8_t>(term->register_number),
                              static_cast<std::int64_t>(term->addend)};
     return SavedRegister{SavedRegister::Form::Unclear, 0, 0};
 }
 
 lagtrap_unwind_rule rule_of(const CallFrameState& state, bool signal_frame) {
-    constexpr std::int64_t kReturnAddressFromCfa = -8;
+    constexpr std::int64_t return_address_from_cfa = -8;
     if (state.return_address.form == SavedRegister::Form::Undefined) return plain_rule(LAGTRAP_UNWIND_END);
     // The walk knows one layout; another one with the same mark is none that it can follow.
     if (signal_frame)
         return plain_rule(is_kernel_signal_frame(state) ? LAGTRAP_UNWIND_SIGNAL : LAGTRAP_UNWIND_UNSUPPORTED);
     const bool usual_rsp = state.rsp.form == SavedRegister::Form::Unspecified ||
                            (state.rsp.form == SavedRegister::Form::IsCfa && state.rsp.offset == 0);
-    if (!usual_rsp || offset_from_cfa(state.return_address, state.cfa) != kReturnAddressFromCfa)
+    if (!usual_rsp || offset_from_cfa(state.return_address, state.cfa) != return_address_from_cfa)
         return plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
     auto rule = cfa_rule(state.cfa);
     if (rule.kind_and_rbp == LAGTRAP_UNWIND_UNSUPPORTED) return rule;

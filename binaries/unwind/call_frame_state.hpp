@@ -10,10 +10,10 @@
 namespace lagtrap::binaries {
 
 // DWARF's numbers (System V ABI for x86-64, 3.6.2). Of all registers only these are followed.
-inline constexpr std::uint64_t kRegisterRbx = 3;
-inline constexpr std::uint64_t kRegisterRbp = 6;
-inline constexpr std::uint64_t kRegisterRsp = 7;
-inline constexpr std::uint64_t kRegisterReturnAddress = 16;
+inline constexpr std::uint64_t register_rbx = 3;
+inline constexpr std::uint64_t register_rbp = 6;
+inline constexpr std::uint64_t register_rsp = 7;
+inline constexpr std::uint64_t register_return_address = 16;
 
 // How the canonical frame address is found.
 struct CfaRule {

@@ -18,16 +18,16 @@ namespace {
 
 // A file: this header, the segments, the pages, nothing else. Numbers as this machine has them; whatever changes here or
 // in bpf/unwind.h, or in what make_unwind_table makes of a file, gets a new version.
-constexpr char kMagic[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
-constexpr std::uint32_t kVersion = 4;
-constexpr std::size_t kMaxKeyBytes = 128;
-constexpr std::uint32_t kMaxSegments = 4096;
+constexpr char magic_bytes[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
+constexpr std::uint32_t format_version = 4;
+constexpr std::size_t max_key_bytes = 128;
+constexpr std::uint32_t max_segments = 4096;
 
 struct Header {
     char magic[8];
     std::uint32_t version;
-    std::uint32_t checksum;  // CRC-32 of the whole file with 0 here
-    char key[kMaxKeyBytes];  // padded with NUL
+    std::uint32_t checksum;   // CRC-32 of the whole file with 0 here
+    char key[max_key_bytes];  // padded with NUL
     std::uint64_t base_address;
     std::uint64_t row_count;
     std::uint64_t unsupported_rows;
@@ -41,18 +41,18 @@ struct Header {
 static_assert(sizeof(Header) == 192, "layout of cached tables");
 static_assert(sizeof(CodeSegment) == 24, "layout of cached tables");
 
-constexpr std::uint64_t kMaxCachedBytes = sizeof(Header) + kMaxSegments * sizeof(CodeSegment) + kMaxUnwindTableBytes;
+constexpr std::uint64_t max_cached_bytes = sizeof(Header) + max_segments * sizeof(CodeSegment) + max_unwind_table_bytes;
 
-constexpr const char* kSuffix = ".unwind";
-constexpr const char* kBeingWritten = ".unwind.";  // and what mkostemp adds
+constexpr const char* suffix = ".unwind";
+constexpr const char* being_written_mark = ".unwind.";  // and what mkostemp adds
 
-constexpr std::time_t kTouchSeconds = 3600;
+constexpr std::time_t touch_seconds = 3600;
 // What a process that died left half-written.
-constexpr std::time_t kAbandonedSeconds = 3600;
+constexpr std::time_t abandoned_seconds = 3600;
 
 bool is_key(const std::string& key) {
     const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    return !key.empty() && key.size() <= kMaxKeyBytes && std::all_of(key.begin(), key.end(), allowed);
+    return !key.empty() && key.size() <= max_key_bytes && std::all_of(key.begin(), key.end(), allowed);
 }
 
 Error bad_key(const std::string& key) {
@@ -122,9 +122,9 @@ bool positions_hold(const UnwindTable& table) {
 }
 
 bool sizes_hold(const Header& header, std::uint64_t file_bytes) {
-    if (header.segment_count == 0 || header.segment_count > kMaxSegments || header.bucket_count == 0) return false;
+    if (header.segment_count == 0 || header.segment_count > max_segments || header.bucket_count == 0) return false;
     if (header.base_address % LAGTRAP_UNWIND_BUCKET_BYTES != 0) return false;
-    if (std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES > kMaxUnwindTableBytes) return false;
+    if (std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES > max_unwind_table_bytes) return false;
     if (header.rule_page != pages_for(header.bucket_count, LAGTRAP_UNWIND_BUCKETS_PER_PAGE)) return false;
     if (header.row_page <= header.rule_page || header.page_count < header.row_page) return false;
     return file_bytes == sizeof header + header.segment_count * sizeof(CodeSegment) +
@@ -135,9 +135,9 @@ bool sizes_hold(const Header& header, std::uint64_t file_bytes) {
 std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key, UnwindTable& table) {
     Header header{};
     if (!read_exactly(fd, &header, sizeof header)) return "is shorter than its header";
-    if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return "is no unwind table";
-    if (header.version != kVersion)
-        return "has version " + std::to_string(header.version) + "; " + std::to_string(kVersion) + " is known";
+    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0) return "is no unwind table";
+    if (header.version != format_version)
+        return "has version " + std::to_string(header.version) + "; " + std::to_string(format_version) + " is known";
     const std::size_t key_bytes = ::strnlen(header.key, sizeof header.key);
     if (std::string_view(header.key, key_bytes) != key) return "is the table of another file";
     if (!sizes_hold(header, file_bytes)) return "has sizes that do not go together";
@@ -172,11 +172,11 @@ std::vector<CachedFile> cached_files(const std::filesystem::path& folder) {
          entry.increment(error)) {
         const auto& path = entry->path();
         const std::string name = path.filename().string();
-        const bool being_written = name.find(kBeingWritten) != std::string::npos;
-        if (!being_written && !name.ends_with(kSuffix)) continue;
+        const bool being_written = name.find(being_written_mark) != std::string::npos;
+        if (!being_written && !name.ends_with(suffix)) continue;
         struct stat facts {};
         if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-        if (being_written && ::time(nullptr) - facts.st_mtim.tv_sec > kAbandonedSeconds) {
+        if (being_written && ::time(nullptr) - facts.st_mtim.tv_sec > abandoned_seconds) {
             ::unlink(path.c_str());
             continue;
         }
@@ -217,7 +217,7 @@ bool holds_together(const UnwindTable& table) {
     header.rule_page = table.rule_page;
     header.row_page = table.row_page;
     header.page_count = table.page_count;
-    header.segment_count = static_cast<std::uint32_t>(std::min<std::size_t>(table.segments.size(), kMaxSegments + 1));
+    header.segment_count = static_cast<std::uint32_t>(std::min<std::size_t>(table.segments.size(), max_segments + 1));
     const std::uint64_t bytes =
         sizeof header + table.segments.size() * sizeof table.segments[0] + std::uint64_t{table.size_bytes()};
     return sizes_hold(header, bytes) && positions_hold(table);
@@ -240,27 +240,27 @@ Result<UnwindCache> UnwindCache::open(const std::filesystem::path& folder, std::
 
 Result<UnwindTable> UnwindCache::load(const std::string& key) const {
     if (!is_key(key)) return bad_key(key);
-    const auto path = folder_ / (key + kSuffix);
+    const auto path = folder_ / (key + suffix);
     TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     UnwindTable table;
-    std::string problem = "is not a regular file of at most " + std::to_string(kMaxCachedBytes) + " bytes";
+    std::string problem = "is not a regular file of at most " + std::to_string(max_cached_bytes) + " bytes";
     const auto bytes = static_cast<std::uint64_t>(facts.st_size);
-    if (S_ISREG(facts.st_mode) && bytes <= kMaxCachedBytes) problem = read_table(fd.get(), bytes, key, table);
+    if (S_ISREG(facts.st_mode) && bytes <= max_cached_bytes) problem = read_table(fd.get(), bytes, key, table);
     if (!problem.empty()) {
         ::unlink(path.c_str());
         return make_error(ErrorKind::Invalid, path.string() + ": " + problem + "; it was removed");
     }
-    if (::time(nullptr) - facts.st_mtim.tv_sec > kTouchSeconds) ::futimens(fd.get(), nullptr);
+    if (::time(nullptr) - facts.st_mtim.tv_sec > touch_seconds) ::futimens(fd.get(), nullptr);
     return table;
 }
 
 Status UnwindCache::store(const std::string& key, const UnwindTable& table) const {
     if (!is_key(key)) return bad_key(key);
     Header header{};
-    std::memcpy(header.magic, kMagic, sizeof kMagic);
-    header.version = kVersion;
+    std::memcpy(header.magic, magic_bytes, sizeof magic_bytes);
+    header.version = format_version;
     key.copy(header.key, sizeof header.key);
     header.base_address = table.base_address;
     header.row_count = table.row_count;
@@ -279,10 +279,10 @@ Status UnwindCache::store(const std::string& key, const UnwindTable& table) cons
                                                    folder_.string() + " may take " + std::to_string(limit_bytes_));
     header.checksum = checksum_of(header, table.segments, table.pages);
 
-    const auto path = folder_ / (key + kSuffix);
+    const auto path = folder_ / (key + suffix);
     make_room(folder_, path, bytes, limit_bytes_);
     // Not synced: the checksum tells what a power failure tore, and then the table is made again.
-    std::string temporary = (folder_ / (key.substr(0, 32) + kBeingWritten)).string() + "XXXXXX";
+    std::string temporary = (folder_ / (key.substr(0, 32) + being_written_mark)).string() + "XXXXXX";
     const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!fd.valid()) return system_error(temporary);
     auto written = write_table(fd.get(), header, table);

@@ -13,7 +13,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t kMaxBuckets = kMaxUnwindTableBytes / sizeof(lagtrap_unwind_bucket);
+constexpr std::uint64_t max_buckets = max_unwind_table_bytes / sizeof(lagtrap_unwind_bucket);
 
 // The segments with code that the file really has, by address.
 std::vector<CodeSegment> code_segments(const ElfImage& image) {
@@ -76,7 +76,7 @@ struct Input {
 };
 
 // The dynamic linker's start code in assembler has no unwind information; more than this is no start code.
-constexpr std::uint64_t kMaxStartCodeBytes = 64;
+constexpr std::uint64_t max_start_code_bytes = 64;
 
 // Goes through the functions by address. Where they overlap, the last to begin holds up to its end, then the one around
 // it again. Positions count from the start of the table.
@@ -136,7 +136,7 @@ void Sweep::put_until(std::uint64_t limit) {
 
 void Sweep::put_gap(std::uint64_t limit) {
     builder_.put(position_, {});
-    const bool has_start = entry_ >= position_ && entry_ < limit && limit - entry_ <= kMaxStartCodeBytes;
+    const bool has_start = entry_ >= position_ && entry_ < limit && limit - entry_ <= max_start_code_bytes;
     put_jumps(has_start ? entry_ : limit);
     if (has_start) {
         lagtrap_unwind_rule first_frame{};
@@ -148,11 +148,11 @@ void Sweep::put_gap(std::uint64_t limit) {
 
 // Those from here to `limit`.
 void Sweep::put_jumps(std::uint64_t limit) {
-    constexpr __u8 kStackPointer = 7;
+    constexpr __u8 stack_pointer = 7;
     lagtrap_unwind_rule called{};
     called.kind_and_rbp = LAGTRAP_UNWIND_REGISTER;
     called.cfa_offset = 8;
-    called.register_and_add = kStackPointer;
+    called.register_and_add = stack_pointer;
     for (; next_jump_ < input_.jumps.size(); ++next_jump_) {
         const std::uint64_t begin = input_.jumps[next_jump_].begin - base_address_;
         const std::uint64_t end = input_.jumps[next_jump_].end - base_address_;
@@ -177,7 +177,7 @@ void Sweep::put_rows(Active& active, std::uint64_t stop) {
 
 Error too_large(const ElfImage& image) {
     return make_error(ErrorKind::TooLarge, image.name() + ": its unwind table would have more than " +
-                                               std::to_string(kMaxUnwindTableBytes >> 20) + " MiB");
+                                               std::to_string(max_unwind_table_bytes >> 20) + " MiB");
 }
 
 Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& segments) {
@@ -239,7 +239,7 @@ Result<UnwindTable> make_unwind_table(const ElfImage& image) {
         const auto [begin, end] = reach_of(input);
         table.base_address = begin - begin % LAGTRAP_UNWIND_BUCKET_BYTES;
         const std::uint64_t buckets = (end - table.base_address - 1) / LAGTRAP_UNWIND_BUCKET_BYTES + 1;
-        if (buckets > kMaxBuckets) return too_large(image);
+        if (buckets > max_buckets) return too_large(image);
         UnwindTableBuilder builder(static_cast<std::uint32_t>(buckets));
         Sweep sweep(input, table.base_address, image.entry(), builder);
         for (const auto& function : input.functions) {

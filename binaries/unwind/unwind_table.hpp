@@ -22,7 +22,7 @@ struct CodeSegment {
     std::uint64_t size_bytes = 0;
 };
 
-inline constexpr std::uint64_t kMaxUnwindTableBytes = 64ULL << 20;
+inline constexpr std::uint64_t max_unwind_table_bytes = 64ULL << 20;
 
 struct UnwindTable {
     std::vector<CodeSegment> segments;  // by file offset; at least one
@@ -41,7 +41,7 @@ struct UnwindTable {
 
 // The table of `image`. ErrorKind::NotFound: the file has no unwind information; Unsupported: not x86-64; Invalid:
 // damaged beyond use (entries that are damaged one by one are left out and become gaps); TooLarge: the table
-// would have more than kMaxUnwindTableBytes.
+// would have more than max_unwind_table_bytes.
 [[nodiscard]] Result<UnwindTable> make_unwind_table(const ElfImage& image);
 
 // The rule for the code at `address` (as linked), as the kernel side finds it: for tests and for explaining.

@@ -6,7 +6,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint32_t kRuleMask = LAGTRAP_UNWIND_MAX_RULES - 1;
+constexpr std::uint32_t rule_mask = LAGTRAP_UNWIND_MAX_RULES - 1;
 
 constexpr std::uint64_t pages_for(std::uint64_t count, std::uint64_t per_page) {
     return (count + per_page - 1) / per_page;
@@ -23,8 +23,8 @@ RuleNumbers::RuleNumbers() : slots_(256) {
 
 // Where it is, or where it would be.
 std::size_t RuleNumbers::slot_of(const lagtrap_unwind_rule& rule) const {
-    constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15;
-    const std::uint64_t mixed = bits_of(rule) * kMixer;
+    constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
+    const std::uint64_t mixed = bits_of(rule) * mixer;
     std::size_t slot = (mixed ^ mixed >> 32) % slots_.size();
     while (slots_[slot] != 0 && bits_of(rules_[slots_[slot] - 1]) != bits_of(rule)) slot = (slot + 1) % slots_.size();
     return slot;
@@ -61,12 +61,12 @@ void UnwindTableBuilder::put(std::uint64_t offset, const lagtrap_unwind_rule& ru
     while (open_bucket_ < bucket) finish_bucket();
     in_force_ = numbers_.number_of(rule);
     if (open_[open_count_ - 1] >> LAGTRAP_UNWIND_RULE_BITS == place) --open_count_;
-    if (open_count_ > 0 && (open_[open_count_ - 1] & kRuleMask) == in_force_) return;
-    open_[open_count_++] = place << LAGTRAP_UNWIND_RULE_BITS | (in_force_ & kRuleMask);
+    if (open_count_ > 0 && (open_[open_count_ - 1] & rule_mask) == in_force_) return;
+    open_[open_count_++] = place << LAGTRAP_UNWIND_RULE_BITS | (in_force_ & rule_mask);
 }
 
 void UnwindTableBuilder::finish_bucket() {
-    const bool is_gap = open_count_ == 1 && (open_[0] & kRuleMask) == 0;
+    const bool is_gap = open_count_ == 1 && (open_[0] & rule_mask) == 0;
     if (!is_gap) {
         const std::size_t used = rows_.size() % LAGTRAP_UNWIND_ROWS_PER_PAGE;
         if (used + open_count_ > LAGTRAP_UNWIND_ROWS_PER_PAGE)
@@ -83,7 +83,7 @@ bool UnwindTableBuilder::too_large() const {
     const std::uint64_t pages = pages_for(buckets_.size(), LAGTRAP_UNWIND_BUCKETS_PER_PAGE) +
                                 pages_for(numbers_.rules().size(), LAGTRAP_UNWIND_RULES_PER_PAGE) +
                                 pages_for(rows_.size() + open_count_, LAGTRAP_UNWIND_ROWS_PER_PAGE);
-    return pages * LAGTRAP_UNWIND_PAGE_BYTES > kMaxUnwindTableBytes;
+    return pages * LAGTRAP_UNWIND_PAGE_BYTES > max_unwind_table_bytes;
 }
 
 void UnwindTableBuilder::finish(UnwindTable& table) {
@@ -98,7 +98,7 @@ void UnwindTableBuilder::finish(UnwindTable& table) {
     for (auto& bucket : buckets_) {
         if (bucket.row_count == 0) continue;
         for (std::uint32_t row = 0; row < bucket.row_count; ++row) {
-            const auto& rule = rules[rows_[bucket.first_row + row] & kRuleMask];
+            const auto& rule = rules[rows_[bucket.first_row + row] & rule_mask];
             if (rule.kind_and_rbp == LAGTRAP_UNWIND_UNSUPPORTED) ++table.unsupported_rows;
         }
         table.row_count += bucket.row_count;

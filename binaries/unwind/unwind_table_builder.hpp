@@ -34,7 +34,7 @@ class UnwindTableBuilder {
     // From `offset` (from the first bucket's start) on `rule` is in force. Offsets do not descend and lie in the buckets;
     // of several rules for one the last holds.
     void put(std::uint64_t offset, const lagtrap_unwind_rule& rule);
-    // The table would be larger than kMaxUnwindTableBytes: nothing more needs to be put.
+    // The table would be larger than max_unwind_table_bytes: nothing more needs to be put.
     [[nodiscard]] bool too_large() const;
     // Fills in the parts of `table` that speak of pages and counts. Once, and last.
     void finish(UnwindTable& table);

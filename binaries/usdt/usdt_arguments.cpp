@@ -14,7 +14,7 @@ constexpr std::size_t shown_characters = 100;
 constexpr std::uint8_t stack_register = 4;
 
 struct Register {
-    std::uint8_t number = kNoRegister;
+    std::uint8_t number = no_register;
     std::uint8_t bytes = 0;
     std::uint8_t first_bit = 0;
 };
@@ -48,7 +48,7 @@ std::optional<Register> numbered_register(std::string_view name) {
     name.remove_prefix(1);
     unsigned number = 0;
     const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failed != std::errc{} || name.starts_with('0') || number < 8 || number >= kUsdtRegisters) return std::nullopt;
+    if (failed != std::errc{} || name.starts_with('0') || number < 8 || number >= usdt_registers) return std::nullopt;
     const std::string_view part(end, static_cast<std::size_t>(name.data() + name.size() - end));
     const std::uint8_t bytes = part.empty()                 ? 8
                                : part == "d"                ? 4
@@ -225,7 +225,7 @@ UsdtArgument parse_usdt_argument(std::string_view text) {
 
 std::vector<UsdtArgument> parse_usdt_arguments(std::string_view arguments) {
     auto words = split_usdt_arguments(arguments);
-    words.resize(std::min(words.size(), kMaxUsdtArguments));
+    words.resize(std::min(words.size(), max_usdt_arguments));
     std::vector<UsdtArgument> parsed;
     parsed.reserve(words.size());
     for (const std::string_view word : words) parsed.push_back(parse_usdt_argument(word));
@@ -233,12 +233,12 @@ std::vector<UsdtArgument> parse_usdt_arguments(std::string_view arguments) {
 }
 
 bool is_sound(const UsdtArgument& argument) {
-    const auto is_register = [](std::uint8_t number) { return number < kUsdtRegisters; };
+    const auto is_register = [](std::uint8_t number) { return number < usdt_registers; };
     if (argument.place > UsdtPlace::Unknown) return false;
     if (!argument.readable()) return true;
     const bool right_base =
-        is_register(argument.base) || (argument.base == kNoRegister && argument.place != UsdtPlace::Register);
-    const bool right_index = is_register(argument.index) || argument.index == kNoRegister;
+        is_register(argument.base) || (argument.base == no_register && argument.place != UsdtPlace::Register);
+    const bool right_index = is_register(argument.index) || argument.index == no_register;
     return is_size(argument.bytes) && argument.is_signed <= 1 && (argument.first_bit == 0 || argument.first_bit == 8) &&
            right_base && right_index && argument.scale_shift <= 3;
 }

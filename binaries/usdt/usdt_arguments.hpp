@@ -9,9 +9,9 @@
 
 namespace lagtrap::binaries {
 
-inline constexpr std::size_t kMaxUsdtArguments = 12;  // sys/sdt.h has no more
-inline constexpr std::uint8_t kNoRegister = 0xff;
-inline constexpr std::uint8_t kUsdtRegisters = 16;
+inline constexpr std::size_t max_usdt_arguments = 12;  // sys/sdt.h has no more
+inline constexpr std::uint8_t no_register = 0xff;
+inline constexpr std::uint8_t usdt_registers = 16;
 
 enum class UsdtPlace : std::uint8_t {
     Constant,
@@ -32,8 +32,8 @@ struct UsdtArgument {
     std::uint8_t bytes = 0;
     std::uint8_t is_signed = 0;
     std::uint8_t first_bit = 0;  // of the register; 8 for %ah
-    std::uint8_t base = kNoRegister;
-    std::uint8_t index = kNoRegister;
+    std::uint8_t base = no_register;
+    std::uint8_t index = no_register;
     std::uint8_t scale_shift = 0;  // the index counts 1, 2, 4 or 8 times
     std::uint8_t reserved = 0;
 
@@ -50,7 +50,7 @@ static_assert(sizeof(UsdtArgument) == 16, "goes between processes as it is");
 // Of one of them. What is not understood is told by its place; there is no error.
 [[nodiscard]] UsdtArgument parse_usdt_argument(std::string_view text);
 
-// Of the first kMaxUsdtArguments of them.
+// Of the first max_usdt_arguments of them.
 [[nodiscard]] std::vector<UsdtArgument> parse_usdt_arguments(std::string_view arguments);
 
 // Whether every field is one that parse_usdt_argument() gives.

@@ -7,10 +7,10 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint32_t kStapsdtNoteType = 3;
-constexpr std::size_t kMaxNoteBytes = 64 << 10;
-constexpr std::size_t kMaxProbes = 100'000;
-constexpr std::size_t kAddressesBytes = 3 * sizeof(std::uint64_t);
+constexpr std::uint32_t stapsdt_note_type = 3;
+constexpr std::size_t max_note_bytes = 64 << 10;
+constexpr std::size_t max_probes = 100'000;
+constexpr std::size_t addresses_bytes = 3 * sizeof(std::uint64_t);
 
 // Takes the text up to the next NUL off `rest`; nullopt without a NUL.
 std::optional<std::string> take_text(std::string_view& rest) {
@@ -24,11 +24,11 @@ std::optional<std::string> take_text(std::string_view& rest) {
 // nullopt: damaged. `base` is where .stapsdt.base lies now: prelinking moves it together with the code, but
 // leaves the addresses in the notes alone.
 std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional<std::uint64_t> base) {
-    if (description.size() < kAddressesBytes) return std::nullopt;
+    if (description.size() < addresses_bytes) return std::nullopt;
     const auto address = number_at<std::uint64_t>(description, 0);
     const auto noted_base = number_at<std::uint64_t>(description, 8);
     const auto semaphore = number_at<std::uint64_t>(description, 16);
-    std::string_view rest = description.substr(kAddressesBytes);
+    std::string_view rest = description.substr(addresses_bytes);
     auto provider = take_text(rest);
     auto name = take_text(rest);
     auto arguments = take_text(rest);
@@ -47,18 +47,18 @@ std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional
 
 Status read_notes(const ElfImage& image, const ElfSection& section, std::optional<std::uint64_t> base,
                   std::vector<UsdtProbe>& probes) {
-    TRY_ASSIGN(const std::string notes, image.read(section, kMaxNotesBytes));
+    TRY_ASSIGN(const std::string notes, image.read(section, max_notes_bytes));
     const auto damaged = [&](const std::string& what) {
         return make_error(ErrorKind::Invalid, image.name() + ": damaged .note.stapsdt: " + what);
     };
     Status status = success();
     const bool whole = for_each_note(notes, section.alignment, [&](const ElfNote& note) {
-        if (note.name != "stapsdt" || note.type != kStapsdtNoteType) return true;
-        if (note.description.size() > kMaxNoteBytes) {
+        if (note.name != "stapsdt" || note.type != stapsdt_note_type) return true;
+        if (note.description.size() > max_note_bytes) {
             status = make_error(ErrorKind::TooLarge, image.name() + ": a USDT note of " +
                                                          std::to_string(note.description.size()) +
                                                          " bytes; at most 65536 are read");
-        } else if (probes.size() >= kMaxProbes) {
+        } else if (probes.size() >= max_probes) {
             status = make_error(ErrorKind::TooLarge, image.name() + ": has more than 100000 USDT probes");
         } else if (auto probe = parse_probe(note.description, base)) {
             probes.push_back(std::move(*probe));

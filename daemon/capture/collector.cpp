@@ -49,7 +49,9 @@ Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Op
       drain_timer_(context),
       history_calls_(context),
       share_timer_(context),
-      merge_timer_(context) {}
+      merges_(context, spool_,
+              {options_.merge_program, options_.inform, options_.warn, options_.on_spool_change,
+               [this](const auto& capture) { return in_use(capture); }}) {}
 
 Collector::~Collector() = default;
 
@@ -58,6 +60,7 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     drop_early();
     history_calls_.close();
     settings_ = settings;
+    merges_.set_limits(settings.recording.merge_limit, settings.spool.size_limit_bytes);
     recorder_ = std::move(recorder);
     listener_ = std::move(listener);
     keep_history(true);
@@ -417,7 +420,6 @@ std::uint64_t Collector::delays_so_far() const {
 
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
-    counts.waiting += merges_.size();
     for (const auto& [name, counters] : listener_->all_counters()) counts.skipped_user_share += counters.unrecorded;
     if (state_ == CollectorState::CoolingDown)
         (hourly_limit_reached_ ? counts.skipped_hourly_limit : counts.skipped_cool_down) +=

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -24,49 +23,26 @@
 #include "daemon/capture/capture_shares.hpp"
 #include "daemon/capture/recorder.hpp"
 #include "daemon/events/listener.hpp"
-#include "daemon/merges/merge_job.hpp"
+#include "daemon/merges/merge_queue.hpp"
 #include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/kept_roots.hpp"
 #include "settings/settings.hpp"
 #include "spool/spool.hpp"
-#include "trace/logs/awaited_file.hpp"
 #include "trace/logs/session.hpp"
 
 namespace lagtrap::daemon {
 
 enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
 
-// Captures by outcome; the skipped ones are delays that ended while none might begin.
+// Recordings by outcome; the skipped ones are delays that ended while none might begin. What became of those that were made is
+// the merge queue's to tell.
 struct CaptureCounts {
-    std::uint64_t done = 0;
-    std::uint64_t failed = 0;             // could not be recorded, or not to their end
-    std::uint64_t merges_failed = 0;      // attempts; the capture waits for the next
-    std::uint64_t merges_over_limit = 0;  // of these, those that took longer than they may
-    std::uint64_t without_names = 0;      // of those done, after a merge with names had taken too long
-    std::uint64_t waiting = 0;            // now, for their merge
-    std::uint64_t set_aside = 0;          // now; no merge of them ends, and none is tried
-    std::uint64_t removed = 0;            // waiting ones that outgrew the spool's limits
+    std::uint64_t failed = 0;  // could not be recorded, or not to their end
     std::uint64_t declined = 0;
     std::uint64_t skipped_cool_down = 0;
     std::uint64_t skipped_hourly_limit = 0;
     std::uint64_t skipped_user_share = 0;  // their user had had his share of the captures of an hour
 };
-
-struct LastBundle {
-    std::string path;
-    std::string digest;
-    std::string session;
-    std::string event;
-};
-
-// What the last merge that took too long was waiting for.
-struct HeldUp {
-    std::string session;
-    trace::AwaitedFile file;
-};
-
-// What is to be told to people, each as one line.
-using Say = std::function<void(const std::string&)>;
 
 class Collector {
   public:
@@ -100,7 +76,7 @@ class Collector {
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
     // Merges what an earlier daemon left unmerged, and removes what is left of captures that were done or had not begun.
-    void recover();
+    void recover() { merges_.take_what_waits(); }
 
     void on_breach(const Breach& breach);
     // A run of this process is unusually slow: what happens from now on is recorded into memory, for the breach that may come.
@@ -115,15 +91,13 @@ class Collector {
     // Ends a capture that runs and leaves it to be merged by the next start.
     void shut_down();
     // While they are held, no merge begins; captures wait on the disk.
-    void hold_merges(bool held);
+    void hold_merges(bool held) { merges_.hold(held); }
     // Takes the listener's programs out of the watched programs.
     void detach() { listener_->detach(); }
 
     [[nodiscard]] CollectorState state() const { return state_; }
-    [[nodiscard]] bool merging() const { return merge_runs_; }
+    [[nodiscard]] const MergeQueue& merges() const { return merges_; }
     [[nodiscard]] CaptureCounts counts() const;
-    [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
-    [[nodiscard]] const std::optional<HeldUp>& held_up() const { return held_up_; }
     [[nodiscard]] const Listener& listener() const { return *listener_; }
     [[nodiscard]] Listener& listener() { return *listener_; }
     [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
@@ -150,13 +124,6 @@ class Collector {
     }
 
   private:
-    struct Merge {
-        std::filesystem::path capture;
-        std::string session;
-        std::string event;
-        bool with_names = true;
-        std::shared_ptr<const KeptRoots> roots;  // for as long as it may look for files; nullptr: none are held
-    };
     void share_captures();
     void ask(const Breach& breach);
     void start_capture(std::uint32_t event, trace::TriggerReason reason, const Breach* breach);
@@ -172,7 +139,7 @@ class Collector {
     void begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,
                      const std::function<Status(const std::shared_ptr<CaptureLines>& lines)>& begin);
     void merge_recorded();
-    void await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const Merge& wanted);
+    void await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const MergeQueue::Work& wanted);
     void keep_draining();
     void keep_draining_early();
     void drop_early();
@@ -185,16 +152,8 @@ class Collector {
     void cool_down();
     void await_cool_down();
     [[nodiscard]] std::uint64_t delays_so_far() const;
-    void merge(Merge wanted);
-    void merge_next();
-    void take_merged(const Merge& merge, const Result<MergedBundle>& merged);
-    void take_over_limit(const Merge& merge, const Error& error);
-    void merge_again_later();
+    // Whether a capture is still written.
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
-    void merge_what_waits();
-    void look_at(const std::filesystem::path& capture);
-    void drop(const std::filesystem::path& capture);
-    void keep_within_limits(const std::vector<std::filesystem::path>& waiting);
 
     boost::asio::io_context& context_;
     uploader::Spool spool_;
@@ -232,14 +191,7 @@ class Collector {
     bool history_wanted_ = true;
     bool early_ = false;  // the recorder records into memory
     bool early_told_ = false;
-    std::optional<LastBundle> last_bundle_;
-    std::optional<HeldUp> held_up_;
-    std::deque<Merge> merges_;  // the first one runs: several at once would need more memory than a unit allows
-    bool merge_runs_ = false;
-    bool merges_held_ = false;
-    std::uint64_t merges_failed_in_row_ = 0;
-    boost::asio::steady_timer merge_timer_;
-    std::set<std::filesystem::path> unreadable_;  // or set aside; told of already
+    MergeQueue merges_;
 };
 
 }  // namespace lagtrap::daemon

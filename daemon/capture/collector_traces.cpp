@@ -68,18 +68,18 @@ void Collector::begin_trace(const char* what, const settings::Event& event, cons
 
 // Once the probes of its traces are out, and all they told is written.
 void Collector::merge_recorded() {
-    Merge wanted{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
+    MergeQueue::Work wanted{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
     auto traces = std::exchange(traces_, {});
-    if (traces.empty()) return merge(std::move(wanted));
+    if (traces.empty()) return merges_.add(std::move(wanted));
     for (const auto& lines : traces) lines->note_over();
     waiting_for_traces_.insert(wanted.capture);
     await_traces(std::move(traces), wanted);
 }
 
-void Collector::await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const Merge& wanted) {
+void Collector::await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, const MergeQueue::Work& wanted) {
     if (traces.empty()) {
         waiting_for_traces_.erase(wanted.capture);
-        return merge(wanted);
+        return merges_.add(wanted);
     }
     const auto last = std::move(traces.back());
     traces.pop_back();
@@ -91,6 +91,11 @@ void Collector::await_traces(std::vector<std::shared_ptr<CaptureLines>> traces, 
             await_traces(traces, wanted);
         });
     });
+}
+
+bool Collector::in_use(const std::filesystem::path& capture) const {
+    return (state_ == CollectorState::Recording && capture == capture_directory_) ||
+           waiting_for_traces_.contains(capture);
 }
 
 }  // namespace lagtrap::daemon

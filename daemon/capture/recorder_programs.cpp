@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "collector.skel.h"
 #include "core/clock.hpp"
+#include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/kernel/context_switches.hpp"
@@ -40,12 +40,11 @@ std::uint32_t ring_bytes_for(long cpus) {
 
 Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
     perf_event_attr attributes{};
-    attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = static_cast<std::uint64_t>(interval.count());
     attributes.disabled = 1;
-    UniqueFd fd(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    UniqueFd fd = open_perf_event(attributes, -1, cpu);
     if (!fd.valid()) return system_error("open the sampler of CPU " + std::to_string(cpu));
     return fd;
 }

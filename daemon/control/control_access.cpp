@@ -1,11 +1,12 @@
 #include "daemon/control/control_access.hpp"
 
-#include <grp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "core/accounts.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -41,12 +42,10 @@ Result<ControlAccess> ControlAccess::create(const settings::Control& control) {
     ControlAccess access;
     access.control_ = control;
     if (control.group.empty()) return access;
-    struct group entry {};
-    struct group* found = nullptr;
-    std::array<char, 65536> buffer{};
-    if (::getgrnam_r(control.group.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
-        return make_error(ErrorKind::NotFound, "there is no group " + control.group + " for the control socket");
-    access.group_ = found->gr_gid;
+    const auto group = find_group(control.group);
+    if (!group)
+        return Error{group.error().kind, group.error().system_errno, group.error().message + " for the control socket"};
+    access.group_ = *group;
     return access;
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/merges/merge_job.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include <boost/asio/buffer.hpp>
 
+#include "core/child_process.hpp"
 #include "core/duration.hpp"
 #include "core/unique_fd.hpp"
 
@@ -37,30 +37,18 @@ Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const 
     return parse_merge_answer(text, output);
 }
 
-// The child leads a process group of its own, so that one signal reaches its helper too.
+// The child leads a process group of its own, so that one signal reaches its helper too. A helper that outlives a killed daemon
+// must not hold the daemon's sockets: the next one could not take them.
 Result<pid_t> spawn(const std::string& program, const MergeTask& task, int output) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    // A helper that outlives a killed daemon must not hold the daemon's sockets: the next one could not take them.
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    std::vector<std::string> words{program};
-    if (!task.with_names) words.emplace_back("--without-names");
-    words.push_back(task.capture.string());
-    words.push_back(task.output.string());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t pid = -1;
-    const int failed = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return system_error("start " + program, failed);
-    return pid;
+    ChildOptions options;
+    options.arguments = {program};
+    if (!task.with_names) options.arguments.emplace_back("--without-names");
+    options.arguments.push_back(task.capture.string());
+    options.arguments.push_back(task.output.string());
+    options.descriptors = {{STDOUT_FILENO, output}, {STDERR_FILENO, output}};
+    options.with_environment = true;
+    options.own_group = true;
+    return start_child(program, options);
 }
 
 void kill_group(pid_t leader) { (void)::kill(-leader, SIGKILL); }

@@ -3,7 +3,7 @@
 namespace lagtrap::daemon {
 
 lagtrap_argument target_argument(const binaries::JumpTarget& target) {
-    static_assert(LAGTRAP_NO_REGISTER == binaries::kNoJumpRegister);
+    static_assert(LAGTRAP_NO_REGISTER == binaries::no_jump_register);
     lagtrap_argument argument{};
     argument.number = target.displacement;
     argument.place = target.in_memory ? LAGTRAP_ARGUMENT_MEMORY : LAGTRAP_ARGUMENT_REGISTER;
@@ -15,7 +15,7 @@ lagtrap_argument target_argument(const binaries::JumpTarget& target) {
 }
 
 lagtrap_exit_site exit_site_of(const binaries::FunctionExit& exit) {
-    static_assert(LAGTRAP_EXIT_RANGES == binaries::kMaxJumpRanges);
+    static_assert(LAGTRAP_EXIT_RANGES == binaries::max_jump_ranges);
     lagtrap_exit_site site{};
     site.target = target_argument(exit.target);
     for (std::size_t i = 0; i < exit.within.size(); ++i) site.within[i] = {exit.within[i].begin, exit.within[i].end};

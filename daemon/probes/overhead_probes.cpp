@@ -5,7 +5,6 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "daemon/kernel/own_code.hpp"
@@ -83,12 +83,11 @@ UniqueFd probe_one(int program, std::uint64_t offset, bool at_return) {
     std::uint32_t type = 0;
     if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{}) return UniqueFd();
     perf_event_attr attributes{};
-    attributes.size = sizeof(attributes);
     attributes.type = type;
     attributes.config = at_return ? 1 : 0;
     attributes.config1 = reinterpret_cast<std::uintptr_t>(own_program);
     attributes.config2 = offset;
-    UniqueFd event(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    UniqueFd event = open_perf_event(attributes, 0, -1);
     if (!event.valid()) return event;
     if (::ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program) != 0) return UniqueFd();
     ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);

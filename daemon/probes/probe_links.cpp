@@ -2,22 +2,22 @@
 
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "core/perf_event.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 Status attach_tracepoint(const ProbeRequest& request, std::vector<Link>& links) {
     perf_event_attr attributes{};
-    attributes.size = sizeof(attributes);
     attributes.type = PERF_TYPE_TRACEPOINT;
     attributes.config = request.tracepoint_id;
     // A program on a tracepoint's event runs on every CPU, whichever the event was opened for.
-    UniqueFd event(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
+    UniqueFd event = open_perf_event(attributes, -1, 0);
     if (!event.valid()) return system_error(request.doing);
     LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = request.cookies.front());
     Link link(bpf_program__attach_perf_event_opts(request.program, event.get(), &options));

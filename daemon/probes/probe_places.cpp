@@ -16,7 +16,7 @@ struct Site {
 };
 
 lagtrap_argument argument_at(const binaries::UsdtArgument& argument) {
-    static_assert(binaries::kNoRegister == LAGTRAP_NO_REGISTER);
+    static_assert(binaries::no_register == LAGTRAP_NO_REGISTER);
     lagtrap_argument place{};
     place.number = argument.number;
     switch (argument.place) {

@@ -1,8 +1,6 @@
 #include "daemon/processes/inspector_pool.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "binaries/reader/reader_wire.hpp"
+#include "core/child_process.hpp"
 #include "daemon/processes/inspector_service.hpp"
 
 namespace lagtrap::daemon {
@@ -51,29 +50,12 @@ Result<InspectorHelper> start_inspector() {
         return system_error("start the inspector of processes");
     InspectorHelper helper{-1, UniqueFd(ends[0])};
     const UniqueFd its(ends[1]);
-    // Through a number that it does not have itself: dup2() to the same would leave it to be closed.
-    const UniqueFd moved(::fcntl(its.get(), F_DUPFD_CLOEXEC, 10));
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, moved.get(), inspector_socket);
-    posix_spawn_file_actions_addclosefrom_np(&actions, inspector_socket + 1);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t signals;
-    sigemptyset(&signals);
-    posix_spawnattr_setsigmask(&attributes, &signals);
-    sigfillset(&signals);
-    posix_spawnattr_setsigdefault(&attributes, &signals);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    std::string name = "lagtrapd", argument = inspector_argument;
-    std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
-    std::array<char*, 1> environment{nullptr};
-    const int failed =
-        ::posix_spawn(&helper.pid, "/proc/self/exe", &actions, &attributes, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (failed != 0) return system_error("start the inspector of processes", failed);
+    ChildOptions options;
+    options.arguments = {"lagtrapd", inspector_argument};
+    options.descriptors = {{STDIN_FILENO, -1}, {inspector_socket, its.get()}};
+    auto pid = start_child("/proc/self/exe", options);
+    if (!pid) return system_error("start the inspector of processes", pid.error().system_errno);
+    helper.pid = *pid;
     return helper;
 }
 

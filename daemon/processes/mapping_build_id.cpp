@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/text.hpp"
 #include "trace/processes/modules.hpp"
 
 namespace lagtrap::daemon {
@@ -23,7 +24,7 @@ void set_build_id(lagtrap_mapping& mapping, std::string_view hexadecimal) {
 
 std::string build_id_of(const lagtrap_mapping& mapping) {
     const std::size_t bytes = std::min<std::size_t>(mapping.build_id_bytes, most_build_id_bytes);
-    return trace::to_hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), bytes));
+    return hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), bytes));
 }
 
 }  // namespace lagtrap::daemon

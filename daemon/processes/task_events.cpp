@@ -2,13 +2,14 @@
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <utility>
+
+#include "core/perf_event.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -91,7 +92,7 @@ Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu, std::ui
     const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     auto ring = std::make_shared<Ring>();
     ring->cpu = static_cast<std::uint16_t>(cpu);
-    ring->fd.reset(static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    ring->fd = open_perf_event(attr, -1, cpu);
     if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
     ring->data_bytes = ring_pages * page_bytes;
     ring->memory_bytes = ring->data_bytes + page_bytes;

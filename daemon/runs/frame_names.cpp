@@ -4,6 +4,7 @@
 #include <set>
 
 #include "binaries/dwarf/place_names.hpp"
+#include "core/text.hpp"
 #include "trace/names/file_symbols.hpp"
 #include "trace/processes/module_files.hpp"
 
@@ -22,7 +23,7 @@ std::string key_of(const std::string& path, const std::string& build_id) { retur
 
 }  // namespace
 
-void FrameNames::look_up(const trace::CodeModule& module, Module& known, std::vector<std::uint64_t> offsets,
+void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
                          trace::NamingBudget& budget) {
     const auto file = trace::find_module_file(module, "/proc");
     const auto keep = [&](std::uint64_t offset, Functions functions) {
@@ -68,8 +69,8 @@ void FrameNames::name(GatheredBatch& gathered) {
         for (const trace::RunFrame& frame : stack)
             if (!frame.module.empty()) wanted[key_of(frame.module, frame.build_id)].insert(frame.offset);
     trace::NamingBudget budget(limits_);
-    for (const trace::CodeModule& module : gathered.modules) {
-        const std::string key = key_of(module.path, trace::to_hexadecimal(module.build_id));
+    for (const trace::RecordedModule& module : gathered.modules) {
+        const std::string key = key_of(module.path, hexadecimal(module.build_id));
         Module& known = modules_[key];
         std::vector<std::uint64_t> unknown;
         for (const std::uint64_t offset : wanted[key])

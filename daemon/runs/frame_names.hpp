@@ -30,7 +30,7 @@ class FrameNames {
         std::unordered_map<std::uint64_t, Functions> places;
         std::chrono::steady_clock::time_point next_try;
     };
-    void look_up(const trace::CodeModule& module, Module& known, std::vector<std::uint64_t> offsets,
+    void look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
                  trace::NamingBudget& budget);
 
     trace::NamingLimits limits_;

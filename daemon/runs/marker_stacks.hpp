@@ -33,7 +33,7 @@ class MarkerStacks {
     void take(const lagtrap_stack& stack);
     // Its places, innermost first, or nullptr; good until the next call of take() or clear().
     [[nodiscard]] const std::vector<MarkerPlace>* find(std::uint64_t stack_id) const;
-    [[nodiscard]] const trace::CodeModule& module(trace::ModuleId id) const { return modules_.at(id); }
+    [[nodiscard]] const trace::RecordedModule& module(trace::ModuleId id) const { return modules_.at(id); }
 
     // Whether so many are held that it is time to forget them all and have them told anew.
     [[nodiscard]] bool full() const { return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit; }

@@ -123,7 +123,7 @@ std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marke
             return module.path == sole.binary && module.build_id == sole.build_id;
         });
         if (!same) gathered_.modules.push_back({sole.binary, sole.build_id, 0, 0, 0, {}});
-        return add_stack(marker, {{sole.binary, trace::to_hexadecimal(sole.build_id), sole.offset, {}, {}, 0}});
+        return add_stack(marker, {{sole.binary, hexadecimal(sole.build_id), sole.offset, {}, {}, 0}});
     }
     const auto known = stack_numbers_.find(stack_id);
     if (known != stack_numbers_.end()) return known->second;
@@ -134,9 +134,9 @@ std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marke
         trace::RunFrame frame;
         frame.offset = place.offset;
         if (place.module != trace::unknown_module) {
-            const trace::CodeModule& module = stacks_.module(place.module);
+            const trace::RecordedModule& module = stacks_.module(place.module);
             frame.module = module.path;
-            frame.build_id = trace::to_hexadecimal(module.build_id);
+            frame.build_id = hexadecimal(module.build_id);
             if (modules_taken_.emplace(place.module, true).second) gathered_.modules.push_back(module);
         }
         stack.push_back(std::move(frame));

@@ -17,10 +17,10 @@ namespace {
 
 const char* state_name(const Collector& collector) {
     switch (collector.state()) {
-        case CollectorState::Waiting: return collector.merging() ? "merging" : "waiting";
+        case CollectorState::Waiting: return collector.merges().is_running() ? "merging" : "waiting";
         case CollectorState::Confirming: return "confirming";
         case CollectorState::Recording: return "recording";
-        case CollectorState::CoolingDown: return collector.merging() ? "merging" : "cooling-down";
+        case CollectorState::CoolingDown: return collector.merges().is_running() ? "merging" : "cooling-down";
     }
     return "waiting";
 }
@@ -159,11 +159,11 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     if (collector.state() == CollectorState::CoolingDown)
         cool_down = {{"seconds_left", seconds_left}, {"hourly_limit", collector.hourly_limit_reached()}};
     boost::json::value last;
-    if (const auto& bundle = collector.last_bundle())
+    if (const auto& bundle = collector.merges().last_bundle())
         last = {
             {"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
     boost::json::value held_up;
-    if (const auto& by = collector.held_up()) {
+    if (const auto& by = collector.merges().held_up()) {
         boost::json::value user;
         if (by->file.uid) user = *by->file.uid;
         held_up = {{"session", by->session}, {"path", by->file.path}, {"user", std::move(user)}};
@@ -176,6 +176,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
                                       {overhead.watched_ppm(i), overhead.again_in(i), overhead.shed_at(i),
                                        overhead.limits(i), collector.begun_for(settings.events[i].name), now}));
     const CaptureCounts counts = collector.counts();
+    const MergeCounts merges = collector.merges().counts();
     return {{"ok", true},
             {"version", LAGTRAP_VERSION},
             {"pid", ::getpid()},
@@ -189,14 +190,14 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
             {"capture", capture},
             {"cool_down", cool_down},
             {"captures",
-             {{"done", counts.done},
+             {{"done", merges.done},
               {"failed", counts.failed},
-              {"merges_failed", counts.merges_failed},
-              {"merges_over_limit", counts.merges_over_limit},
-              {"without_names", counts.without_names},
-              {"waiting", counts.waiting},
-              {"set_aside", counts.set_aside},
-              {"removed", counts.removed},
+              {"merges_failed", merges.failed},
+              {"merges_over_limit", merges.over_limit},
+              {"without_names", merges.without_names},
+              {"waiting", merges.waiting},
+              {"set_aside", merges.set_aside},
+              {"removed", merges.removed},
               {"declined", counts.declined},
               {"skipped_cool_down", counts.skipped_cool_down},
               {"skipped_hourly_limit", counts.skipped_hourly_limit},

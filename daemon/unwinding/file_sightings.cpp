@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/text.hpp"
 #include "daemon/processes/record_buffer.hpp"
 #include "settings/program_name.hpp"
 #include "trace/processes/modules.hpp"
@@ -15,7 +16,7 @@ using settings::file_name_of;
 using settings::ProgramName;
 
 std::string build_id_of(const lagtrap_mapping& mapping) {
-    return trace::to_hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes));
+    return hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes));
 }
 
 // Of a file that was deleted since, /proc/PID/maps says so; the kernel's events do not.

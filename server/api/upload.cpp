@@ -6,6 +6,7 @@
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
+#include "core/text.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/api/json_reply.hpp"
 
@@ -81,12 +82,6 @@ class BatchUpload final : public Upload {
     UploadContext context_;
     std::string bytes_;
 };
-
-std::string hexadecimal(std::string_view bytes) {
-    std::string text;
-    for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    return text;
-}
 
 }  // namespace
 

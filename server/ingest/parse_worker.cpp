@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <csignal>
 #include <new>
 
+#include "core/child_process.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -137,27 +137,11 @@ Result<std::unique_ptr<ParseWorker>> ParseWorker::start(int bundle, const ParseT
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("starting the parser");
     UniqueFd reading(ends[0]);
     const UniqueFd writing(ends[1]);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    // Through a number that none of them has: descriptor 3 may be one of those that are moved.
-    const UniqueFd input(::fcntl(bundle, F_DUPFD_CLOEXEC, 10));
-    const UniqueFd output(::fcntl(writing.get(), F_DUPFD_CLOEXEC, 10));
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, input.get(), bundle_descriptor);
-    // Also those that this program was given by whoever started it.
-    posix_spawn_file_actions_addclosefrom_np(&actions, bundle_descriptor + 1);
-    std::string name = "lagtrap-server";
-    std::string option = "--parse-worker";
-    std::string text = task.text();
-    std::array<char*, 4> arguments{name.data(), option.data(), text.data(), nullptr};
-    std::array<char*, 1> environment{nullptr};
-    pid_t process = -1;
-    const int code = ::posix_spawn(&process, program.empty() ? "/proc/self/exe" : program.c_str(), &actions, nullptr,
-                                   arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (code != 0) return system_error("starting the parser", code);
+    ChildOptions options;
+    options.arguments = {"lagtrap-server", "--parse-worker", task.text()};
+    options.descriptors = {
+        {STDIN_FILENO, -1}, {STDOUT_FILENO, writing.get()}, {STDERR_FILENO, -1}, {bundle_descriptor, bundle}};
+    TRY_ASSIGN(const pid_t process, start_child(program.empty() ? "/proc/self/exe" : program, options));
     return std::unique_ptr<ParseWorker>(new ParseWorker(process, reading.release(), monotonic_ns() + life_ns));
 }
 

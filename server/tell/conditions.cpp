@@ -19,10 +19,6 @@ constexpr std::uint64_t week_ns = 168 * hour_length_ns;
 constexpr std::uint32_t causes_read = 10'000;
 constexpr std::size_t title_limit_bytes = 1000;
 
-std::string duration_text(std::uint64_t duration_ns) {
-    return format_duration(std::chrono::nanoseconds(static_cast<std::int64_t>(duration_ns)));
-}
-
 std::string span_text(std::uint32_t hours) {
     return hours == 1 ? "in the running hour" : fmt::format("in the last {} hours", hours);
 }
@@ -178,11 +174,11 @@ std::optional<Finding> judge(const Rule& rule, const std::string& event, const S
         const double before_ns = static_cast<double>(week_before.p99_ns);
         const double bound_ns = rule.over_ns ? static_cast<double>(*rule.over_ns) : rule.factor.value_or(1) * before_ns;
         if (static_cast<double>(now.p99_ns) <= bound_ns) return std::nullopt;
-        facts.title = fmt::format("The p99 of {} is {} {} ({}), ", event, duration_text(now.p99_ns), span, runs);
-        facts.title += rule.over_ns ? fmt::format("over {}.", duration_text(*rule.over_ns))
+        facts.title = fmt::format("The p99 of {} is {} {} ({}), ", event, format_duration_ns(now.p99_ns), span, runs);
+        facts.title += rule.over_ns ? fmt::format("over {}.", format_duration_ns(*rule.over_ns))
                                     : fmt::format("{:.1f} times the {} of a week before; the bound is {:g} times.",
                                                   static_cast<double>(now.p99_ns) / std::max(before_ns, 1.0),
-                                                  duration_text(week_before.p99_ns), *rule.factor);
+                                                  format_duration_ns(week_before.p99_ns), *rule.factor);
     } else {
         const double share = static_cast<double>(now.delays) / static_cast<double>(now.runs);
         const double before =

@@ -39,7 +39,7 @@ void CallstackInterner::clear() {
 
 void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& interned) {
     if (!mark(mappings_defined_, id)) return;
-    const CodeModule& module = modules_.at(id);
+    const RecordedModule& module = modules_.at(id);
     add_string(interned, perfetto::interned_data::mapping_paths, iid(id), printable(module.path));
     if (!module.build_id.empty()) add_string(interned, perfetto::interned_data::build_ids, iid(id), module.build_id);
     // Neither start nor end: one mapping stands for the module in all processes, wherever it lay there.

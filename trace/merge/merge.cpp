@@ -203,7 +203,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
         delay.program = image->started_path.empty() ? image->program : image->started_path;
         delay.control_group = image->control_group;
         delay.unit = printable(group_words(image->control_group, session_.containers).whole);
-        delay.program_build_id = to_hexadecimal(spaces_.program_build_id(*image));
+        delay.program_build_id = hexadecimal(spaces_.program_build_id(*image));
     }
     if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
         delay.so_far = run_so_far(known->second, run.begin_ns);
@@ -252,7 +252,7 @@ Status Merger::write_system() {
             markers.push_back({i > 0 && i <= event.stages.size() ? event.stages[i - 1] : "", event.markers[i]});
     }
     for (ModuleId id = kernel_module; id < modules_.size(); ++id)
-        if (id != jit_module) file_.modules.push_back({modules_.at(id).path, to_hexadecimal(modules_.at(id).build_id)});
+        if (id != jit_module) file_.modules.push_back({modules_.at(id).path, hexadecimal(modules_.at(id).build_id)});
     std::sort(file_.modules.begin(), file_.modules.end(), [](const Module& a, const Module& b) {
         return std::tie(a.path, a.build_id) < std::tie(b.path, b.build_id);
     });

@@ -12,7 +12,7 @@ ModuleId module_of(const ModuleTable& modules, const std::string& path, std::uin
     ModuleId only = unknown_module;
     std::size_t found = 0;
     for (ModuleId id = first_file_module; id < modules.size(); ++id) {
-        const CodeModule& module = modules.at(id);
+        const RecordedModule& module = modules.at(id);
         if (module.path != path) continue;
         if (std::any_of(module.users.begin(), module.users.end(), [&](const auto& user) { return user.pid == pid; }))
             return id;

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "trace/names/code_pieces.hpp"
+#include "trace/names/jit_pieces.hpp"
 
 namespace lagtrap::trace {
 
 struct Jitdump {
-    std::vector<CodePiece> pieces;  // in the order of the file
-    std::uint64_t damaged = 0;      // records that do not hold what they announce; a torn end counts as one
-    std::uint64_t left_out = 0;     // beyond code_pieces_limit
+    std::vector<JitPiece> pieces;  // in the order of the file
+    std::uint64_t damaged = 0;     // records that do not hold what they announce; a torn end counts as one
+    std::uint64_t left_out = 0;    // beyond code_pieces_limit
 };
 
 // Whether a file of this path is, by its name, a jitdump: ".../jit-NUMBER.dump".

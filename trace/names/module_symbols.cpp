@@ -24,7 +24,7 @@ std::string raw_bytes(std::string_view hexadecimal) {
 
 std::string text_of(std::string_view raw) { return printable(raw.substr(0, text_limit_bytes)); }
 
-void add_place(protozero::pbf_writer& message, const PlaceNames& place) {
+void add_place(protozero::pbf_writer& message, const PlaceSymbols& place) {
     protozero::pbf_writer address(message, perfetto::module_symbols::address_symbols);
     address.add_uint64(perfetto::address_symbols::address, place.address);
     for (const binaries::SourceFrame& function : place.functions) {

@@ -10,7 +10,7 @@
 
 namespace lagtrap::trace {
 
-struct PlaceNames {
+struct PlaceSymbols {
     std::uint64_t address = 0;                     // as linked: the frames' rel_pc
     std::vector<binaries::SourceFrame> functions;  // innermost first
 };
@@ -18,7 +18,7 @@ struct PlaceNames {
 struct ModuleNames {
     std::string path;      // as the trace has it
     std::string build_id;  // hexadecimal
-    std::vector<PlaceNames> places;
+    std::vector<PlaceSymbols> places;
 };
 
 // Appends the names to a trace, as packets at `at_ns` (CLOCK_BOOTTIME; the time of the trace's last packet).

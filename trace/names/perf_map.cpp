@@ -22,12 +22,12 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
     return number;
 }
 
-std::optional<CodePiece> parse_line(std::string_view line) {
+std::optional<JitPiece> parse_line(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto start = take_number(line);
     const auto size = start ? take_number(line) : std::nullopt;
     if (!size || *size == 0 || *size > std::numeric_limits<std::uint64_t>::max() - *start) return std::nullopt;
-    return CodePiece{*start, *start + *size, 0, line.substr(0, code_name_limit_bytes)};
+    return JitPiece{*start, *start + *size, 0, line.substr(0, code_name_limit_bytes)};
 }
 
 }  // namespace

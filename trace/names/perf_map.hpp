@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/names/code_pieces.hpp"
+#include "trace/names/jit_pieces.hpp"
 
 namespace lagtrap::trace {
 
 struct PerfMap {
-    std::vector<CodePiece> pieces;  // in the order of the file; a later line takes the place of what it overlaps
-    std::uint64_t damaged = 0;      // lines that are none, a last one without its end among them
-    std::uint64_t left_out = 0;     // beyond code_pieces_limit
+    std::vector<JitPiece> pieces;  // in the order of the file; a later line takes the place of what it overlaps
+    std::uint64_t damaged = 0;     // lines that are none, a last one without its end among them
+    std::uint64_t left_out = 0;    // beyond code_pieces_limit
 };
 
 // `content` may be any bytes and must outlive the pieces. START and SIZE have up to 16 digits, with or without "0x";

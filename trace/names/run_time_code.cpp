@@ -8,7 +8,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/logs/code_files.hpp"
-#include "trace/names/code_pieces.hpp"
+#include "trace/names/jit_pieces.hpp"
 #include "trace/names/jitdump.hpp"
 #include "trace/names/perf_map.hpp"
 
@@ -42,7 +42,7 @@ class Namer {
 
   private:
     void name_by(const CodeFileName& file, const std::vector<RunTimeFrame>& frames);
-    std::vector<CodePiece> parse(std::string_view content, CodeFileKind kind);
+    std::vector<JitPiece> parse(std::string_view content, CodeFileKind kind);
 
     StackTable& stacks_;
     const std::filesystem::path& directory_;
@@ -72,7 +72,7 @@ void Namer::name_by(const CodeFileName& file, const std::vector<RunTimeFrame>& f
         ++naming.files_bad;
         return;
     }
-    const CodePieces pieces(parse(*content, file.kind), started_ns_);
+    const JitPieces pieces(parse(*content, file.kind), started_ns_);
     for (const RunTimeFrame& seen : frames) {
         CodeFrame& frame = stacks_.frames()[seen.frame];
         const std::string_view name = pieces.find(frame.offset, seen.at_ns);
@@ -83,7 +83,7 @@ void Namer::name_by(const CodeFileName& file, const std::vector<RunTimeFrame>& f
     }
 }
 
-std::vector<CodePiece> Namer::parse(std::string_view content, CodeFileKind kind) {
+std::vector<JitPiece> Namer::parse(std::string_view content, CodeFileKind kind) {
     if (kind == CodeFileKind::PerfMap) {
         PerfMap map = parse_perf_map(content);
         naming.lines_bad += map.damaged + map.left_out;

@@ -42,7 +42,7 @@ class Symbolizer {
     [[nodiscard]] bool may_have_names(ModuleId id) const;
     [[nodiscard]] std::vector<Work> gather() const;
     void sort_places(std::vector<FrameId>& places, const std::vector<std::uint64_t>& uses) const;
-    std::optional<ModuleFile> file_of(const CodeModule& module) const;
+    std::optional<ModuleFile> file_of(const RecordedModule& module) const;
     void name_kernel(const Work& work);
     void name_module(Work& work);
     void locate_module(Work& work);
@@ -92,12 +92,12 @@ std::vector<Work> Symbolizer::gather() const {
     return works;
 }
 
-std::optional<ModuleFile> Symbolizer::file_of(const CodeModule& module) const {
+std::optional<ModuleFile> Symbolizer::file_of(const RecordedModule& module) const {
     if (module.path != vdso_path) return find_module_file(module, options_.proc_root, options_.held_roots);
     auto image = own_vdso();
     const bool same = module.build_id.empty()
                           ? options_.this_boot
-                          : image && binaries::read_build_id(image->fd.get()) == to_hexadecimal(module.build_id);
+                          : image && binaries::read_build_id(image->fd.get()) == hexadecimal(module.build_id);
     if (!same) return std::nullopt;
     return image;
 }
@@ -126,7 +126,7 @@ void Symbolizer::name_kernel(const Work& work) {
 }
 
 void Symbolizer::name_module(Work& work) {
-    CodeModule& module = modules_.at(work.module);
+    RecordedModule& module = modules_.at(work.module);
     if (!options_.open_programs && module.path != vdso_path) {
         work.names_left_out = true;
         return;
@@ -172,7 +172,7 @@ void Symbolizer::set_functions(FrameId place, std::vector<binaries::SourceFrame>
 }
 
 void Symbolizer::locate_module(Work& work) {
-    const CodeModule& module = modules_.at(work.module);
+    const RecordedModule& module = modules_.at(work.module);
     if (work.gone || work.damaged || module.path == vdso_path) return;
     if (!options_.open_programs) {
         work.lines_left_out = true;

@@ -1,5 +1,5 @@
 // Field numbers of Perfetto's public trace format (protos/perfetto/trace/** of its repository), by message. Only
-// those that the merged trace uses. One namespace per message, named like it.
+// those that the merged trace uses, and those that are read of it. One namespace per message, named like it.
 #pragma once
 
 #include <cstdint>
@@ -145,6 +145,8 @@ inline constexpr Field debug_annotations = 4;
 inline constexpr Field type = 9;
 inline constexpr Field name_iid = 10;
 inline constexpr Field track_uuid = 11;
+inline constexpr Field categories = 22;
+inline constexpr Field name = 23;
 // TrackEvent.Type
 inline constexpr std::int32_t slice_begin = 1;
 inline constexpr std::int32_t slice_end = 2;
@@ -154,7 +156,9 @@ namespace debug_annotation {  // DebugAnnotation
 inline constexpr Field name_iid = 1;
 inline constexpr Field bool_value = 2;
 inline constexpr Field uint_value = 3;
+inline constexpr Field int_value = 4;
 inline constexpr Field string_value = 6;
+inline constexpr Field name = 10;
 inline constexpr Field string_value_iid = 17;
 }  // namespace debug_annotation
 

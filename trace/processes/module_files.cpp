@@ -13,6 +13,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "sandbox/machine_root.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 constexpr std::string_view deleted_mark = " (deleted)";
 
 // Where the file may be found, surest first.
-std::vector<std::filesystem::path> candidates_for(const CodeModule& module, const std::filesystem::path& proc_root,
+std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, const std::filesystem::path& proc_root,
                                                   const HeldRoots& held) {
     std::vector<std::filesystem::path> candidates;
     std::string path = module.path;
@@ -44,10 +45,10 @@ std::vector<std::filesystem::path> candidates_for(const CodeModule& module, cons
     return candidates;
 }
 
-bool is_file_of(const CodeModule& module, int fd) {
+bool is_file_of(const RecordedModule& module, int fd) {
     struct stat facts {};
     if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-    if (!module.build_id.empty()) return binaries::read_build_id(fd) == to_hexadecimal(module.build_id);
+    if (!module.build_id.empty()) return binaries::read_build_id(fd) == hexadecimal(module.build_id);
     const std::uint64_t device = std::uint64_t{major(facts.st_dev)} << 32 | minor(facts.st_dev);
     return module.inode == facts.st_ino && module.device == device;
 }
@@ -72,7 +73,7 @@ std::size_t mapped_bytes_from(std::uint64_t start) {
 
 std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
 
-std::optional<ModuleFile> find_module_file(const CodeModule& module, const std::filesystem::path& proc_root,
+std::optional<ModuleFile> find_module_file(const RecordedModule& module, const std::filesystem::path& proc_root,
                                            const HeldRoots& held) {
     for (auto& candidate : candidates_for(module, proc_root, held)) {
         auto fd = open_regular_file(candidate);

@@ -22,7 +22,7 @@ struct ModuleFile {
 // The file that was mapped: known by its build id or, where the recording has none, by device and inode. Looked for
 // through the processes that had it mapped (their root, their map_files and exe links, which deleted files have too, and
 // the root that is held for them), then by its path. nullopt: it is gone, or another one has taken its place.
-[[nodiscard]] std::optional<ModuleFile> find_module_file(const CodeModule& module,
+[[nodiscard]] std::optional<ModuleFile> find_module_file(const RecordedModule& module,
                                                          const std::filesystem::path& proc_root,
                                                          const HeldRoots& held = {});
 

@@ -23,29 +23,19 @@ ModuleId ModuleTable::intern(const std::string& path, const std::string& build_i
             place->second = unknown_module;
             return unknown_module;
         }
-        CodeModule& module = modules_.emplace_back();
+        RecordedModule& module = modules_.emplace_back();
         module.path = path;
         module.build_id = build_id;
         module.device = device;
         module.inode = inode;
     }
-    CodeModule& module = modules_[place->second];
+    RecordedModule& module = modules_[place->second];
     if (place->second != unknown_module && module.users.size() < users_limit) module.users.push_back(user);
     if (module.inode == 0) {
         module.device = device;
         module.inode = inode;
     }
     return place->second;
-}
-
-std::string to_hexadecimal(const std::string& bytes) {
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (const char byte : bytes) {
-        text += digits[static_cast<unsigned char>(byte) >> 4];
-        text += digits[static_cast<unsigned char>(byte) & 15];
-    }
-    return text;
 }
 
 }  // namespace lagtrap::trace

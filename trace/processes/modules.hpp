@@ -22,7 +22,7 @@ struct ModuleUser {
     std::uint64_t end = 0;
 };
 
-struct CodeModule {
+struct RecordedModule {
     std::string path;      // as the kernel gave it; any bytes
     std::string build_id;  // raw bytes
     std::uint64_t device = 0;
@@ -37,15 +37,13 @@ class ModuleTable {
     // The module of this path and build id, made if it is new.
     ModuleId intern(const std::string& path, const std::string& build_id, std::uint64_t device, std::uint64_t inode,
                     const ModuleUser& user);
-    [[nodiscard]] CodeModule& at(ModuleId id) { return modules_[id]; }
-    [[nodiscard]] const CodeModule& at(ModuleId id) const { return modules_[id]; }
+    [[nodiscard]] RecordedModule& at(ModuleId id) { return modules_[id]; }
+    [[nodiscard]] const RecordedModule& at(ModuleId id) const { return modules_[id]; }
     [[nodiscard]] std::size_t size() const { return modules_.size(); }
 
   private:
-    std::vector<CodeModule> modules_;
+    std::vector<RecordedModule> modules_;
     std::unordered_map<std::string, ModuleId> by_name_;
 };
-
-[[nodiscard]] std::string to_hexadecimal(const std::string& bytes);
 
 }  // namespace lagtrap::trace

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> address_of(const binaries::UnwindTable& table, std:
 
 }  // namespace
 
-LateTables::Table LateTables::make(const CodeModule& module) {
+LateTables::Table LateTables::make(const RecordedModule& module) {
     const bool vdso = module.path == vdso_path;
     if (!vdso && (!module.path.starts_with('/') || !options_.open_programs)) return {};
     if (vdso && !options_.this_boot) return {};

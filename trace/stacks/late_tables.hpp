@@ -37,7 +37,7 @@ class LateTables {
         CodeRule::Kind kind = CodeRule::Kind::NoTable;
         binaries::UnwindTable table;
     };
-    [[nodiscard]] Table make(const CodeModule& module);
+    [[nodiscard]] Table make(const RecordedModule& module);
 
     const ModuleTable& modules_;
     const Options options_;

@@ -19,14 +19,14 @@ namespace {
 
 using namespace lagtrap::trace;
 
-constexpr std::uint64_t kStart_ns = 1'000'000'000'000;
+constexpr std::uint64_t start_ns = 1'000'000'000'000;
 
 Session session() {
     Session session;
     session.id = "0f8fad5b-d9cb-469f-a165-70867728950e";
-    session.clocks = {kStart_ns, kStart_ns, 1'795'000'000'000'000'000};
-    session.started_ns = kStart_ns;
-    session.ended_ns = kStart_ns + 4'000'000'000;
+    session.clocks = {start_ns, start_ns, 1'795'000'000'000'000'000};
+    session.started_ns = start_ns;
+    session.ended_ns = start_ns + 4'000'000'000;
     session.planned_length_ns = 4'000'000'000;
     session.cpu_count = 2;
     session.stack_method = "eh-frame";
@@ -57,7 +57,7 @@ void write_records(Input input, std::vector<LogWriter>& logs) {
         std::vector<std::uint64_t> record(2 + head.words);
         if (!input.take(record.data() + 2, std::size_t{head.words} * 8)) return;
         const lagtrap_record header{static_cast<__u32>(record.size() * 8), head.type, head.cpu,
-                                    kStart_ns + std::uint64_t{head.at_us} * 1000};
+                                    start_ns + std::uint64_t{head.at_us} * 1000};
         std::memcpy(record.data(), &header, sizeof header);
         (void)logs[head.log % logs.size()].append(reinterpret_cast<const lagtrap_record*>(record.data()));
     }

@@ -242,19 +242,40 @@ TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
     EXPECT_EQ(split.blocked_ns, 30 * ms);
 }
 
+std::string_view name_of(std::string_view kernel_function) {
+    return facts_of(reason_of_function(kernel_function)).name;
+}
+
 TEST(BlockReason, reads_kernel_functions) {
-    EXPECT_EQ(reason_of_function("futex_wait_queue"), "lock (futex)");
-    EXPECT_EQ(reason_of_function("do_nanosleep"), "sleep");
-    EXPECT_EQ(reason_of_function("ep_poll"), "events");
-    EXPECT_EQ(reason_of_function("tcp_recvmsg_locked"), "network");
-    EXPECT_EQ(reason_of_function("unix_stream_read_generic"), "local socket");
-    EXPECT_EQ(reason_of_function("anon_pipe_read"), "pipe");
-    EXPECT_EQ(reason_of_function("do_wait"), "child process");
-    EXPECT_EQ(reason_of_function("jbd2_log_wait_commit [jbd2]"), "disk");
-    EXPECT_EQ(reason_of_function("filemap_fault"), "page fault");
-    EXPECT_EQ(reason_of_function("rwsem_down_write_slowpath.constprop.0"), "lock in the kernel");
-    EXPECT_EQ(reason_of_function("do_wait_intr"), "");
-    EXPECT_EQ(reason_of_function("nothing_known"), "");
+    EXPECT_EQ(name_of("futex_wait_queue"), "lock (futex)");
+    EXPECT_EQ(name_of("do_nanosleep"), "sleep");
+    EXPECT_EQ(name_of("ep_poll"), "events");
+    EXPECT_EQ(name_of("tcp_recvmsg_locked"), "network");
+    EXPECT_EQ(name_of("unix_stream_read_generic"), "local socket");
+    EXPECT_EQ(name_of("anon_pipe_read"), "pipe");
+    EXPECT_EQ(name_of("do_wait"), "child process");
+    EXPECT_EQ(name_of("jbd2_log_wait_commit [jbd2]"), "disk");
+    EXPECT_EQ(name_of("filemap_fault"), "page fault");
+    EXPECT_EQ(name_of("rwsem_down_write_slowpath.constprop.0"), "lock in the kernel");
+    EXPECT_EQ(name_of("do_wait_intr"), "unknown reason");
+    EXPECT_EQ(name_of("nothing_known"), "unknown reason");
+}
+
+TEST(BlockReason, its_names_find_it) {
+    for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(BlockReason::Unknown); ++i) {
+        const auto reason = static_cast<BlockReason>(i);
+        EXPECT_EQ(facts_of(reason).reason, reason);
+        EXPECT_EQ(find_block_reason(facts_of(reason).name), reason) << facts_of(reason).name;
+    }
+    EXPECT_EQ(find_block_reason("blocked in odd_wait"), BlockReason::Unknown);
+}
+
+TEST(BlockReason, says_which_waits_no_program_ends) {
+    for (const char* function : {"do_nanosleep", "submit_bio_wait", "filemap_fault", "do_swap_page", "msleep"})
+        EXPECT_TRUE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
+    // A page that another program hands out.
+    for (const char* function : {"handle_userfault", "futex_wait_queue", "pipe_read", "tcp_recvmsg", "nothing_known"})
+        EXPECT_FALSE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
 }
 
 std::string reason_of(const TraceBuilder::Stack& stack) {

@@ -14,9 +14,9 @@
 
 namespace lagtrap::binaries::test {
 
-inline const std::filesystem::path kInlinesFolder = LAGTRAP_INLINES_FOLDER;
+inline const std::filesystem::path inlines_folder = LAGTRAP_INLINES_FOLDER;
 
-inline std::filesystem::path inlines(const std::string& name) { return kInlinesFolder / ("inlines_" + name); }
+inline std::filesystem::path inlines(const std::string& name) { return inlines_folder / ("inlines_" + name); }
 
 // Runs a tool; the test fails if the tool does.
 inline void run(const std::string& command) {

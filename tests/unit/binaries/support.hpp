@@ -10,9 +10,9 @@
 
 namespace lagtrap::binaries::test {
 
-inline const std::filesystem::path kStoreFolder = LAGTRAP_STORE_FOLDER;
-inline const std::filesystem::path kPostgres = "/usr/lib/postgresql/15/bin/postgres";
-inline const std::filesystem::path kRedis = "/usr/bin/redis-server";
+inline const std::filesystem::path store_folder = LAGTRAP_STORE_FOLDER;
+inline const std::filesystem::path postgres = "/usr/lib/postgresql/15/bin/postgres";
+inline const std::filesystem::path redis_program = "/usr/bin/redis-server";
 
 class TemporaryFolder {
   public:

@@ -67,7 +67,7 @@ inline TableRows rows_of(const UnwindTable& table) {
         return result;
     };
     if (table.pages.size() != table.size_bytes() / 8) return fail("size of the pages");
-    if (table.size_bytes() > kMaxUnwindTableBytes) return fail("too large");
+    if (table.size_bytes() > max_unwind_table_bytes) return fail("too large");
     if (table.base_address % 1024 != 0) return fail("base address");
     if (table.bucket_count == 0 || table.segments.empty()) return fail("empty");
     if (table.rule_page != (table.bucket_count + 511) / 512) return fail("rule page");
@@ -148,16 +148,16 @@ class Bytes {
     std::string text_;
 };
 
-inline constexpr std::uint64_t kCode = 0x401000;
-inline constexpr std::uint64_t kCodeBytes = 0x4000;
-inline constexpr std::uint64_t kCodeOffset = 0x1000;
-inline constexpr std::uint64_t kFrames = 0x500000;
-inline constexpr std::uint64_t kGlobalOffsetTable = 0x600000;
+inline constexpr std::uint64_t code_at = 0x401000;
+inline constexpr std::uint64_t code_bytes = 0x4000;
+inline constexpr std::uint64_t code_file_offset = 0x1000;
+inline constexpr std::uint64_t frames_address = 0x500000;
+inline constexpr std::uint64_t global_offset_table = 0x600000;
 
 // The initial instructions that all compilers write: CFA = rsp + 8, return address at CFA - 8.
 inline std::string usual_start() { return Bytes().u8(0x0c).uleb(7).uleb(8).u8(0x80 | 16).uleb(1); }
 
-// A section of CIEs and FDEs, at address kFrames.
+// A section of CIEs and FDEs, at address frames_address.
 class Frames {
   public:
     explicit Frames(bool debug_frame = false) : debug_frame_(debug_frame) {}
@@ -177,7 +177,7 @@ class Frames {
 
     // With pointers of pcrel|sdata4.
     void function(std::size_t cie, std::uint64_t begin, std::uint64_t size, const std::string& instructions) {
-        const std::uint64_t place = kFrames + bytes_.size() + 8;
+        const std::uint64_t place = frames_address + bytes_.size() + 8;
         function_with(cie, Bytes().u32(begin - place).u32(size).uleb(0), instructions);
     }
     // `head`: begin and size as the CIE's encoding has them, and the length of the augmentation data.
@@ -211,15 +211,15 @@ struct TestFile {
     std::uint16_t machine = EM_X86_64;
     std::uint64_t entry = 0;
     bool section_headers = true;
-    std::string eh_frame_hdr;                  // at address kFrames - 0x1000, with PT_GNU_EH_FRAME
+    std::string eh_frame_hdr;                  // at address frames_address - 0x1000, with PT_GNU_EH_FRAME
     std::optional<std::uint64_t> second_code;  // address of another segment with code
     std::uint64_t code_flags = PF_R | PF_X;
 
-    // An ELF file with code from kCode on and these sections; each with an address has a segment of its own.
+    // An ELF file with code from code_at on and these sections; each with an address has a segment of its own.
     [[nodiscard]] std::string bytes() const {
-        std::string file(kCodeOffset + kCodeBytes, '\0');
-        std::vector<Elf64_Phdr> segments{segment(PT_LOAD, code_flags, kCodeOffset, kCode, kCodeBytes)};
-        if (second_code) segments.push_back(segment(PT_LOAD, code_flags, 0, *second_code, kCodeBytes));
+        std::string file(code_file_offset + code_bytes, '\0');
+        std::vector<Elf64_Phdr> segments{segment(PT_LOAD, code_flags, code_file_offset, code_at, code_bytes)};
+        if (second_code) segments.push_back(segment(PT_LOAD, code_flags, 0, *second_code, code_bytes));
         const auto append = [&file](const std::string& content) {
             const std::uint64_t offset = file.size();
             file += content;
@@ -244,7 +244,7 @@ struct TestFile {
         }
         if (!eh_frame_hdr.empty())
             segments.push_back(
-                segment(PT_GNU_EH_FRAME, PF_R, append(eh_frame_hdr), kFrames - 0x1000, eh_frame_hdr.size()));
+                segment(PT_GNU_EH_FRAME, PF_R, append(eh_frame_hdr), frames_address - 0x1000, eh_frame_hdr.size()));
         Elf64_Ehdr header{};
         std::memcpy(header.e_ident, ELFMAG, SELFMAG);
         header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -293,7 +293,7 @@ inline Result<UnwindTable> table_of(const TestFile& file) {
 
 inline Result<UnwindTable> table_of(const Frames& frames) {
     TestFile file;
-    file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
+    file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
     return table_of(file);
 }
 

@@ -95,6 +95,10 @@ TEST(Check, agrees_with_the_daemon) {
     EXPECT_GE(json.at("errors").as_array().size(), 1);
     EXPECT_EQ(json.at("errors").at(0).at("line").to_number<int>(), 2);
     EXPECT_EQ(test::run_lagtrap({"check", folder.string("none.xml")}).code, 3);
+    const auto reference = test::run_lagtrap({"check", "--reference", folder.string("none.xml")});
+    EXPECT_EQ(reference.code, 0) << reference.err;
+    EXPECT_THAT(reference.out, testing::HasSubstr("<event> in <lagtrap>"));
+    EXPECT_EQ(test::run_lagtrap({"check", "--reference", "--json"}).code, 2);
 }
 
 TEST(Presets, are_listed_and_shown) {

@@ -24,9 +24,9 @@ using binaries::UsdtProbe;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-const std::string kSource = LAGTRAP_SOURCE_DIR;
-const std::string kData = kSource + "/tests/data/markers/";
-const std::string kQuiet = " -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror ";
+const std::string source = LAGTRAP_SOURCE_DIR;
+const std::string data_folder = source + "/tests/data/markers/";
+const std::string quiet = " -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror ";
 
 struct Outcome {
     int exit_status = -1;
@@ -59,8 +59,7 @@ class Markers : public ::testing::Test {
 
     // Compiles and links quietly, or the test fails with what the compiler said.
     void build(const std::string& compiler_and_flags, const std::string& sources, const std::string& output) {
-        const std::string command =
-            compiler_and_flags + kQuiet + "-I" + kSource + " " + sources + " -o " + place(output);
+        const std::string command = compiler_and_flags + quiet + "-I" + source + " " + sources + " -o " + place(output);
         const Outcome outcome = run(command);
         EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
         EXPECT_EQ(outcome.output, "") << command;
@@ -70,8 +69,7 @@ class Markers : public ::testing::Test {
     Outcome compile_line(const std::string& compiler_and_flags, const std::string& language, const std::string& line) {
         std::ofstream(place("line." + language))
             << "#include \"markers/lagtrap.h\"\nvoid f(void);\nvoid f(void) { " << line << " }\n";
-        return run(compiler_and_flags + " -I" + kSource + " -c " + place("line." + language) + " -o " +
-                   place("line.o"));
+        return run(compiler_and_flags + " -I" + source + " -c " + place("line." + language) + " -o " + place("line.o"));
     }
 
     std::vector<UsdtProbe> probes_of(const std::string& output) {
@@ -134,7 +132,7 @@ TEST_F(Markers, AreTheSameForEveryCompilerOfC) {
         for (const std::string standard : {"c99", "c11"})
             for (const std::string level : {"-O0", "-O2", "-O3"}) {
                 const std::string how = compiler + " -std=" + standard + " " + level;
-                build(how + " -fPIC -shared", kData + "all_markers.c", "all.so");
+                build(how + " -fPIC -shared", data_folder + "all_markers.c", "all.so");
                 expect_all_markers("all.so", how);
             }
 }
@@ -144,14 +142,14 @@ TEST_F(Markers, AreTheSameForEveryCompilerOfCpp) {
         for (const std::string standard : {"c++17", "c++20"})
             for (const std::string level : {"-O0", "-O2", "-O3"}) {
                 const std::string how = compiler + " -std=" + standard + " " + level;
-                build(how + " -Wold-style-cast -fPIC -shared -x c++", kData + "all_markers.c", "all.so");
+                build(how + " -Wold-style-cast -fPIC -shared -x c++", data_folder + "all_markers.c", "all.so");
                 expect_all_markers("all.so", how);
             }
 }
 
 TEST_F(Markers, WithoutArgumentsAreOneNop) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", kData + "all_markers.c", "all.so");
+        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", data_folder + "all_markers.c", "all.so");
         for (const std::string function : {"mark_begin", "mark_stage", "mark_end"})
             EXPECT_EQ(code_of("all.so", function, 2), "\x90\xc3") << compiler << ": nop, ret in " << function;
     }
@@ -159,7 +157,7 @@ TEST_F(Markers, WithoutArgumentsAreOneNop) {
 
 TEST_F(Markers, WithArgumentsAreOneComparisonWhileIdle) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", kData + "all_markers.c", "all.so");
+        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", data_folder + "all_markers.c", "all.so");
         const std::string code = code_of("all.so", "mark_begin_key", 11);
         EXPECT_EQ(code.substr(0, 3), "\x66\x83\x3d") << compiler << ": cmpw $0, offset(%rip)";
         EXPECT_EQ(code.substr(7, 1), std::string(1, '\0')) << compiler;
@@ -169,7 +167,7 @@ TEST_F(Markers, WithArgumentsAreOneComparisonWhileIdle) {
 }
 
 TEST_F(Markers, AreReadByReadelf) {
-    build(std::string(LAGTRAP_GCC) + " -std=c11 -O2 -fPIC -shared", kData + "all_markers.c", "all.so");
+    build(std::string(LAGTRAP_GCC) + " -std=c11 -O2 -fPIC -shared", data_folder + "all_markers.c", "all.so");
     const Outcome notes = run("readelf -nW " + place("all.so"));
     EXPECT_EQ(notes.exit_status, 0);
     EXPECT_THAT(notes.output, HasSubstr("Provider: lagtrap"));
@@ -182,11 +180,13 @@ TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
     const std::string kinds[] = {"-O0", "-O3 -funroll-loops", "-O2 -ffunction-sections -Wl,--gc-sections",
                                  "-O2 -fno-pie -no-pie"};
     for (const std::string compiler : {LAGTRAP_GXX, LAGTRAP_CLANGXX}) {
-        build(compiler + " -std=c++17 -O2 -fPIC -shared", kData + "library.cpp", "library.so");
+        build(compiler + " -std=c++17 -O2 -fPIC -shared", data_folder + "library.cpp", "library.so");
         for (const std::string& kind : kinds) {
             const std::string how = compiler + " -std=c++17 " + kind;
             SCOPED_TRACE(how);
-            build(how, kData + "main.cpp " + kData + "first.cpp " + kData + "second.cpp " + place("library.so"),
+            build(how,
+                  data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder + "second.cpp " +
+                      place("library.so"),
                   "program");
             EXPECT_EQ(run(place("program")).exit_status, 0);
             std::map<std::string, std::set<std::uint64_t>> semaphores;
@@ -213,7 +213,9 @@ TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
 
 TEST_F(Markers, LinkWithLinkTimeOptimisation) {
     build(std::string(LAGTRAP_GXX) + " -std=c++17 -O2 -flto=2",
-          kData + "main.cpp " + kData + "first.cpp " + kData + "second.cpp " + kData + "library.cpp", "program");
+          data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder + "second.cpp " + data_folder +
+              "library.cpp",
+          "program");
     EXPECT_EQ(run(place("program")).exit_status, 0);
     std::set<std::uint64_t> semaphores;
     for (const auto& probe : probes_of("program"))
@@ -238,16 +240,16 @@ TEST_F(Markers, RefuseWrongNames) {
 
 TEST_F(Markers, VanishWhenDisabled) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -DLAGTRAP_DISABLED -std=c99 -O2 -fPIC -shared", kData + "all_markers.c", "all.so");
+        build(compiler + " -DLAGTRAP_DISABLED -std=c99 -O2 -fPIC -shared", data_folder + "all_markers.c", "all.so");
         EXPECT_TRUE(probes_of("all.so").empty());
     }
-    build(std::string(LAGTRAP_GXX) + " -DLAGTRAP_DISABLED -std=c++17 -O2 -c", kData + "second.cpp", "second.o");
+    build(std::string(LAGTRAP_GXX) + " -DLAGTRAP_DISABLED -std=c++17 -O2 -c", data_folder + "second.cpp", "second.o");
 }
 
 TEST_F(Markers, CompileForArm64) {
     for (const std::string language : {"c -std=c99", "c++ -std=c++17"}) {
-        build(std::string(LAGTRAP_CLANG) + " -target aarch64-linux-gnu -O2 -c -x " + language, kData + "all_markers.c",
-              "all.o");
+        build(std::string(LAGTRAP_CLANG) + " -target aarch64-linux-gnu -O2 -c -x " + language,
+              data_folder + "all_markers.c", "all.o");
         const std::string notes = run("readelf -nW " + place("all.o")).output;
         EXPECT_THAT(notes, HasSubstr("Name: page-load__begin"));
         EXPECT_THAT(notes, ::testing::ContainsRegex("Arguments: 8@x[0-9]+ 8@x[0-9]+"));

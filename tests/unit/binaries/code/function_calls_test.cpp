@@ -69,7 +69,7 @@ TEST_P(FunctionCallsTest, CallsThroughPointersAreTold) {
     const FunctionCalls calls = calls_of("calls_indirect");
     EXPECT_EQ(calls.indirect.size(), 2U);
     for (const IndirectCall& call : calls.indirect)
-        EXPECT_TRUE(call.target.in_memory || call.target.base != kNoJumpRegister);
+        EXPECT_TRUE(call.target.in_memory || call.target.base != no_jump_register);
     EXPECT_THAT(callees_of("calls_indirect"), UnorderedElementsAre("calls_leaf"));
 }
 
@@ -127,7 +127,7 @@ TEST(FunctionCallsOfLibraryTest, CppEndsAreWatchedAtInstructions) {
 TEST(FunctionCallsOfLibraryTest, TooManyAreRefused) {
     const auto file = ProgramFile::open(LAGTRAP_EXITS_FOLDER "/exits_gcc_O2.so");
     ASSERT_TRUE(file);
-    const auto calls = function_calls(*file, std::vector<std::uint64_t>(kMaxCallQueries + 1));
+    const auto calls = function_calls(*file, std::vector<std::uint64_t>(max_call_queries + 1));
     ASSERT_FALSE(calls);
     EXPECT_EQ(calls.error().kind, ErrorKind::TooLarge);
 }

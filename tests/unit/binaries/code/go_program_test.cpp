@@ -18,15 +18,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path kProgram = LAGTRAP_GO_PROGRAM;
-const std::filesystem::path kStripped = kProgram.string() + "_stripped";
+const std::filesystem::path program = LAGTRAP_GO_PROGRAM;
+const std::filesystem::path stripped_program = program.string() + "_stripped";
 
 using Listing = std::map<std::uint64_t, std::string>;  // address: instruction
 
 const Listing& listing() {
     static const Listing whole = [] {
         Listing found;
-        std::istringstream lines(output_of("objdump -d -j .text -w --no-show-raw-insn " + kProgram.string()));
+        std::istringstream lines(output_of("objdump -d -j .text -w --no-show-raw-insn " + program.string()));
         for (std::string line; std::getline(lines, line);) {
             const auto colon = line.find(":\t");
             if (colon != std::string::npos && line[0] == ' ')
@@ -66,7 +66,7 @@ Shown shown_of(const Function& function, std::uint64_t entry) {
 }
 
 TEST(GoFunctions, BeginBehindTheCheckOfTheStack) {
-    const auto file = ProgramFile::open(kProgram);
+    const auto file = ProgramFile::open(program);
     ASSERT_TRUE(file);
     const auto functions = file->functions();
     ASSERT_TRUE(functions);
@@ -85,7 +85,7 @@ TEST(GoFunctions, BeginBehindTheCheckOfTheStack) {
 }
 
 TEST(GoFunctions, EndAtEachReturnThatARecoveredPanicReaches) {
-    const auto file = ProgramFile::open(kProgram);
+    const auto file = ProgramFile::open(program);
     ASSERT_TRUE(file);
     for (const std::string name : {"main.recovered", "main.recoveredInLoop", "main.grow", "main.(*Server).handle"}) {
         const auto functions = file->find_functions(name);
@@ -98,7 +98,7 @@ TEST(GoFunctions, EndAtEachReturnThatARecoveredPanicReaches) {
 }
 
 TEST(GoFunctions, OfAStrippedProgramAreThoseOfItsOwnTable) {
-    const auto whole = ProgramFile::open(kProgram), stripped = ProgramFile::open(kStripped);
+    const auto whole = ProgramFile::open(program), stripped = ProgramFile::open(stripped_program);
     ASSERT_TRUE(whole && stripped);
     const auto names = whole->functions(), own = stripped->functions();
     ASSERT_TRUE(names && own);
@@ -111,7 +111,7 @@ TEST(GoFunctions, OfAStrippedProgramAreThoseOfItsOwnTable) {
 }
 
 TEST(GoFunctions, TellWhereGoroutinesHaveTheirNumber) {
-    const auto file = ProgramFile::open(kProgram);
+    const auto file = ProgramFile::open(program);
     ASSERT_TRUE(file);
     const auto places = function_places(*file, {{"main.grow", false}, {"main.grow", true}, {"runtime.memmove", false}});
     ASSERT_TRUE(places) << places.error().message;
@@ -122,7 +122,7 @@ TEST(GoFunctions, TellWhereGoroutinesHaveTheirNumber) {
     }
     EXPECT_FALSE((*places)[0]->arguments_on_stack);
     EXPECT_TRUE((*places)[2]->arguments_on_stack);
-    const auto redis = ProgramFile::open(kRedis);
+    const auto redis = ProgramFile::open(redis_program);
     ASSERT_TRUE(redis);
     EXPECT_EQ(redis->go_refusal(), "");
 }
@@ -135,7 +135,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 TEST(GoVersions, ThatAreNotKnownAreRefused) {
     const TemporaryFolder folder;
-    const std::string content = content_of(kProgram);
+    const std::string content = content_of(program);
     const auto at = content.find("\xff Go buildinf:");
     ASSERT_NE(at, std::string::npos);
     const std::string version = content.substr(at + 33, static_cast<unsigned char>(content[at + 32]));
@@ -156,7 +156,7 @@ TEST(GoVersions, ThatAreNotKnownAreRefused) {
 // Whatever stands in the table, nothing outside of it is read.
 TEST(GoTables, ThatAreDamagedAreErrors) {
     const TemporaryFolder folder;
-    const std::string content = content_of(kStripped);
+    const std::string content = content_of(stripped_program);
     const auto table = content.find(std::string("\xff\xff\xff\x00\x00\x01\x08", 7));
     ASSERT_NE(table, std::string::npos);
     std::mt19937 random(7);

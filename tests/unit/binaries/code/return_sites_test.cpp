@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path kExitsFolder = LAGTRAP_EXITS_FOLDER;
+const std::filesystem::path exits_folder = LAGTRAP_EXITS_FOLDER;
 
 using Listing = std::map<std::uint64_t, std::string>;  // address: instruction
 
@@ -55,14 +55,14 @@ std::vector<Range> ranges_of(const std::filesystem::path& path, const std::strin
 // Addresses of returns, of direct jumps that lead out of the ranges, and of jumps by a pointer of the global offset
 // table (the functions that are asked for have no other pointers).
 std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vector<Range>& ranges) {
-    static const std::regex kReturn("((bnd|repz|repnz|rep) )?ret.*");
-    static const std::regex kJump("(bnd )?jmp +([0-9a-f]+).*");
-    static const std::regex kSlotJump("jmp +\\*0x[0-9a-f]+\\(%rip\\).*");
+    static const std::regex return_text("((bnd|repz|repnz|rep) )?ret.*");
+    static const std::regex jump_code("(bnd )?jmp +([0-9a-f]+).*");
+    static const std::regex slot_jump("jmp +\\*0x[0-9a-f]+\\(%rip\\).*");
     std::set<std::uint64_t> exits;
     for (const auto& range : ranges) {
         for (auto at = listing.lower_bound(range.begin); at != listing.end() && at->first < range.end; ++at) {
             std::smatch match;
-            const bool jumps = std::regex_match(at->second, match, kJump);
+            const bool jumps = std::regex_match(at->second, match, jump_code);
             const std::uint64_t target = jumps ? std::stoull(match[2], nullptr, 16) : 0;
             const auto led_to = listing.find(target);
             // After a call that never returns clang 14 jumps behind the function's end, into what fills the space there.
@@ -71,7 +71,7 @@ std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vect
                 jumps && !nowhere && std::none_of(ranges.begin(), ranges.end(), [&](const Range& other) {
                     return target >= other.begin && target < other.end;
                 });
-            const bool others = std::regex_match(at->second, kReturn) || std::regex_match(at->second, kSlotJump);
+            const bool others = std::regex_match(at->second, return_text) || std::regex_match(at->second, slot_jump);
             if (leaves || others) exits.insert(at->first);
         }
     }
@@ -80,7 +80,7 @@ std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vect
 
 class ReturnSites : public ::testing::TestWithParam<std::string> {
   protected:
-    ReturnSites() : path_(kExitsFolder / ("exits_" + GetParam() + ".so")), file_(ProgramFile::open(path_)) {}
+    ReturnSites() : path_(exits_folder / ("exits_" + GetParam() + ".so")), file_(ProgramFile::open(path_)) {}
 
     Function function(const std::string& name) {
         EXPECT_TRUE(file_) << file_.error().message;
@@ -146,8 +146,8 @@ TEST_P(ReturnSites, HaveIndirectTailCallsByTheirTarget) {
 }
 
 TEST_P(ReturnSites, HaveConditionalTailCallsByTheirCondition) {
-    constexpr auto kZero = static_cast<JumpCondition>(1 + 4), kNotZero = static_cast<JumpCondition>(1 + 5);
-    for (const auto& [name, condition] : {std::pair("exits_conditional", kZero), std::pair("exits_again", kNotZero)}) {
+    constexpr auto zero = static_cast<JumpCondition>(1 + 4), not_zero = static_cast<JumpCondition>(1 + 5);
+    for (const auto& [name, condition] : {std::pair("exits_conditional", zero), std::pair("exits_again", not_zero)}) {
         const auto exits = function_exits(*file_, function(name));
         ASSERT_TRUE(exits) << exits.error().message;
         ASSERT_EQ(exits->exits.size(), 2U) << name;
@@ -196,14 +196,14 @@ INSTANTIATE_TEST_SUITE_P(Compilers, ReturnSites,
 
 // The cold part of an optimised function belongs to it; without it the test would prove nothing.
 TEST(ColdParts, ExistWhereTheyAreTested) {
-    const auto ranges = ranges_of(kExitsFolder / "exits_gcc_O2.so", "exits_cold");
+    const auto ranges = ranges_of(exits_folder / "exits_gcc_O2.so", "exits_cold");
     EXPECT_EQ(ranges.size(), 2U);
 }
 
 // Stripped of the names of its parts, the function has the same exits: unwind information tells them.
 TEST(ColdParts, AreToldWithoutTheirNames) {
     const TemporaryFolder folder;
-    const std::string whole = (kExitsFolder / "exits_gcc_O2.so").string(),
+    const std::string whole = (exits_folder / "exits_gcc_O2.so").string(),
                       stripped = (folder.path() / "exits.so").string();
     output_of("objcopy --strip-all " + whole + " " + stripped);
     std::vector<std::set<std::uint64_t>> found;
@@ -222,7 +222,7 @@ TEST(ColdParts, AreToldWithoutTheirNames) {
 }
 
 TEST(ColdParts, AreNoFunctionsByTheirOwnersName) {
-    const auto file = ProgramFile::open(kExitsFolder / "exits_gcc_O2.so");
+    const auto file = ProgramFile::open(exits_folder / "exits_gcc_O2.so");
     ASSERT_TRUE(file);
     const auto part = file->find_functions("exits_cold.cold");
     ASSERT_TRUE(part && part->size() == 1);
@@ -233,7 +233,7 @@ TEST(ColdParts, AreNoFunctionsByTheirOwnersName) {
 
 // A stripped program whose functions' parts nothing names.
 TEST(ColdParts, OfRealFunctionsAreFollowed) {
-    const auto file = ProgramFile::open(kPostgres);
+    const auto file = ProgramFile::open(postgres);
     ASSERT_TRUE(file);
     for (const std::string name : {"LockAcquireExtended", "exec_simple_query", "heap_insert", "ExecutorRun"}) {
         const auto functions = file->find_functions(name);
@@ -246,13 +246,13 @@ TEST(ColdParts, OfRealFunctionsAreFollowed) {
 }
 
 TEST(ExceptionsMayPass, SaysSoOfCpp) {
-    const auto cpp = ProgramFile::open(kExitsFolder / "exits_gcc_O2.so");
+    const auto cpp = ProgramFile::open(exits_folder / "exits_gcc_O2.so");
     ASSERT_TRUE(cpp);
     EXPECT_TRUE(cpp->exceptions_may_pass());
 }
 
 TEST(ExceptionsMayPass, DoesNotSaySoOfC) {
-    for (const auto& path : {kPostgres, kRedis}) {
+    for (const auto& path : {postgres, redis_program}) {
         const auto c = ProgramFile::open(path);
         ASSERT_TRUE(c);
         EXPECT_FALSE(c->exceptions_may_pass()) << path;
@@ -262,7 +262,7 @@ TEST(ExceptionsMayPass, DoesNotSaySoOfC) {
 TEST(ExceptionsMayPass, AssumesItWhereSectionsAreGone) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "sectionless";
-    std::string bytes = content_of(kRedis);
+    std::string bytes = content_of(redis_program);
     // e_shoff of the header, and e_shnum with e_shstrndx.
     std::fill_n(bytes.begin() + 40, 8, '\0');
     std::fill_n(bytes.begin() + 60, 4, '\0');

@@ -45,7 +45,7 @@ std::vector<std::string> probes_by_readelf(const std::filesystem::path& path) {
 }
 
 TEST(ProgramFile, ReadsPostgresProbesAsReadelfDoes) {
-    auto file = ProgramFile::open(kPostgres);
+    auto file = ProgramFile::open(postgres);
     ASSERT_TRUE(file) << file.error().message;
     auto probes = file->usdt_probes();
     ASSERT_TRUE(probes) << probes.error().message;
@@ -54,11 +54,11 @@ TEST(ProgramFile, ReadsPostgresProbesAsReadelfDoes) {
         seen.push_back(probe.name + " " + std::to_string(probe.address) + " " + std::to_string(probe.semaphore) + " " +
                        probe.arguments);
     EXPECT_GE(seen.size(), 60U);
-    EXPECT_EQ(seen, probes_by_readelf(kPostgres));
+    EXPECT_EQ(seen, probes_by_readelf(postgres));
 }
 
 TEST(ProgramFile, CountsTheArgumentsOfPostgresProbes) {
-    auto file = ProgramFile::open(kPostgres);
+    auto file = ProgramFile::open(postgres);
     ASSERT_TRUE(file);
     const auto probes = file->usdt_probes();
     ASSERT_TRUE(probes);
@@ -74,7 +74,7 @@ TEST(ProgramFile, CountsTheArgumentsOfPostgresProbes) {
 }
 
 TEST(ProgramFile, FindsDynamicSymbolsOfAStrippedProgram) {
-    auto file = ProgramFile::open(kRedis);
+    auto file = ProgramFile::open(redis_program);
     ASSERT_TRUE(file);
     const auto found = file->find_functions("call");
     ASSERT_TRUE(found);
@@ -87,7 +87,7 @@ TEST(ProgramFile, FindsDynamicSymbolsOfAStrippedProgram) {
 }
 
 TEST(ProgramFile, FindsEveryOverloadByQualifiedName) {
-    auto file = ProgramFile::open(kStoreFolder / "libstore.so");
+    auto file = ProgramFile::open(store_folder / "libstore.so");
     ASSERT_TRUE(file);
     EXPECT_THAT(names_of(*file->find_functions("ns::Store::get")),
                 ::testing::UnorderedElementsAre("_ZNK2ns5Store3getEi", "_ZNK2ns5Store3getEPKc"));
@@ -105,7 +105,7 @@ TEST(ProgramFile, FindsEveryOverloadByQualifiedName) {
 }
 
 TEST(ProgramFile, SortsFunctionsAndRepeatsNone) {
-    auto file = ProgramFile::open(kStoreFolder / "libstore.so");
+    auto file = ProgramFile::open(store_folder / "libstore.so");
     ASSERT_TRUE(file);
     const auto functions = file->functions();
     ASSERT_TRUE(functions);
@@ -119,8 +119,8 @@ TEST(ProgramFile, SortsFunctionsAndRepeatsNone) {
 }
 
 TEST(ProgramFile, ReadsSymbolsOfMiniDebugInfo) {
-    auto stripped = ProgramFile::open(kStoreFolder / "libstore.stripped.so");
-    auto mini = ProgramFile::open(kStoreFolder / "libstore.mini.so");
+    auto stripped = ProgramFile::open(store_folder / "libstore.stripped.so");
+    auto mini = ProgramFile::open(store_folder / "libstore.mini.so");
     ASSERT_TRUE(stripped);
     ASSERT_TRUE(mini);
     EXPECT_TRUE(stripped->find_functions("_ZL13hidden_helperi")->empty());
@@ -138,7 +138,7 @@ TEST(ProgramFile, LeavesIndirectFunctionsOut) {
 }
 
 TEST(ProgramFile, GivesTheBuildIdThatReadelfGives) {
-    for (const auto& path : {kPostgres, kRedis, kStoreFolder / "libstore.so", kStoreFolder / "libstore.debug"}) {
+    for (const auto& path : {postgres, redis_program, store_folder / "libstore.so", store_folder / "libstore.debug"}) {
         const auto notes = output_of("readelf -nW " + path.string());
         const auto at = notes.find("Build ID: ");
         ASSERT_NE(at, std::string::npos);
@@ -163,10 +163,10 @@ TEST(ProgramFile, SaysWhatAFileIsInsteadOfAProgram) {
     write(folder.path() / "script", "#!/bin/sh\necho a program that is long enough to be mistaken for a header\n");
     write(folder.path() / "text", "not a program, but as long as the header of one would be, and longer\n");
     write(folder.path() / "empty", "");
-    std::string narrow = content_of(kRedis).substr(0, 4096);
+    std::string narrow = content_of(redis_program).substr(0, 4096);
     narrow[4] = 1;
     write(folder.path() / "narrow", narrow);
-    std::string object = content_of(kRedis).substr(0, 4096);
+    std::string object = content_of(redis_program).substr(0, 4096);
     object[16] = 1;
     write(folder.path() / "object", object);
     ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
@@ -183,7 +183,7 @@ TEST(ProgramFile, SaysWhatAFileIsInsteadOfAProgram) {
 TEST(ProgramFile, RefusesAFileBeyondTheLimit) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "huge";
-    write(path, content_of(kStoreFolder / "libstore.so"));
+    write(path, content_of(store_folder / "libstore.so"));
     std::filesystem::resize_file(path, (4ULL << 30) + 1);  // a hole, no blocks
     const auto file = ProgramFile::open(path);
     ASSERT_FALSE(file);
@@ -211,7 +211,7 @@ void ask_everything(const std::filesystem::path& path) {
 TEST(ProgramFile, SurvivesTruncationAnywhere) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "damaged";
-    for (const auto& source : {kStoreFolder / "libstore.mini.so", kStoreFolder / "libstore.so"}) {
+    for (const auto& source : {store_folder / "libstore.mini.so", store_folder / "libstore.so"}) {
         const std::string whole = content_of(source);
         ASSERT_GT(whole.size(), 1000U);
         for (std::size_t size = 0; size < whole.size(); size += size < 1024 ? 7 : 211) {
@@ -227,7 +227,7 @@ TEST(ProgramFile, SurvivesTruncationAnywhere) {
 TEST(ProgramFile, SurvivesFlippedBytesAnywhere) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "damaged";
-    const std::string whole = content_of(kStoreFolder / "libstore.so");
+    const std::string whole = content_of(store_folder / "libstore.so");
     const auto flip = [&](std::size_t at, unsigned char mask) {
         std::string damaged = whole;
         damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ mask);
@@ -242,7 +242,7 @@ TEST(ProgramFile, SurvivesFlippedBytesAnywhere) {
 TEST(ProgramFile, SaysWhichUsdtNoteIsDamaged) {
     const TemporaryFolder folder;
     const auto path = folder.path() / "damaged";
-    std::string damaged = content_of(kPostgres);
+    std::string damaged = content_of(postgres);
     const auto note = damaged.find("stapsdt");
     ASSERT_NE(note, std::string::npos);
     damaged[note - 6] = '\x7f';  // third byte of the description's size

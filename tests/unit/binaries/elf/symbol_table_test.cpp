@@ -21,7 +21,7 @@ std::uint64_t offset_of(const std::filesystem::path& path, const std::string& sy
 }
 
 TEST(SymbolTable, NamesEveryFunctionOfNm) {
-    const auto path = kStoreFolder / "libstore.so";
+    const auto path = store_folder / "libstore.so";
     auto table = SymbolTable::of_file(path);
     ASSERT_TRUE(table) << table.error().message;
     const auto get = offset_of(path, "_ZNK2ns5Store3getEi");
@@ -37,7 +37,7 @@ TEST(SymbolTable, NamesEveryFunctionOfNm) {
 }
 
 TEST(SymbolTable, EndsFunctionsWhereTheyEnd) {
-    const auto path = kRedis;
+    const auto path = redis_program;
     auto file = ProgramFile::open(path);
     ASSERT_TRUE(file);
     const auto call = file->find_functions("call");
@@ -52,8 +52,8 @@ TEST(SymbolTable, EndsFunctionsWhereTheyEnd) {
 
 TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
     const TemporaryFolder folder;
-    const auto stripped = kStoreFolder / "libstore.stripped.so";
-    const auto hidden = offset_of(kStoreFolder / "libstore.so", "_ZL13hidden_helperi");
+    const auto stripped = store_folder / "libstore.stripped.so";
+    const auto hidden = offset_of(store_folder / "libstore.so", "_ZL13hidden_helperi");
     const auto id = ProgramFile::open(stripped)->build_id();
     const auto place = folder.path() / ".build-id" / id.substr(0, 2);
     std::filesystem::create_directories(place);
@@ -61,10 +61,10 @@ TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
     search.folders = {folder.path()};
     EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden));
 
-    std::filesystem::copy_file(kRedis, place / (id.substr(2) + ".debug"));
+    std::filesystem::copy_file(redis_program, place / (id.substr(2) + ".debug"));
     EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden)) << "another program's debug file";
 
-    std::filesystem::copy_file(kStoreFolder / "libstore.debug", place / (id.substr(2) + ".debug"),
+    std::filesystem::copy_file(store_folder / "libstore.debug", place / (id.substr(2) + ".debug"),
                                std::filesystem::copy_options::overwrite_existing);
     auto table = SymbolTable::of_file(stripped, search);
     ASSERT_TRUE(table);
@@ -74,8 +74,8 @@ TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
 
 TEST(SymbolTable, UsesTheDebugFileOfADebugLink) {
     const TemporaryFolder folder;
-    const SplitProgram split(kStoreFolder / "libstore.so", folder.path(), true);
-    const auto hidden = offset_of(kStoreFolder / "libstore.so", "_ZL13hidden_helperi");
+    const SplitProgram split(store_folder / "libstore.so", folder.path(), true);
+    const auto hidden = offset_of(store_folder / "libstore.so", "_ZL13hidden_helperi");
     auto table = SymbolTable::of_file(split.program);
     ASSERT_TRUE(table) << table.error().message;
     ASSERT_TRUE(table->find(hidden));
@@ -107,7 +107,7 @@ TEST(SymbolTable, OfADebugFileAloneHasTheSameNamesAtTheSameOffsets) {
 }
 
 TEST(SymbolTable, RefusesTablesBeyondTheLimitWhileItReads) {
-    const auto path = kStoreFolder / "libstore.so";
+    const auto path = store_folder / "libstore.so";
     const auto table = SymbolTable::of_file(path);
     ASSERT_TRUE(table);
     EXPECT_GT(table->memory_bytes(), 100U);
@@ -127,8 +127,8 @@ TEST(SymbolTable, RefusesTablesBeyondTheLimitWhileItReads) {
     // In .gnu_debugdata, and in a debug file, as well.
     const TemporaryFolder folder;
     const SplitProgram split(path, folder.path(), true);
-    const auto stripped_needs = SymbolTable::of_file(kStoreFolder / "libstore.stripped.so")->memory_bytes();
-    for (const auto& program : {kStoreFolder / "libstore.mini.so", split.program}) {
+    const auto stripped_needs = SymbolTable::of_file(store_folder / "libstore.stripped.so")->memory_bytes();
+    for (const auto& program : {store_folder / "libstore.mini.so", split.program}) {
         const auto limited = SymbolTable::of_file(program, {}, 4 * stripped_needs);
         ASSERT_FALSE(limited) << program;
         EXPECT_EQ(limited.error().kind, ErrorKind::TooLarge) << limited.error().message;
@@ -174,11 +174,11 @@ TEST(SymbolTable, SaysWhyAFileHasNone) {
 
 // Against nm on a real program: every function that nm lists is found by every byte of it that is asked for.
 TEST(SymbolTable, AgreesWithNmOnAWholeProgram) {
-    auto file = ProgramFile::open(kRedis);
-    auto table = SymbolTable::of_file(kRedis);
+    auto file = ProgramFile::open(redis_program);
+    auto table = SymbolTable::of_file(redis_program);
     ASSERT_TRUE(file);
     ASSERT_TRUE(table);
-    std::istringstream lines(output_of("nm -D --defined-only -S " + kRedis.string()));
+    std::istringstream lines(output_of("nm -D --defined-only -S " + redis_program.string()));
     int checked = 0;
     for (std::string line; std::getline(lines, line);) {
         std::istringstream fields(line);

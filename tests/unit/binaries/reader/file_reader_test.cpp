@@ -75,7 +75,7 @@ TEST(FileReader, SaysWhatReadingHereSays) {
     const auto code = there->code_at(functions_here->front().file_offset);
     ASSERT_TRUE(code) << code.error().message;
     EXPECT_EQ(*code, *here->code_at(functions_here->front().file_offset));
-    EXPECT_EQ(code->size(), kCodeBytes);
+    EXPECT_EQ(code->size(), code_bytes);
     EXPECT_TRUE(there->code_at(UINT64_MAX)->empty());
     PlaceNamesRequest request;
     request.path = library;

@@ -19,20 +19,20 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kRoomy = 64 << 20;
+constexpr std::uint64_t roomy = 64 << 20;
 
 // The table of some functions; `count` of them, so that tables can differ.
 UnwindTable small_table(std::uint64_t count = 3) {
     Frames frames;
     const auto cie = frames.usual_cie();
     for (std::uint64_t number = 0; number < count; ++number)
-        frames.function(cie, kCode + number * 64, 48, Bytes().u8(0x41).u8(0x0e).uleb(16 + number * 8));
+        frames.function(cie, code_at + number * 64, 48, Bytes().u8(0x41).u8(0x0e).uleb(16 + number * 8));
     auto table = table_of(frames);
     EXPECT_TRUE(table) << table.error().message;
     return std::move(table).value();
 }
 
-UnwindCache open_cache(const std::filesystem::path& folder, std::uint64_t limit_bytes = kRoomy) {
+UnwindCache open_cache(const std::filesystem::path& folder, std::uint64_t limit_bytes = roomy) {
     auto cache = UnwindCache::open(folder, limit_bytes);
     EXPECT_TRUE(cache) << cache.error().message;
     return std::move(cache).value();
@@ -254,12 +254,12 @@ TEST(UnwindCache, RemovesWhatWasLeftHalfWritten) {
 TEST(UnwindCache, RefusesAFolderThatOthersMayWriteTo) {
     const TemporaryFolder folder;
     ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
-    const auto cache = UnwindCache::open(folder.path(), kRoomy);
+    const auto cache = UnwindCache::open(folder.path(), roomy);
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().kind, ErrorKind::Denied);
     EXPECT_THAT(cache.error().message, HasSubstr("others may write"));
     write(folder.path() / "file", "");
-    EXPECT_FALSE(UnwindCache::open(folder.path() / "file", kRoomy));
+    EXPECT_FALSE(UnwindCache::open(folder.path() / "file", roomy));
 }
 
 // Two processes replace the same two tables again and again: each load finds one of them whole.

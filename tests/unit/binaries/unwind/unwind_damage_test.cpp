@@ -10,9 +10,9 @@
 namespace lagtrap::binaries::test {
 namespace {
 
-constexpr std::uint64_t kGood = kCode + 0x100;
-constexpr std::uint64_t kBad = kCode + 0x200;
-constexpr std::uint64_t kLast = kCode + 0x300;
+constexpr std::uint64_t good = code_at + 0x100;
+constexpr std::uint64_t bad = code_at + 0x200;
+constexpr std::uint64_t last = code_at + 0x300;
 
 lagtrap_unwind_kind kind_at(const UnwindTable& table, std::uint64_t address) {
     return kind_of(find_unwind_rule(table, address));
@@ -22,9 +22,9 @@ lagtrap_unwind_kind kind_at(const UnwindTable& table, std::uint64_t address) {
 Result<UnwindTable> table_with(const std::string& instructions) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, kGood, 64, "");
-    frames.function(cie, kBad, 64, instructions);
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, good, 64, "");
+    frames.function(cie, bad, 64, instructions);
+    frames.function(cie, last, 64, "");
     return table_of(frames);
 }
 
@@ -47,65 +47,64 @@ TEST(DamagedUnwindInformation, LeavesOutTheFunctionAndKeepsTheOthers) {
         const auto table = table_with(damaged[index]);
         ASSERT_TRUE(table) << table.error().message;
         EXPECT_EQ(rows_of(*table).problem, "");
-        EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_REGISTER) << index;
-        EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP) << index;
-        EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER) << index;
+        EXPECT_EQ(kind_at(*table, good), LAGTRAP_UNWIND_REGISTER) << index;
+        EXPECT_EQ(kind_at(*table, bad), LAGTRAP_UNWIND_GAP) << index;
+        EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_REGISTER) << index;
     }
 }
 
 TEST(DamagedUnwindInformation, EndsAtALengthBeyondTheSection) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, kGood, 64, "");
+    frames.function(cie, good, 64, "");
     frames.bytes().u32(0x7fffffff);
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, last, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_REGISTER);
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, good), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_GAP);
 }
 
 TEST(DamagedUnwindInformation, GoesOnBehindAnEmptyEntry) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, kGood, 64, "");
+    frames.function(cie, good, 64, "");
     frames.bytes().u32(0);
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, last, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_REGISTER);
 }
 
 TEST(DamagedUnwindInformation, NeedsACieThatIsOne) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, kGood, 64, "");
-    const std::uint64_t place = kFrames + frames.size() + 8;
-    const std::string head = Bytes().u32(kBad - place).u32(64).uleb(0);
+    frames.function(cie, good, 64, "");
+    const std::uint64_t place = frames_address + frames.size() + 8;
+    const std::string head = Bytes().u32(bad - place).u32(64).uleb(0);
     frames.function_with(cie + 1, head, "");                           // into the middle of it
     frames.entry(0xfffffff0, head);                                    // before the section
     frames.entry(static_cast<std::uint32_t>(frames.size() - 20), "");  // no room for anything
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, last, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, bad), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_REGISTER);
 }
 
 TEST(DamagedUnwindInformation, ReadsEntriesWithExtendedLengths) {
     Frames frames;
     const auto cie = frames.usual_cie();
     const std::uint64_t entry = frames.size();
-    const std::uint64_t place = kFrames + entry + 16;
-    const std::string content =
-        Bytes().u32(entry + 12 - cie).u32(kGood - place).u32(64).uleb(0).u8(0x0e).uleb(24).u8(0);
+    const std::uint64_t place = frames_address + entry + 16;
+    const std::string content = Bytes().u32(entry + 12 - cie).u32(good - place).u32(64).uleb(0).u8(0x0e).uleb(24).u8(0);
     frames.bytes().u32(0xffffffff).u64(content.size()).raw(content);
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, last, 64, "");
     frames.bytes().u32(0xffffffff).u64(~std::uint64_t{0});
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(find_unwind_rule(*table, kGood).cfa_offset, 24);
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(find_unwind_rule(*table, good).cfa_offset, 24);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_REGISTER);
 }
 
 TEST(DamagedUnwindInformation, WithADamagedCieAllItsFunctionsAreGaps) {
@@ -113,27 +112,27 @@ TEST(DamagedUnwindInformation, WithADamagedCieAllItsFunctionsAreGaps) {
     const auto damaged = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).u8(0x0b));
     const auto other = frames.cie("zR", Bytes().u8(0x1b), usual_start(), 1, 15);  // returns through another register
     const auto cie = frames.usual_cie();
-    frames.function(damaged, kBad, 64, "");
-    frames.function(other, kGood, 64, "");
-    frames.function(cie, kLast, 64, "");
+    frames.function(damaged, bad, 64, "");
+    frames.function(other, good, 64, "");
+    frames.function(cie, last, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, good), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, bad), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_REGISTER);
 }
 
 TEST(DamagedUnwindInformation, NeedsACfaBeforePartsOfItChange) {
     Frames frames;
     const auto cie = frames.cie("zR", Bytes().u8(0x1b), Bytes().u8(0x80 | 16).uleb(1));
-    frames.function(cie, kGood, 64, Bytes().u8(0x0c).uleb(7).uleb(8));
-    frames.function(cie, kBad, 64, Bytes().u8(0x0e).uleb(8));
-    frames.function(cie, kLast, 64, "");
+    frames.function(cie, good, 64, Bytes().u8(0x0c).uleb(7).uleb(8));
+    frames.function(cie, bad, 64, Bytes().u8(0x0e).uleb(8));
+    frames.function(cie, last, 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_at(*table, kGood), LAGTRAP_UNWIND_REGISTER);
-    EXPECT_EQ(kind_at(*table, kBad), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_at(*table, kLast), LAGTRAP_UNWIND_UNSUPPORTED);
+    EXPECT_EQ(kind_at(*table, good), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_at(*table, bad), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_at(*table, last), LAGTRAP_UNWIND_UNSUPPORTED);
 }
 
 // Were the instructions of a CIE run for each of its functions, or those of a function around others again after each of
@@ -143,15 +142,15 @@ TEST(DamagedUnwindInformation, TakesNoMoreThanLinearTime) {
     const auto cie = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).raw(std::string(2'000'000, '\x2e')));
     Bytes around;
     for (int row = 0; row < 1'000'000; ++row) around.u8(0x0e).uleb(row % 2 == 0 ? 16 : 24);
-    frames.function(cie, kCode, kCodeBytes, Bytes().raw(around).u8(0x41).u8(0x0e).uleb(32));
+    frames.function(cie, code_at, code_bytes, Bytes().raw(around).u8(0x41).u8(0x0e).uleb(32));
     for (std::uint64_t number = 0; number < 200'000; ++number)
-        frames.function(cie, kCode + 2 + number % (kCodeBytes - 64), 64 - number % 64, "");
+        frames.function(cie, code_at + 2 + number % (code_bytes - 64), 64 - number % 64, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 1).cfa_offset, 32);
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 2).cfa_offset, 8);
-    EXPECT_EQ(find_unwind_rule(*table, kCode + kCodeBytes - 1).cfa_offset, 32);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 1).cfa_offset, 32);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 2).cfa_offset, 8);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + code_bytes - 1).cfa_offset, 32);
 }
 
 // Whatever comes out is laid out as the kernel side needs it.
@@ -208,7 +207,7 @@ TEST(DamagedUnwindInformation, RandomBytesAreNoTable) {
             place += 4 + length;
         }
         TestFile file;
-        file.sections.push_back({".eh_frame", content, kFrames, SHF_ALLOC});
+        file.sections.push_back({".eh_frame", content, frames_address, SHF_ALLOC});
         expect_sound(file.bytes(), tables);
     }
 }

@@ -15,11 +15,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint8_t kDefineCfa = 0x0c;
-constexpr std::uint8_t kDefineCfaRegister = 0x0d;
-constexpr std::uint8_t kDefineCfaOffset = 0x0e;
-constexpr std::uint8_t kDefineCfaExpression = 0x0f;
-constexpr std::uint8_t kExpression = 0x10;
+constexpr std::uint8_t define_cfa = 0x0c;
+constexpr std::uint8_t define_cfa_register = 0x0d;
+constexpr std::uint8_t define_cfa_offset = 0x0e;
+constexpr std::uint8_t op_define_cfa_expression = 0x0f;
+constexpr std::uint8_t op_expression = 0x10;
 
 lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0, std::int32_t cfa_offset = 0,
                          lagtrap_unwind_rbp rbp = LAGTRAP_UNWIND_RBP_SAME, std::int16_t rbp_offset = 0,
@@ -29,36 +29,36 @@ lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0
 }
 lagtrap_unwind_rule at_rsp(std::int32_t offset) { return rule(LAGTRAP_UNWIND_REGISTER, 7, offset); }
 
-std::string expression(const std::string& operations) { return Bytes().u8(kDefineCfaExpression).block(operations); }
+std::string expression(const std::string& operations) { return Bytes().u8(op_define_cfa_expression).block(operations); }
 std::string breg(unsigned number, std::int64_t offset) { return Bytes().u8(0x70 + number).sleb(offset); }
 
-// The table of one function of 256 bytes at kCode with these instructions.
+// The table of one function of 256 bytes at code_at with these instructions.
 Result<UnwindTable> table_of_function(const std::string& instructions) {
     Frames frames;
-    frames.function(frames.usual_cie(), kCode, 256, instructions);
+    frames.function(frames.usual_cie(), code_at, 256, instructions);
     return table_of(frames);
 }
 // The rule that holds at its end.
 lagtrap_unwind_rule last_rule_of(const std::string& instructions) {
     const auto table = table_of_function(instructions);
     EXPECT_TRUE(table) << table.error().message;
-    return table ? find_unwind_rule(*table, kCode + 255) : lagtrap_unwind_rule{};
+    return table ? find_unwind_rule(*table, code_at + 255) : lagtrap_unwind_rule{};
 }
 
 TEST(UnwindTable, FollowsAFunctionFromPrologueToEpilogue) {
     const auto table = table_of_function(Bytes()
                                              .u8(0x41)  // advance 1
-                                             .u8(kDefineCfaOffset)
+                                             .u8(define_cfa_offset)
                                              .uleb(16)
                                              .u8(0x80 | 6)  // rbp at CFA - 16
                                              .uleb(2)
                                              .u8(0x43)
-                                             .u8(kDefineCfaRegister)
+                                             .u8(define_cfa_register)
                                              .uleb(6)
                                              .u8(0x02)  // advance by a byte
                                              .u8(200)
                                              .u8(0x0a)  // remember
-                                             .u8(kDefineCfa)
+                                             .u8(define_cfa)
                                              .uleb(7)
                                              .uleb(8)
                                              .u8(0xc0 | 6)  // restore rbp
@@ -69,22 +69,22 @@ TEST(UnwindTable, FollowsAFunctionFromPrologueToEpilogue) {
     EXPECT_EQ(own.problem, "");
     const auto pushed = rule(LAGTRAP_UNWIND_REGISTER, 7, 16, LAGTRAP_UNWIND_RBP_AT_CFA, -16);
     const auto framed = rule(LAGTRAP_UNWIND_REGISTER, 6, 16, LAGTRAP_UNWIND_RBP_AT_CFA, -16);
-    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{kCode, at_rsp(8)}, TableRow{kCode + 1, pushed},
-                                                 TableRow{kCode + 4, framed}, TableRow{kCode + 204, at_rsp(8)},
-                                                 TableRow{kCode + 205, framed}, TableRow{kCode + 256, {}}));
-    EXPECT_THAT(find_unwind_rule(*table, kCode), IsRule(at_rsp(8)));
-    EXPECT_THAT(find_unwind_rule(*table, kCode + 3), IsRule(pushed));
-    EXPECT_THAT(find_unwind_rule(*table, kCode + 203), IsRule(framed));
-    EXPECT_THAT(find_unwind_rule(*table, kCode + 204), IsRule(at_rsp(8)));
-    EXPECT_THAT(find_unwind_rule(*table, kCode - 1), IsRule(rule(LAGTRAP_UNWIND_GAP)));
-    EXPECT_THAT(find_unwind_rule(*table, kCode + 1024), IsRule(rule(LAGTRAP_UNWIND_GAP)));
+    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{code_at, at_rsp(8)}, TableRow{code_at + 1, pushed},
+                                                 TableRow{code_at + 4, framed}, TableRow{code_at + 204, at_rsp(8)},
+                                                 TableRow{code_at + 205, framed}, TableRow{code_at + 256, {}}));
+    EXPECT_THAT(find_unwind_rule(*table, code_at), IsRule(at_rsp(8)));
+    EXPECT_THAT(find_unwind_rule(*table, code_at + 3), IsRule(pushed));
+    EXPECT_THAT(find_unwind_rule(*table, code_at + 203), IsRule(framed));
+    EXPECT_THAT(find_unwind_rule(*table, code_at + 204), IsRule(at_rsp(8)));
+    EXPECT_THAT(find_unwind_rule(*table, code_at - 1), IsRule(rule(LAGTRAP_UNWIND_GAP)));
+    EXPECT_THAT(find_unwind_rule(*table, code_at + 1024), IsRule(rule(LAGTRAP_UNWIND_GAP)));
     EXPECT_THAT(find_unwind_rule(*table, 0), IsRule(rule(LAGTRAP_UNWIND_GAP)));
     EXPECT_EQ(table->row_count, 6U);
     EXPECT_EQ(table->unsupported_rows, 0U);
     ASSERT_EQ(table->segments.size(), 1U);
-    EXPECT_EQ(table->segments[0].file_offset, kCodeOffset);
-    EXPECT_EQ(table->segments[0].address, kCode);
-    EXPECT_EQ(table->segments[0].size_bytes, kCodeBytes);
+    EXPECT_EQ(table->segments[0].file_offset, code_file_offset);
+    EXPECT_EQ(table->segments[0].address, code_at);
+    EXPECT_EQ(table->segments[0].size_bytes, code_bytes);
 }
 
 TEST(UnwindTable, KnowsEveryInstruction) {
@@ -104,8 +104,8 @@ TEST(UnwindTable, KnowsEveryInstruction) {
     // The data alignment of the CIE is -8.
     const std::vector<std::pair<std::string, lagtrap_unwind_rule>> cases{
         {Bytes().u8(0x00), reg(7, 8)},
-        {Bytes().u8(kDefineCfa).uleb(10).uleb(0), reg(10, 0)},
-        {Bytes().u8(kDefineCfa).uleb(15).uleb(1 << 20), reg(15, 1 << 20)},
+        {Bytes().u8(define_cfa).uleb(10).uleb(0), reg(10, 0)},
+        {Bytes().u8(define_cfa).uleb(15).uleb(1 << 20), reg(15, 1 << 20)},
         {Bytes().u8(0x12).uleb(3).sleb(-3), reg(3, 24)},                   // def_cfa_sf
         {Bytes().u8(0x13).sleb(-5), reg(7, 40)},                           // def_cfa_offset_sf
         {Bytes().u8(0x05).uleb(6).uleb(4), rbp_at(-32)},                   // offset_extended
@@ -127,16 +127,16 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         {Bytes().u8(0x05).uleb(3).uleb(128), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
         {Bytes().u8(0x07).uleb(3), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
         {Bytes().u8(0x05).uleb(3).uleb(4).u8(0x08).uleb(3), reg(7, 8)},
-        {Bytes().u8(0x2e).uleb(32).u8(kDefineCfaOffset).uleb(16), reg(7, 16)},        // GNU_args_size
+        {Bytes().u8(0x2e).uleb(32).u8(define_cfa_offset).uleb(16), reg(7, 16)},       // GNU_args_size
         {Bytes().u8(0x07).uleb(16), rule(LAGTRAP_UNWIND_END)},                        // no return address
         {Bytes().u8(0x05).uleb(16).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},        // it is at CFA - 16
         {Bytes().u8(0x09).uleb(16).uleb(5), rule(LAGTRAP_UNWIND_UNSUPPORTED)},        // it is in rdi
         {Bytes().u8(0x08).uleb(16), rule(LAGTRAP_UNWIND_UNSUPPORTED)},                // it is in itself
         {Bytes().u8(0x08).uleb(7), rule(LAGTRAP_UNWIND_UNSUPPORTED)},                 // rsp is not the CFA
         {Bytes().u8(0x05).uleb(7).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},         // nor here
-        {Bytes().u8(kDefineCfa).uleb(16).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},  // CFA by rip
-        {Bytes().u8(kDefineCfa).uleb(33).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
-        {Bytes().u8(kDefineCfaOffset).uleb(1ULL << 31), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
+        {Bytes().u8(define_cfa).uleb(16).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},  // CFA by rip
+        {Bytes().u8(define_cfa).uleb(33).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
+        {Bytes().u8(define_cfa_offset).uleb(1ULL << 31), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(0x0a).u8(0x07).uleb(16).u8(0x0b), reg(7, 8)},  // remembered and restored
         {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b), reg(7, 8)},  // one in another
     };
@@ -146,17 +146,17 @@ TEST(UnwindTable, KnowsEveryInstruction) {
 
 TEST(UnwindTable, EndsWithItsFunction) {
     // What comes after it is not looked at, be it damaged.
-    EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(kDefineCfaOffset).uleb(64).u8(0x1d)), IsRule(at_rsp(8)));
+    EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(define_cfa_offset).uleb(64).u8(0x1d)), IsRule(at_rsp(8)));
 }
 
 TEST(UnwindTable, AdvancesByEveryWidth) {
     const auto offset_at = [](const std::string& advance) {
         Frames frames;
-        frames.function(frames.usual_cie(), kCode, 0x3000, Bytes().raw(advance).u8(kDefineCfaOffset).uleb(64));
+        frames.function(frames.usual_cie(), code_at, 0x3000, Bytes().raw(advance).u8(define_cfa_offset).uleb(64));
         const auto table = table_of(frames);
         EXPECT_TRUE(table) << table.error().message;
         std::uint64_t offset = 0;
-        while (offset < 0x3000 && find_unwind_rule(*table, kCode + offset).cfa_offset != 64) ++offset;
+        while (offset < 0x3000 && find_unwind_rule(*table, code_at + offset).cfa_offset != 64) ++offset;
         return offset;
     };
     EXPECT_EQ(offset_at(Bytes().u8(0x40 | 63)), 63U);
@@ -167,12 +167,12 @@ TEST(UnwindTable, AdvancesByEveryWidth) {
     // DW_CFA_set_loc, in the encoding of the CIE: relative to itself.
     Frames frames;
     const auto cie = frames.usual_cie();
-    const std::uint64_t place = kFrames + frames.size() + 8 + 8 + 1 + 1;
-    frames.function(cie, kCode, 0x3000, Bytes().u8(0x01).u32(kCode + 0x321 - place).u8(kDefineCfaOffset).uleb(64));
+    const std::uint64_t place = frames_address + frames.size() + 8 + 8 + 1 + 1;
+    frames.function(cie, code_at, 0x3000, Bytes().u8(0x01).u32(code_at + 0x321 - place).u8(define_cfa_offset).uleb(64));
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 0x320).cfa_offset, 8);
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 0x321).cfa_offset, 64);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 0x320).cfa_offset, 8);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 0x321).cfa_offset, 64);
 }
 
 std::string plt_expression(unsigned threshold) {
@@ -222,19 +222,19 @@ TEST(UnwindTable, UnderstandsTheExpressionsThatOccur) {
 
 // As the unwinder of GCC does, and as libgcrypt's assembly needs it.
 TEST(UnwindTable, ARegisterAloneAfterAnExpressionTakesTheOffsetBeforeIt) {
-    const std::string before = Bytes().u8(kDefineCfaOffset).uleb(56);
+    const std::string before = Bytes().u8(define_cfa_offset).uleb(56);
     const std::string expressed = before + expression(breg(7, 536) + '\x06' + std::string("\x23\x38", 2));
     EXPECT_EQ(kind_of(last_rule_of(expressed)), LAGTRAP_UNWIND_DEREFERENCE);
-    EXPECT_THAT(last_rule_of(expressed + Bytes().u8(kDefineCfaRegister).uleb(7).text()), IsRule(at_rsp(56)));
-    const std::string offset = Bytes().u8(kDefineCfaOffset).uleb(48);
+    EXPECT_THAT(last_rule_of(expressed + Bytes().u8(define_cfa_register).uleb(7).text()), IsRule(at_rsp(56)));
+    const std::string offset = Bytes().u8(define_cfa_offset).uleb(48);
     EXPECT_EQ(kind_of(last_rule_of(expressed + offset)), LAGTRAP_UNWIND_DEREFERENCE);
-    EXPECT_THAT(last_rule_of(expressed + offset + Bytes().u8(kDefineCfaRegister).uleb(7).text()), IsRule(at_rsp(48)));
+    EXPECT_THAT(last_rule_of(expressed + offset + Bytes().u8(define_cfa_register).uleb(7).text()), IsRule(at_rsp(48)));
     EXPECT_THAT(last_rule_of(before + expression(breg(6, 16)) + offset), IsRule(rule(LAGTRAP_UNWIND_REGISTER, 6, 16)));
 }
 
 TEST(UnwindTable, FindsRbpByExpressions) {
     const auto rbp_by = [](const std::string& operations) {
-        return Bytes().u8(kExpression).uleb(6).block(operations).text();
+        return Bytes().u8(op_expression).uleb(6).block(operations).text();
     };
     // gcc's frame that is aligned anew.
     EXPECT_THAT(last_rule_of(expression(breg(6, -8) + '\x06') + rbp_by(breg(6, 0))),
@@ -242,7 +242,7 @@ TEST(UnwindTable, FindsRbpByExpressions) {
     EXPECT_THAT(last_rule_of(rbp_by(breg(6, -24))),
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 8, LAGTRAP_UNWIND_RBP_AT_RBP, -24)));
     // rsp + 40 where the CFA is rsp + 64.
-    EXPECT_THAT(last_rule_of(Bytes().u8(kDefineCfaOffset).uleb(64).raw(rbp_by(breg(7, 40)))),
+    EXPECT_THAT(last_rule_of(Bytes().u8(define_cfa_offset).uleb(64).raw(rbp_by(breg(7, 40)))),
                 IsRule(rule(LAGTRAP_UNWIND_REGISTER, 7, 64, LAGTRAP_UNWIND_RBP_AT_CFA, -24)));
     // The CFA is given to the expression.
     EXPECT_THAT(last_rule_of(rbp_by(std::string("\x40\x1c", 2))),
@@ -257,13 +257,13 @@ TEST(UnwindTable, FindsRbpByExpressions) {
 std::string kernel_frame(std::int64_t rip_offset, const std::string& added = "") {
     return Bytes()
         .raw(expression(breg(7, 160) + '\x06' + added))
-        .u8(kExpression)
+        .u8(op_expression)
         .uleb(6)
         .block(breg(7, 120))
-        .u8(kExpression)
+        .u8(op_expression)
         .uleb(7)
         .block(breg(7, 160))
-        .u8(kExpression)
+        .u8(op_expression)
         .uleb(16)
         .block(breg(7, rip_offset));
 }
@@ -272,10 +272,10 @@ TEST(UnwindTable, KnowsTheKernelsSignalFrame) {
     const auto kind = [](const std::string& augmentation, const std::string& instructions) {
         Frames frames;
         const auto cie = frames.cie(augmentation, Bytes().u8(0x1b), usual_start());
-        frames.function(cie, kCode, 64, instructions);
+        frames.function(cie, code_at, 64, instructions);
         const auto table = table_of(frames);
         EXPECT_TRUE(table) << table.error().message;
-        return kind_of(find_unwind_rule(*table, kCode + 20));
+        return kind_of(find_unwind_rule(*table, code_at + 20));
     };
     EXPECT_EQ(kind("zRS", kernel_frame(168)), LAGTRAP_UNWIND_SIGNAL);
     // Marked, yet with another layout; the layout, yet not marked.
@@ -286,28 +286,28 @@ TEST(UnwindTable, KnowsTheKernelsSignalFrame) {
 }
 
 TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
-    constexpr std::uint64_t kBegin = kCode + 0x100;
+    constexpr std::uint64_t begin_address = code_at + 0x100;
     const auto found = [&](const std::string& augmentation, std::uint8_t encoding, auto head) {
         Frames frames;
         const auto cie =
             frames.cie(augmentation, augmentation.empty() ? "" : Bytes().u8(encoding).text(), usual_start());
-        Bytes bytes = head(kFrames + frames.size() + 8);
+        Bytes bytes = head(frames_address + frames.size() + 8);
         if (!augmentation.empty()) bytes.uleb(0);
         frames.function_with(cie, bytes, "");
         TestFile file;
-        file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
-        file.sections.push_back({".got.plt", std::string(16, '\0'), kGlobalOffsetTable, SHF_ALLOC});
+        file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
+        file.sections.push_back({".got.plt", std::string(16, '\0'), global_offset_table, SHF_ALLOC});
         const auto table = table_of(file);
-        return table && kind_of(find_unwind_rule(*table, kBegin - 1)) == LAGTRAP_UNWIND_GAP &&
-               kind_of(find_unwind_rule(*table, kBegin)) == LAGTRAP_UNWIND_REGISTER &&
-               kind_of(find_unwind_rule(*table, kBegin + 0x7f)) == LAGTRAP_UNWIND_REGISTER &&
-               kind_of(find_unwind_rule(*table, kBegin + 0x80)) == LAGTRAP_UNWIND_GAP;
+        return table && kind_of(find_unwind_rule(*table, begin_address - 1)) == LAGTRAP_UNWIND_GAP &&
+               kind_of(find_unwind_rule(*table, begin_address)) == LAGTRAP_UNWIND_REGISTER &&
+               kind_of(find_unwind_rule(*table, begin_address + 0x7f)) == LAGTRAP_UNWIND_REGISTER &&
+               kind_of(find_unwind_rule(*table, begin_address + 0x80)) == LAGTRAP_UNWIND_GAP;
     };
-    const auto absolute64 = [](std::uint64_t) { return Bytes().u64(kBegin).u64(0x80); };
-    const auto absolute32 = [](std::uint64_t) { return Bytes().u32(kBegin).u32(0x80); };
-    const auto relative64 = [](std::uint64_t place) { return Bytes().u64(kBegin - place).u64(0x80); };
-    const auto relative32 = [](std::uint64_t place) { return Bytes().u32(kBegin - place).u32(0x80); };
-    const auto data32 = [](std::uint64_t) { return Bytes().u32(kBegin - kGlobalOffsetTable).u32(0x80); };
+    const auto absolute64 = [](std::uint64_t) { return Bytes().u64(begin_address).u64(0x80); };
+    const auto absolute32 = [](std::uint64_t) { return Bytes().u32(begin_address).u32(0x80); };
+    const auto relative64 = [](std::uint64_t place) { return Bytes().u64(begin_address - place).u64(0x80); };
+    const auto relative32 = [](std::uint64_t place) { return Bytes().u32(begin_address - place).u32(0x80); };
+    const auto data32 = [](std::uint64_t) { return Bytes().u32(begin_address - global_offset_table).u32(0x80); };
     EXPECT_TRUE(found("", 0, absolute64));
     EXPECT_TRUE(found("eh", 0, [&](std::uint64_t place) { return absolute64(place).uleb(0); }));
     EXPECT_TRUE(found("zR", 0x00, absolute64));
@@ -318,10 +318,10 @@ TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
     EXPECT_TRUE(found("zR", 0x1b, relative32));
     EXPECT_TRUE(found("zR", 0x1c, relative64));
     EXPECT_TRUE(found("zR", 0x3b, data32));
-    EXPECT_TRUE(found("zR", 0x01, [](std::uint64_t) { return Bytes().uleb(kBegin).uleb(0x80); }));
-    EXPECT_TRUE(found("zR", 0x09, [](std::uint64_t) { return Bytes().sleb(kBegin).sleb(0x80); }));
+    EXPECT_TRUE(found("zR", 0x01, [](std::uint64_t) { return Bytes().uleb(begin_address).uleb(0x80); }));
+    EXPECT_TRUE(found("zR", 0x09, [](std::uint64_t) { return Bytes().sleb(begin_address).sleb(0x80); }));
     EXPECT_TRUE(found("zR", 0x19, [](std::uint64_t place) {
-        return Bytes().sleb(static_cast<std::int64_t>(kBegin - place)).sleb(0x80);
+        return Bytes().sleb(static_cast<std::int64_t>(begin_address - place)).sleb(0x80);
     }));
     // Indirect, relative to what there is not on x86-64, and unknown forms.
     for (const std::uint8_t encoding : {0x9b, 0x2b, 0x4b, 0x50, 0x05, 0x0f, 0xff})
@@ -332,11 +332,11 @@ TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
     const auto kind = [](const std::string& augmentation, const std::string& data, unsigned version = 1) {
         Frames frames;
         const auto cie = frames.cie(augmentation, data, usual_start(), version);
-        const std::uint64_t place = kFrames + frames.size() + 8;
+        const std::uint64_t place = frames_address + frames.size() + 8;
         // As much augmentation data as a language-specific table takes.
-        frames.function_with(cie, Bytes().u32(kCode - place).u32(64).uleb(4).u32(0x11223344), "");
+        frames.function_with(cie, Bytes().u32(code_at - place).u32(64).uleb(4).u32(0x11223344), "");
         const auto table = table_of(frames);
-        return table ? kind_of(find_unwind_rule(*table, kCode)) : LAGTRAP_UNWIND_GAP;
+        return table ? kind_of(find_unwind_rule(*table, code_at)) : LAGTRAP_UNWIND_GAP;
     };
     const std::string plain = Bytes().u8(0x1b);
     // An indirect pointer to the personality routine (4 bytes), the encoding of the table, that of pointers.
@@ -360,30 +360,30 @@ TEST(UnwindTable, LeavesGapsBetweenFunctionsAndWholeBucketsWithoutRows) {
     Frames frames;
     const auto cie = frames.usual_cie();
     // Out of order; the second and third with a gap of 6 bytes; one that goes through three buckets.
-    frames.function(cie, kCode + 0x2000, 0x900, Bytes().u8(0x03).u16(0x500).u8(kDefineCfaOffset).uleb(16));
-    frames.function(cie, kCode + 0x410, 10, "");
-    frames.function(cie, kCode + 0x420, 10, "");
+    frames.function(cie, code_at + 0x2000, 0x900, Bytes().u8(0x03).u16(0x500).u8(define_cfa_offset).uleb(16));
+    frames.function(cie, code_at + 0x410, 10, "");
+    frames.function(cie, code_at + 0x420, 10, "");
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     const auto own = rows_of(*table);
     EXPECT_EQ(own.problem, "");
-    EXPECT_EQ(table->base_address, kCode + 0x400);
+    EXPECT_EQ(table->base_address, code_at + 0x400);
     EXPECT_EQ(table->bucket_count, 10U);
     const auto inside = at_rsp(8);
     const auto later = at_rsp(16);
     const lagtrap_unwind_rule gap{};
-    std::vector<TableRow> expected{{kCode + 0x400, gap},
-                                   {kCode + 0x410, inside},
-                                   {kCode + 0x41a, gap},
-                                   {kCode + 0x420, inside},
-                                   {kCode + 0x42a, gap}};
-    for (std::uint64_t address = kCode + 0x800; address < kCode + 0x2000; address += 1024)
+    std::vector<TableRow> expected{{code_at + 0x400, gap},
+                                   {code_at + 0x410, inside},
+                                   {code_at + 0x41a, gap},
+                                   {code_at + 0x420, inside},
+                                   {code_at + 0x42a, gap}};
+    for (std::uint64_t address = code_at + 0x800; address < code_at + 0x2000; address += 1024)
         expected.push_back({address, gap});
-    expected.insert(expected.end(), {{kCode + 0x2000, inside},
-                                     {kCode + 0x2400, inside},
-                                     {kCode + 0x2500, later},
-                                     {kCode + 0x2800, later},
-                                     {kCode + 0x2900, gap}});
+    expected.insert(expected.end(), {{code_at + 0x2000, inside},
+                                     {code_at + 0x2400, inside},
+                                     {code_at + 0x2500, later},
+                                     {code_at + 0x2800, later},
+                                     {code_at + 0x2900, gap}});
     EXPECT_EQ(own.rows, expected);
 }
 
@@ -393,87 +393,87 @@ TEST(UnwindTable, KeepsTheRowsOfABucketInOnePage) {
     // Buckets of 700 rows each: one to a page.
     for (std::uint64_t number = 0; number < 10; ++number) {
         Bytes instructions;
-        for (int row = 0; row < 700; ++row) instructions.u8(kDefineCfaOffset).uleb(row % 2 == 0 ? 16 : 24).u8(0x41);
-        frames.function(cie, kCode + number * 1024, 1024, instructions);
+        for (int row = 0; row < 700; ++row) instructions.u8(define_cfa_offset).uleb(row % 2 == 0 ? 16 : 24).u8(0x41);
+        frames.function(cie, code_at + number * 1024, 1024, instructions);
     }
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
     EXPECT_EQ(table->row_count, 7000U);
     EXPECT_EQ(table->page_count - table->row_page, 10U);
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 9 * 1024 + 698).cfa_offset, 16);
-    EXPECT_EQ(find_unwind_rule(*table, kCode + 9 * 1024 + 699).cfa_offset, 24);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 9 * 1024 + 698).cfa_offset, 16);
+    EXPECT_EQ(find_unwind_rule(*table, code_at + 9 * 1024 + 699).cfa_offset, 24);
 }
 
 TEST(UnwindTable, HoldsARowForEveryByteOfABucket) {
     Bytes instructions;
-    for (int row = 0; row < 1024; ++row) instructions.u8(kDefineCfaOffset).uleb(8 * (row + 1)).u8(0x41);
+    for (int row = 0; row < 1024; ++row) instructions.u8(define_cfa_offset).uleb(8 * (row + 1)).u8(0x41);
     Frames frames;
-    frames.function(frames.usual_cie(), kCode, 1024, instructions);
+    frames.function(frames.usual_cie(), code_at, 1024, instructions);
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
     EXPECT_EQ(table->row_count, 1024U);
     EXPECT_EQ(table->row_page - table->rule_page, 3U);  // 1025 rules
     for (int offset = 0; offset < 1024; ++offset)
-        ASSERT_EQ(find_unwind_rule(*table, kCode + static_cast<unsigned>(offset)).cfa_offset, 8 * (offset + 1));
+        ASSERT_EQ(find_unwind_rule(*table, code_at + static_cast<unsigned>(offset)).cfa_offset, 8 * (offset + 1));
 }
 
 TEST(UnwindTable, OfFunctionsThatOverlapTheLastToBeginHolds) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    const auto with_offset = [](std::uint64_t offset) { return Bytes().u8(kDefineCfaOffset).uleb(offset).text(); };
-    frames.function(cie, kCode, 100, Bytes().raw(with_offset(16)).u8(0x40 | 50).raw(with_offset(24)));
-    frames.function(cie, kCode + 20, 40, with_offset(32));  // inside
-    frames.function(cie, kCode + 30, 10, with_offset(40));  // inside that
-    frames.function(cie, kCode + 90, 40, with_offset(48));  // beyond the end of the first
-    frames.function(cie, kCode + 90, 4, with_offset(56));   // the same begin, shorter
-    frames.function(cie, kCode + 120, 0, with_offset(64));  // nothing
-    frames.function(cie, kCode + 200, 4, with_offset(72));  // the same begin, longer
-    frames.function(cie, kCode + 200, 40, with_offset(80));
+    const auto with_offset = [](std::uint64_t offset) { return Bytes().u8(define_cfa_offset).uleb(offset).text(); };
+    frames.function(cie, code_at, 100, Bytes().raw(with_offset(16)).u8(0x40 | 50).raw(with_offset(24)));
+    frames.function(cie, code_at + 20, 40, with_offset(32));  // inside
+    frames.function(cie, code_at + 30, 10, with_offset(40));  // inside that
+    frames.function(cie, code_at + 90, 40, with_offset(48));  // beyond the end of the first
+    frames.function(cie, code_at + 90, 4, with_offset(56));   // the same begin, shorter
+    frames.function(cie, code_at + 120, 0, with_offset(64));  // nothing
+    frames.function(cie, code_at + 200, 4, with_offset(72));  // the same begin, longer
+    frames.function(cie, code_at + 200, 40, with_offset(80));
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     const auto own = rows_of(*table);
     EXPECT_EQ(own.problem, "");
-    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{kCode, at_rsp(16)}, TableRow{kCode + 20, at_rsp(32)},
-                                                 TableRow{kCode + 30, at_rsp(40)}, TableRow{kCode + 40, at_rsp(32)},
-                                                 TableRow{kCode + 60, at_rsp(24)}, TableRow{kCode + 90, at_rsp(56)},
-                                                 TableRow{kCode + 94, at_rsp(48)}, TableRow{kCode + 130, {}},
-                                                 TableRow{kCode + 200, at_rsp(72)}, TableRow{kCode + 204, at_rsp(80)},
-                                                 TableRow{kCode + 240, {}}));
+    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{code_at, at_rsp(16)}, TableRow{code_at + 20, at_rsp(32)},
+                                                 TableRow{code_at + 30, at_rsp(40)}, TableRow{code_at + 40, at_rsp(32)},
+                                                 TableRow{code_at + 60, at_rsp(24)}, TableRow{code_at + 90, at_rsp(56)},
+                                                 TableRow{code_at + 94, at_rsp(48)}, TableRow{code_at + 130, {}},
+                                                 TableRow{code_at + 200, at_rsp(72)},
+                                                 TableRow{code_at + 204, at_rsp(80)}, TableRow{code_at + 240, {}}));
 }
 
 TEST(UnwindTable, TakesWhatLiesInCodeAlone) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    frames.function(cie, kCode - 16, 32, "");               // begins before it
-    frames.function(cie, kCode + kCodeBytes - 16, 64, "");  // goes beyond its end
-    frames.function(cie, kFrames, 16, "");                  // in data
+    frames.function(cie, code_at - 16, 32, "");               // begins before it
+    frames.function(cie, code_at + code_bytes - 16, 64, "");  // goes beyond its end
+    frames.function(cie, frames_address, 16, "");             // in data
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode)), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kFrames)), LAGTRAP_UNWIND_GAP);
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + kCodeBytes - 1)), LAGTRAP_UNWIND_REGISTER);
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + kCodeBytes)), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, code_at)), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, frames_address)), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, code_at + code_bytes - 1)), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, code_at + code_bytes)), LAGTRAP_UNWIND_GAP);
 }
 
 TEST(UnwindTable, FindsTheSectionByItsSegmentWhereHeadersAreStripped) {
     Frames frames;
-    frames.function(frames.usual_cie(), kCode, 64, "");
+    frames.function(frames.usual_cie(), code_at, 64, "");
     // Behind the end lies something else.
     frames.bytes().u32(0);
-    frames.function(0, kCode + 256, 64, "");
+    frames.function(0, code_at + 256, 64, "");
     TestFile file;
-    file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
+    file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
     file.section_headers = false;
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::NotFound);
     // Version 1, pointer to .eh_frame relative to itself, no table of functions.
     file.eh_frame_hdr = Bytes().u8(1).u8(0x1b).u8(0xff).u8(0xff).u32(0x1000 - 4);
     const auto table = table_of(file);
     ASSERT_TRUE(table) << table.error().message;
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + 63)), LAGTRAP_UNWIND_REGISTER);
-    EXPECT_EQ(kind_of(find_unwind_rule(*table, kCode + 256)), LAGTRAP_UNWIND_GAP);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, code_at + 63)), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind_of(find_unwind_rule(*table, code_at + 256)), LAGTRAP_UNWIND_GAP);
     file.eh_frame_hdr = Bytes().u8(1).u8(0x1b).u8(0xff).u8(0xff).u32(0x10000000);
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::Invalid);
     file.eh_frame_hdr = Bytes().u8(2).u8(0x1b).u8(0xff).u8(0xff).u32(0x1000 - 4);
@@ -494,7 +494,8 @@ TestSection packed(TestSection section, std::uint64_t claimed_bytes, std::uint32
 // Addresses in .debug_frame are absolute, CIEs may lie behind their functions, and their number is all ones.
 TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     Frames frames(true);
-    frames.function_with(24 + 4, Bytes().u64(kCode).u64(64), Bytes().u8(kDefineCfaOffset).uleb(24).u8(0).u8(0).text());
+    frames.function_with(24 + 4, Bytes().u64(code_at).u64(64),
+                         Bytes().u8(define_cfa_offset).uleb(24).u8(0).u8(0).text());
     frames.cie("", "", usual_start(), 3);
     // Dropped by the linker.
     frames.function_with(28, Bytes().u64(0).u64(64), "");
@@ -504,7 +505,7 @@ TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
     const auto plain = table_of(file);
     ASSERT_TRUE(plain) << plain.error().message;
     EXPECT_EQ(kind_of(find_unwind_rule(*plain, 0)), LAGTRAP_UNWIND_GAP);
-    EXPECT_THAT(find_unwind_rule(*plain, kCode + 63), IsRule(at_rsp(24)));
+    EXPECT_THAT(find_unwind_rule(*plain, code_at + 63), IsRule(at_rsp(24)));
     const auto section = file.sections[0];
     file.sections[0] = packed(section, frames.size());
     const auto unpacked = table_of(file);
@@ -523,20 +524,20 @@ TEST(UnwindTable, ReadsDebugFramesPlainAndPacked) {
 TEST(UnwindTable, FillsWhatEhFrameLeavesOutFromDebugFrame) {
     Frames eh_frames;
     const auto cie = eh_frames.usual_cie();
-    eh_frames.function(cie, kCode + 100, 100, "");
-    eh_frames.function(cie, kCode + 400, 100, "");
+    eh_frames.function(cie, code_at + 100, 100, "");
+    eh_frames.function(cie, code_at + 400, 100, "");
     Frames frames(true);
-    const auto debug_cie = frames.cie("", "", Bytes().raw(usual_start()).u8(kDefineCfaOffset).uleb(64), 3);
+    const auto debug_cie = frames.cie("", "", Bytes().raw(usual_start()).u8(define_cfa_offset).uleb(64), 3);
     for (const std::uint64_t begin : {50, 150, 200, 250, 390, 500})
-        frames.function_with(debug_cie, Bytes().u64(kCode + begin).u64(50), "");
-    frames.function_with(debug_cie, Bytes().u64(kCode + 320).u64(300), "");
+        frames.function_with(debug_cie, Bytes().u64(code_at + begin).u64(50), "");
+    frames.function_with(debug_cie, Bytes().u64(code_at + 320).u64(300), "");
     TestFile file;
-    file.sections.push_back({".eh_frame", eh_frames.text(), kFrames, SHF_ALLOC});
+    file.sections.push_back({".eh_frame", eh_frames.text(), frames_address, SHF_ALLOC});
     file.sections.push_back({".debug_frame", frames.text(), 0, 0});
     const auto table = table_of(file);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
-    const auto offset_at = [&](std::uint64_t offset) { return find_unwind_rule(*table, kCode + offset).cfa_offset; };
+    const auto offset_at = [&](std::uint64_t offset) { return find_unwind_rule(*table, code_at + offset).cfa_offset; };
     EXPECT_EQ(offset_at(50), 64);
     EXPECT_EQ(offset_at(99), 64);
     EXPECT_EQ(offset_at(100), 8);
@@ -553,13 +554,13 @@ TEST(UnwindTable, FillsWhatEhFrameLeavesOutFromDebugFrame) {
 TEST(UnwindTable, SaysWhyThereIsNone) {
     TestFile file;
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::NotFound);
-    file.sections.push_back({".eh_frame", std::string(4, '\0'), kFrames, SHF_ALLOC});
+    file.sections.push_back({".eh_frame", std::string(4, '\0'), frames_address, SHF_ALLOC});
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::NotFound);
     EXPECT_THAT(table_of(file).error().message, HasSubstr("test file: has no unwind information"));
     file.sections[0].content = std::string(64, '\x11');
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::Invalid);
     Frames frames;
-    frames.function(frames.usual_cie(), kCode, 64, "");
+    frames.function(frames.usual_cie(), code_at, 64, "");
     file.sections[0].content = frames.text();
     EXPECT_TRUE(table_of(file));
     file.machine = EM_AARCH64;
@@ -573,25 +574,25 @@ TEST(UnwindTable, RefusesATableThatWouldBeTooLarge) {
     Frames frames;
     const auto cie = frames.usual_cie();
     TestFile file;
-    file.second_code = kCode + (9ULL << 30);
-    frames.function(cie, kCode, 64, "");
+    file.second_code = code_at + (9ULL << 30);
+    frames.function(cie, code_at, 64, "");
     const auto wide = frames.cie("zR", Bytes().u8(0x00), usual_start());
     frames.function_with(wide, Bytes().u64(*file.second_code).u64(64).uleb(0), "");
-    file.sections.push_back({".eh_frame", frames.text(), kFrames, SHF_ALLOC});
+    file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::TooLarge);
     EXPECT_THAT(table_of(file).error().message, HasSubstr("more than 64 MiB"));
 }
 
 TEST(UnwindTable, CountsRowsTowardsItsSize) {
-    constexpr std::uint64_t kRowsThatFit = 16 << 20;
-    UnwindTableBuilder builder(kRowsThatFit / 1024);
+    constexpr std::uint64_t rows_that_fit = 16 << 20;
+    UnwindTableBuilder builder(rows_that_fit / 1024);
     std::uint64_t offset = 0;
-    while (!builder.too_large() && offset < kRowsThatFit) {
+    while (!builder.too_large() && offset < rows_that_fit) {
         builder.put(offset, at_rsp(offset % 2 == 0 ? 8 : 16));
         ++offset;
     }
     // What is left of 64 MiB for rows beside 32 pages of buckets and one of rules.
-    EXPECT_EQ(offset, kRowsThatFit - 33 * 1024 + 1);
+    EXPECT_EQ(offset, rows_that_fit - 33 * 1024 + 1);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
-const std::filesystem::path kExitsFolder = LAGTRAP_EXITS_FOLDER;
-const std::filesystem::path kFramesFolder = LAGTRAP_FRAMES_FOLDER;
+const std::filesystem::path exits_folder = LAGTRAP_EXITS_FOLDER;
+const std::filesystem::path frames_folder = LAGTRAP_FRAMES_FOLDER;
 
 struct Comparison {
     std::uint64_t places = 0;
@@ -163,20 +163,20 @@ TEST(UnwindWitness, AgreesOnLibcWithItsSignalFrameAndFirstFrames) {
 
 TEST(UnwindWitness, AgreesOnProgramsOfEachCompiler) {
     for (const char* name : {"gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"})
-        EXPECT_GT(compare_file(kExitsFolder / ("exits_" + std::string(name) + ".so")).places, 100U) << name;
+        EXPECT_GT(compare_file(exits_folder / ("exits_" + std::string(name) + ".so")).places, 100U) << name;
 }
 
 // Of a procedure linkage table with branch tracking the stub pushes later in its 16 bytes.
 TEST(UnwindWitness, AgreesOnBothFormsOfProcedureLinkageTables) {
     for (const char* name : {"frames_lazy.so", "frames_ibt.so"}) {
-        const auto comparison = compare_file(kFramesFolder / name);
+        const auto comparison = compare_file(frames_folder / name);
         ASSERT_EQ(comparison.kinds.count(LAGTRAP_UNWIND_PLT), 1U) << name;
         EXPECT_GE(comparison.kinds.at(LAGTRAP_UNWIND_PLT), 64U) << name;
     }
 }
 
 TEST(UnwindWitness, AgreesOnFramesThatAreAlignedAnew) {
-    const auto comparison = compare_file(kFramesFolder / "frames_lazy.so");
+    const auto comparison = compare_file(frames_folder / "frames_lazy.so");
     EXPECT_EQ(comparison.kinds.count(LAGTRAP_UNWIND_DEREFERENCE), 1U);
     EXPECT_EQ(comparison.unsupported, 0U);
 }
@@ -207,7 +207,7 @@ std::set<std::uint64_t> bytes_of_linkage_jumps(const std::filesystem::path& path
 // The linker describes no linkage table where nothing else has .eh_frame.
 TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
     for (const char* name : {"frames_debug.so", "frames_debug_packed.so"}) {
-        const auto path = kFramesFolder / name;
+        const auto path = frames_folder / name;
         const auto table = table_of_file(path);
         ASSERT_TRUE(table) << table.error().message;
         const auto functions = functions_by_name(path);
@@ -220,7 +220,7 @@ TEST(UnwindWitness, AgreesOnDebugFramesPlainAndPacked) {
         EXPECT_THAT(comparison.ours_alone, SizeIs(Ge(4U)));
         EXPECT_THAT(bytes_of_linkage_jumps(path), IsSupersetOf(comparison.ours_alone));
     }
-    EXPECT_NE(output_of("readelf -SW '" + (kFramesFolder / "frames_debug_packed.so").string() +
+    EXPECT_NE(output_of("readelf -SW '" + (frames_folder / "frames_debug_packed.so").string() +
                         "' | grep debug_frame | grep ' C '"),
               "");
 }

@@ -16,7 +16,7 @@ struct Expected {
     std::uint8_t bytes;
     bool is_signed;
     std::uint8_t base;
-    std::uint8_t index = kNoRegister;
+    std::uint8_t index = no_register;
     std::uint8_t scale_shift = 0;
     std::int64_t number = 0;
 };
@@ -60,16 +60,16 @@ TEST(UsdtArgument, InARegister) {
 
 TEST(UsdtArgument, InMemory) {
     for (const Expected& expected :
-         std::initializer_list<Expected>{{"8@-24(%rbp)", 8, false, rbp, kNoRegister, 0, -24},
+         std::initializer_list<Expected>{{"8@-24(%rbp)", 8, false, rbp, no_register, 0, -24},
                                          {"-4@(%rsp)", 4, true, rsp},
-                                         {"1@0x10(%r12)", 1, false, r12, kNoRegister, 0, 16},
-                                         {"2@8+16(%rax)", 2, false, rax, kNoRegister, 0, 24},
-                                         {"2@+8-16-1(%rax)", 2, false, rax, kNoRegister, 0, -9},
+                                         {"1@0x10(%r12)", 1, false, r12, no_register, 0, 16},
+                                         {"2@8+16(%rax)", 2, false, rax, no_register, 0, 24},
+                                         {"2@+8-16-1(%rax)", 2, false, rax, no_register, 0, -9},
                                          {"8@(%rax,%rbx,8)", 8, false, rax, rbx, 3},
                                          {"8@(%rax,%rbx)", 8, false, rax, rbx, 0},
                                          {"-2@-8(%rdx,%r15,2)", 2, true, rdx, r15, 1, -8},
                                          {"4@4(%rsp,%rcx,4)", 4, false, rsp, rcx, 2, 4},
-                                         {"8@4096(,%rdi,1)", 8, false, kNoRegister, rdi, 0, 4096}})
+                                         {"8@4096(,%rdi,1)", 8, false, no_register, rdi, 0, 4096}})
         check(expected, UsdtPlace::Memory);
 }
 
@@ -171,7 +171,7 @@ TEST(UsdtArguments, AreReadUpToALimit) {
     std::string many;
     for (int i = 0; i < 30; ++i) many += "8@$" + std::to_string(i) + " ";
     const auto parsed = parse_usdt_arguments(many);
-    ASSERT_EQ(parsed.size(), kMaxUsdtArguments);
+    ASSERT_EQ(parsed.size(), max_usdt_arguments);
     EXPECT_EQ(parsed.back().number, 11);
 }
 
@@ -202,7 +202,7 @@ TEST(UsdtArguments, OutOfBoundsIsNotSound) {
     unsound([](UsdtArgument& a) { a.scale_shift = 4; });
     unsound([](UsdtArgument& a) {
         a.place = UsdtPlace::Register;
-        a.base = kNoRegister;
+        a.base = no_register;
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text.hpp"
 #include "trace/processes/modules.hpp"
 
 namespace lagtrap::daemon {

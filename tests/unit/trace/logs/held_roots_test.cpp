@@ -51,7 +51,7 @@ TEST_F(HeldRootsTest, FilesAreFoundBelowThem) {
     std::filesystem::create_directories(root / "opt");
     std::filesystem::copy_file("/proc/self/exe", root / "opt" / "gone-elsewhere");
     const UniqueFd held(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    CodeModule module;
+    RecordedModule module;
     module.path = "/opt/gone-elsewhere";
     struct stat facts {};
     ASSERT_EQ(::stat((root / "opt" / "gone-elsewhere").c_str(), &facts), 0);

@@ -89,7 +89,7 @@ TEST(Jitdump, BearsAnyBytes) {
             if (bytes.size() > 40) bytes[40 + random() % (bytes.size() - 40)] = static_cast<char>(random());
         const auto dump = parse_jitdump(bytes);
         ASSERT_TRUE(dump.ok());
-        for (const CodePiece& piece : dump->pieces) {
+        for (const JitPiece& piece : dump->pieces) {
             ASSERT_LT(piece.start, piece.end);
             ASSERT_LE(piece.name.size(), code_name_limit_bytes);
         }

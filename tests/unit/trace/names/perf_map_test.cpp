@@ -74,7 +74,7 @@ TEST(PerfMap, BearsAnyBytes) {
     for (int round = 0; round < 2000; ++round) {
         std::string content;
         for (std::size_t i = random() % 200; i > 0; --i) content += alphabet[random() % alphabet.size()];
-        for (const CodePiece& piece : parse_perf_map(content).pieces) {
+        for (const JitPiece& piece : parse_perf_map(content).pieces) {
             ASSERT_LT(piece.start, piece.end);
             ASSERT_FALSE(piece.name.empty());
         }

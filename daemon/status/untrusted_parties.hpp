@@ -13,7 +13,7 @@
 namespace lagtrap::daemon {
 
 // Adds "control" and "file_reader" (docs/formats.md).
-void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control);
+void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control);
 
 // Adds "limited_looks": users whose stacks at markers are told without names, as looking at their processes takes too long.
 void add_limited_looks(boost::json::object& report, const std::vector<LookBudget::Limited>& users);

@@ -1,4 +1,4 @@
-#include "daemon/status/outsiders.hpp"
+#include "daemon/status/untrusted_parties.hpp"
 
 #include <boost/json.hpp>
 
@@ -30,7 +30,7 @@ boost::json::object control_report(const ControlServer& control) {
 
 }  // namespace
 
-void add_outsiders(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control) {
+void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control) {
     report["control"] = control_report(control);
     boost::json::array unreadable;
     for (const UnreadableFile& file : unwinder.status().unreadable)

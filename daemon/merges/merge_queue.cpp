@@ -1,4 +1,5 @@
-// The second half of the collector: makes bundles of recorded captures, whatever fails in between.
+#include "daemon/merges/merge_queue.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -8,18 +9,13 @@
 
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
-#include "daemon/capture/collector.hpp"
 #include "daemon/merges/capture_folder.hpp"
+#include "trace/logs/session.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-
-// A capture whose merge failed is tried again after 1 s, 4 s, 16 s and so on.
-constexpr std::chrono::seconds first_pause{1};
-constexpr std::chrono::seconds longest_pause{600};
 
 fs::file_time_type made(const fs::path& folder) {
     std::error_code ignored;
@@ -28,103 +24,115 @@ fs::file_time_type made(const fs::path& folder) {
 
 }  // namespace
 
-void Collector::merge(Merge wanted) {
-    merges_.push_back(std::move(wanted));
-    merge_next();
+MergeQueue::MergeQueue(boost::asio::io_context& context, uploader::Spool spool, Options options)
+    : context_(context), spool_(std::move(spool)), options_(std::move(options)), again_timer_(context) {}
+
+void MergeQueue::set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes) {
+    merge_limit_ = merge_limit;
+    size_limit_bytes_ = size_limit_bytes;
 }
 
-void Collector::merge_next() {
-    if (merges_.empty() || merge_runs_ || merges_held_) return;
-    merge_runs_ = true;
+MergeCounts MergeQueue::counts() const {
+    MergeCounts counts = counts_;
+    counts.waiting += queue_.size();
+    return counts;
+}
+
+void MergeQueue::add(Work work) {
+    queue_.push_back(std::move(work));
+    begin_next();
+}
+
+void MergeQueue::begin_next() {
+    if (queue_.empty() || running_ || held_) return;
+    running_ = true;
     const auto done = [this](const Result<MergedBundle>& merged) {
-        merge_runs_ = false;
-        const Merge merge = std::move(merges_.front());
-        merges_.pop_front();
-        take_merged(merge, merged);
-        merge_next();
+        running_ = false;
+        const Work work = std::move(queue_.front());
+        queue_.pop_front();
+        take_merged(work, merged);
+        begin_next();
     };
-    const auto ready = spool_.folder(uploader::EntryState::Ready);
-    const Merge& first = merges_.front();
-    const MergeTask task{first.capture, ready, first.with_names, settings_.recording.merge_limit};
+    const Work& first = queue_.front();
+    const MergeTask task{first.capture, spool_.folder(uploader::EntryState::Ready), first.with_names, merge_limit_};
     const auto started = MergeJob::start(context_, options_.merge_program, task, done);
     KILL_POINT("merge.started");
     if (!started) done(started.error());
 }
 
-void Collector::hold_merges(bool held) {
-    merges_held_ = held;
-    merge_next();
+void MergeQueue::hold(bool held) {
+    held_ = held;
+    begin_next();
 }
 
-void Collector::take_merged(const Merge& merge, const Result<MergedBundle>& merged) {
-    if (!merged && merged.error().kind == ErrorKind::Timeout) return take_over_limit(merge, merged.error());
+void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merged) {
+    if (!merged && merged.error().kind == ErrorKind::Timeout) return take_over_limit(work, merged.error());
     if (!merged) {
-        ++counts_.merges_failed;
+        ++counts_.failed;
         ++counts_.waiting;
-        options_.warn(fmt::format("capture {} could not be merged and waits in {}: {}", merge.session,
-                                  merge.capture.string(), merged.error().message));
+        options_.warn(fmt::format("capture {} could not be merged and waits in {}: {}", work.session,
+                                  work.capture.string(), merged.error().message));
         if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
-        return merge_again_later();
+        return try_again_later();
     }
     KILL_POINT("merge.done");
     ++counts_.done;
-    if (!merge.with_names) ++counts_.without_names;
-    merges_failed_in_row_ = 0;
-    last_bundle_ = LastBundle{merged->path, merged->digest, merge.session, merge.event};
-    drop(merge.capture);
+    if (!work.with_names) ++counts_.without_names;
+    failed_in_row_ = 0;
+    last_bundle_ = LastBundle{merged->path, merged->digest, work.session, work.event};
+    drop(work.capture);
     options_.inform("bundle " + merged->path);
     if (options_.on_spool_change) options_.on_spool_change();
 }
 
 // What held it up is a file of a watched program, most likely, on a file system that does not answer: without names none is
 // opened. Where that does not end either, no further attempt would.
-void Collector::take_over_limit(const Merge& merge, const Error& error) {
-    ++counts_.merges_failed;
-    ++counts_.merges_over_limit;
+void MergeQueue::take_over_limit(const Work& work, const Error& error) {
+    ++counts_.failed;
+    ++counts_.over_limit;
     std::string reason = error.message;
-    if (auto awaited = trace::read_awaited_file(merge.capture)) {
+    if (auto awaited = trace::read_awaited_file(work.capture)) {
         reason += fmt::format("; it waited for {} of {}", awaited->path,
                               awaited->uid ? fmt::format("user {}", *awaited->uid) : "a user not known");
-        held_up_ = HeldUp{merge.session, std::move(*awaited)};
+        held_up_ = HeldUp{work.session, std::move(*awaited)};
     }
     // The one that hangs may hold the capture's lock as long as the machine runs.
-    if (const Status renewed = renew_folder(merge.capture); !renewed)
-        options_.warn(fmt::format("capture {} stays with the merge that took too long: {}", merge.session,
+    if (const Status renewed = renew_folder(work.capture); !renewed)
+        options_.warn(fmt::format("capture {} stays with the merge that took too long: {}", work.session,
                                   renewed.error().message));
-    if (merge.with_names) {
-        options_.warn(fmt::format("capture {} is merged without names of functions: {}", merge.session, reason));
-        merges_.push_front({merge.capture, merge.session, merge.event, false, nullptr});
+    if (work.with_names) {
+        options_.warn(fmt::format("capture {} is merged without names of functions: {}", work.session, reason));
+        queue_.push_front({work.capture, work.session, work.event, false, nullptr});
         return;
     }
     ++counts_.set_aside;
-    options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}", merge.session,
-                              merge.capture.string(), reason));
-    if (const Status kept = set_aside(merge.capture, reason); !kept)
+    options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}", work.session,
+                              work.capture.string(), reason));
+    if (const Status kept = set_aside(work.capture, reason); !kept)
         options_.warn(
             fmt::format("capture {}: that it is set aside could not be kept, the next daemon tries it again: {}",
-                        merge.session, kept.error().message));
+                        work.session, kept.error().message));
 }
 
-void Collector::merge_again_later() {
-    const std::uint64_t failures = std::min<std::uint64_t>(merges_failed_in_row_++, 5);
-    merge_timer_.expires_after(std::min(first_pause * (1 << (2 * failures)), longest_pause));
-    merge_timer_.async_wait([this](const auto& failure) {
-        if (!failure) merge_what_waits();
+void MergeQueue::try_again_later() {
+    const std::uint64_t failures = std::min<std::uint64_t>(failed_in_row_++, 5);
+    again_timer_.expires_after(std::min(options_.first_pause * (1 << (2 * failures)), options_.longest_pause));
+    again_timer_.async_wait([this](const auto& failure) {
+        if (!failure) take_what_waits();
     });
 }
 
-void Collector::drop(const fs::path& capture) {
+void MergeQueue::drop(const fs::path& capture) {
     if (const Status removed = remove_capture(capture); !removed)
         options_.warn("capture could not be removed: " + removed.error().message);
 }
 
-bool Collector::in_use(const fs::path& capture) const {
-    if (state_ == CollectorState::Recording && capture == capture_directory_) return true;
-    if (waiting_for_traces_.contains(capture)) return true;
-    return std::any_of(merges_.begin(), merges_.end(), [&](const Merge& merge) { return merge.capture == capture; });
+bool MergeQueue::is_in_use(const fs::path& capture) const {
+    if (options_.is_in_use && options_.is_in_use(capture)) return true;
+    return std::any_of(queue_.begin(), queue_.end(), [&](const Work& work) { return work.capture == capture; });
 }
 
-void Collector::look_at(const fs::path& capture) {
+void MergeQueue::look_at(const fs::path& capture) {
     if (const auto reason = reason_set_aside(capture)) {
         ++counts_.set_aside;
         if (unreadable_.insert(capture).second)
@@ -134,7 +142,7 @@ void Collector::look_at(const fs::path& capture) {
     const auto session = trace::read_session(capture);
     if (session) {
         const bool known = session->trigger.event < session->events.size();
-        return merge({capture, session->id, known ? session->events[session->trigger.event].name : "", true, nullptr});
+        return add({capture, session->id, known ? session->events[session->trigger.event].name : "", true, nullptr});
     }
     if (session.error().kind == ErrorKind::NotFound) {
         // The session is written before the logs are made.
@@ -146,14 +154,14 @@ void Collector::look_at(const fs::path& capture) {
         options_.warn("capture " + capture.string() + " cannot be merged: " + session.error().message);
 }
 
-void Collector::merge_what_waits() {
+void MergeQueue::take_what_waits() {
     counts_.waiting = 0;
     counts_.set_aside = 0;
     std::vector<fs::path> waiting;
     std::error_code failed;
     for (const auto& entry : fs::directory_iterator(spool_.captures(), failed)) {
         std::error_code ignored;
-        if (!entry.is_directory(ignored) || in_use(entry.path())) continue;
+        if (!entry.is_directory(ignored) || is_in_use(entry.path())) continue;
         if (is_leftover(entry.path().filename().string()))
             fs::remove_all(entry.path(), ignored);
         else
@@ -161,11 +169,11 @@ void Collector::merge_what_waits() {
     }
     if (failed)
         options_.warn("the captures in " + spool_.captures().string() + " cannot be listed: " + failed.message());
-    keep_within_limits(waiting);
+    for (const fs::path& capture : oldest_within_limits(waiting)) look_at(capture);
 }
 
 // Captures that cannot be merged, the disk being full or their files damaged, must not fill the disk either.
-void Collector::keep_within_limits(const std::vector<fs::path>& waiting) {
+std::vector<fs::path> MergeQueue::oldest_within_limits(const std::vector<fs::path>& waiting) {
     std::vector<std::pair<fs::file_time_type, fs::path>> newest_first;
     newest_first.reserve(waiting.size());
     for (const fs::path& capture : waiting) newest_first.emplace_back(made(capture), capture);
@@ -174,7 +182,7 @@ void Collector::keep_within_limits(const std::vector<fs::path>& waiting) {
     std::vector<fs::path> kept;
     for (const auto& [since, capture] : newest_first) {
         total_bytes += bytes_below(capture);
-        if (total_bytes <= settings_.spool.size_limit_bytes) {
+        if (total_bytes <= size_limit_bytes_) {
             kept.push_back(capture);
             continue;
         }
@@ -185,10 +193,8 @@ void Collector::keep_within_limits(const std::vector<fs::path>& waiting) {
                       "the spool's size limit");
         drop(capture);
     }
-    // The oldest first.
-    std::for_each(kept.rbegin(), kept.rend(), [this](const fs::path& capture) { look_at(capture); });
+    std::reverse(kept.begin(), kept.end());
+    return kept;
 }
-
-void Collector::recover() { merge_what_waits(); }
 
 }  // namespace lagtrap::daemon

@@ -1,0 +1,26 @@
+#include "core/accounts.hpp"
+
+#include <grp.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "core/text.hpp"
+
+namespace lagtrap {
+
+Result<gid_t> find_group(const std::string& name) {
+    std::vector<char> buffer(1 << 14);
+    group entry{};
+    group* found = nullptr;
+    int failed = 0;
+    // A group may have any number of members, and all of them are read.
+    while ((failed = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) == ERANGE &&
+           buffer.size() < (1 << 24))
+        buffer.resize(buffer.size() * 4);
+    if (failed != 0) return system_error("looking up group " + printable(name), failed);
+    if (found == nullptr) return make_error(ErrorKind::NotFound, "there is no group \"" + printable(name) + "\"");
+    return found->gr_gid;
+}
+
+}  // namespace lagtrap

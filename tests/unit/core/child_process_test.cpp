@@ -1,0 +1,96 @@
+#include "core/child_process.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/unique_fd.hpp"
+
+namespace lagtrap {
+namespace {
+
+// What the child wrote to `its`, and its wait status.
+struct Said {
+    std::string text;
+    int status = 0;
+};
+
+Said run(ChildOptions options, int its, const std::string& program = "/bin/sh") {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);  // without close-on-exec: only what is named may reach the child
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    options.descriptors.push_back({its, writing.get()});
+    const auto pid = start_child(program, options);
+    EXPECT_TRUE(pid) << pid.error().message;
+    writing.reset();
+    Said said;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 0; (got = ::read(reading.get(), piece.data(), piece.size())) > 0;)
+        said.text.append(piece.data(), static_cast<std::size_t>(got));
+    if (pid) ::waitpid(*pid, &said.status, 0);
+    return said;
+}
+
+TEST(ChildProcess, HasTheDescriptorsThatAreNamedAndNoOther) {
+    const UniqueFd leaking(::open("/dev/null", O_RDONLY));
+    const Said said =
+        run({{"sh", "-c", "ls /proc/$$/fd; readlink /proc/$$/fd/0"}, {{STDIN_FILENO, -1}}, false, false}, 1);
+    EXPECT_EQ(said.text, "0\n1\n2\n/dev/null\n");
+}
+
+TEST(ChildProcess, DescriptorsMayExchangeTheirNumbers) {
+    std::array<int, 2> first{}, second{};
+    ASSERT_EQ(::pipe(first.data()), 0);
+    ASSERT_EQ(::pipe(second.data()), 0);
+    const UniqueFd ends[] = {UniqueFd(first[0]), UniqueFd(first[1]), UniqueFd(second[0]), UniqueFd(second[1])};
+    ASSERT_EQ(::write(ends[1].get(), "one", 3), 3);
+    ASSERT_EQ(::write(ends[3].get(), "two", 3), 3);
+    const auto& [one, one_end, two, two_end] = ends;
+    const std::string script =
+        "head -c 3 <&" + std::to_string(one.get()) + "; head -c 3 <&" + std::to_string(two.get());
+    const Said said = run({{"sh", "-c", script}, {{one.get(), two.get()}, {two.get(), one.get()}}, true, false}, 1);
+    EXPECT_EQ(said.text, "twoone") << script;
+}
+
+TEST(ChildProcess, HasNoEnvironmentUnlessItShall) {
+    ::setenv("LAGTRAP_CHILD_TEST", "here", 1);
+    EXPECT_EQ(run({{"printenv", "LAGTRAP_CHILD_TEST"}, {}, true, false}, 1, "/usr/bin/printenv").text, "here\n");
+    EXPECT_EQ(run({{"printenv"}, {}, false, false}, 1, "/usr/bin/printenv").text, "");
+}
+
+TEST(ChildProcess, NeitherBlocksNorIgnoresSignals) {
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    const auto ignored = std::signal(SIGUSR1, SIG_IGN);
+    const Said said = run({{"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"}, {}, true, false}, 1);
+    std::signal(SIGUSR1, ignored);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(said.text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+TEST(ChildProcess, LeadsAGroupWhereItShall) {
+    const std::string script =
+        "read -r pid name state parent group rest < /proc/$$/stat; [ $group = $$ ] && echo leads";
+    EXPECT_EQ(run({{"sh", "-c", script}, {}, true, true}, 1).text, "leads\n");
+    EXPECT_EQ(run({{"sh", "-c", script}, {}, true, false}, 1).text, "");
+}
+
+TEST(ChildProcess, AProgramThatIsNotThereIsAnError) {
+    const auto pid = start_child("/nonexistent/program", {{"program"}, {}, false, false});
+    ASSERT_FALSE(pid);
+    EXPECT_EQ(pid.error().system_errno, ENOENT);
+    EXPECT_THAT(pid.error().message, testing::HasSubstr("/nonexistent/program"));
+}
+
+}  // namespace
+}  // namespace lagtrap
