@@ -68,6 +68,8 @@ def slow_query_among_fast_ones():
         check(len(delays) == 1, f"{len(delays)} delays")
         delay = delays[0]
         check(delay["process"] == "postgres" and delay["program"] == str(BIN / "postgres"), f"{delay['process']} {delay['program']}")
+        installed = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "postgresql-15"], capture_output=True, text=True, check=True)
+        check(delay["program_version"] == installed.stdout, f"{delay['program_version']} is installed as {installed.stdout}")
         check([stage["name"] for stage in delay["stages"] if stage["name"]] == list(STAGES), f"{delay['stages']}")
         logged_ms = postgres.logged_duration_ms()
         check(abs(delay["duration_ns"] / 1e6 - logged_ms) < 1, f"{delay['duration_ns'] / 1e6} ms, PostgreSQL says {logged_ms} ms")

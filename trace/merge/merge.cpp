@@ -204,6 +204,8 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
         delay.control_group = image->control_group;
         delay.unit = printable(group_words(image->control_group, session_.containers).whole);
         delay.program_build_id = hexadecimal(spaces_.program_build_id(*image));
+        if (options_.symbols.open_programs)
+            delay.program_version = packages_.version_of(image->program, delay.program_build_id);
     }
     if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
         delay.so_far = run_so_far(known->second, run.begin_ns);

@@ -18,6 +18,7 @@
 #include "trace/merge/run_sorter.hpp"
 #include "trace/merge/run_writer.hpp"
 #include "trace/names/function_sources.hpp"
+#include "trace/names/package_versions.hpp"
 #include "trace/perfetto/call_slices.hpp"
 #include "trace/perfetto/packet_writer.hpp"
 #include "trace/processes/address_spaces.hpp"
@@ -116,6 +117,7 @@ class Merger {
     std::uint64_t last_ns_ = 0;  // when the packet written last was
     std::uint64_t next_run_ = 1;
     NamingQuality naming_;
+    PackageVersions packages_;
     SystemFile file_;
     MergeSummary summary_;
 };
