@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Trees of the calls of one process (D4): what a target function calls, each call for itself, by thread.
+ * Trees of the calls of one process: what a target function calls, each call for itself, by thread.
  *
  * A frame is known by its stack pointer. A call that is left by no instruction of its own (an exception, longjmp) is found
  * out at the next event of a caller, or of a function that lies at or above its place on the same stack.

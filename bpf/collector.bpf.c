@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Records the whole machine (A6): samples of every CPU, context switches, wakings, and the stacks of threads
+ * Records the whole machine: samples of every CPU, context switches, wakings, and the stacks of threads
  * that sleep when a capture begins. A stack is written once; records refer to it by a hash.
  */
 #include "bpf/collector.h"

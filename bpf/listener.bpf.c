@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Pairs the markers of runs in the kernel (A3, A4): a run under its threshold touches a slot and a histogram
+ * Pairs the markers of runs in the kernel: a run under its threshold touches a slot and a histogram
  * and never wakes user space.
  *
  * Uprobe programs may be preempted by one another on a CPU (bpf_prog_run_array_uprobe takes no per-CPU

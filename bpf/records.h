@@ -134,7 +134,7 @@ struct lagtrap_run_so_far {
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_so_far) == 16 + 24 + 16 + 2 * 128 + 48 * LAGTRAP_KEPT_WAITS,
                       "layout of runs so far");
 
-/* One run. begin_ns is the begin that counts (A2), begin_hit_ns the moment the begin marker was reached. A record
+/* One run. begin_ns is the begin that counts, begin_hit_ns the moment the begin marker was reached. A record
  * ends after the stages that were hit: its size is that of the fields before them and of stage_count stages. */
 struct lagtrap_run {
     struct lagtrap_record header; /* at_ns = end_ns */

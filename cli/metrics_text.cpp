@@ -129,7 +129,7 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "hits")));
     writer.metric("event_open_runs", "gauge", "Runs begun and not ended");
     for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "open")));
-    writer.metric("event_threshold_seconds", "gauge", "Longest duration that is no delay");
+    writer.metric("event_threshold_seconds", "gauge", "Runs that take longer are delays");
     for (const object* event : events)
         writer.value(label_of(*event), seconds(static_cast<double>(number(*event, "threshold_ns"))));
     writer.metric("event_duration_seconds", "histogram", "Durations of the runs that ended");

@@ -183,7 +183,7 @@ struct History {
     bool times = true;                       // whether it is counted where the time of each run goes
 };
 
-// The daemon announces a breach and waits so long for `lagtrap approve` or `decline` (A5).
+// The daemon announces a breach and waits so long for `lagtrap approve` or `decline`.
 struct Confirm {
     std::chrono::nanoseconds wait{10'000'000'000};
 };

@@ -1,4 +1,4 @@
-// The rundown of managed and just-in-time compiled programs (A7): copies what they tell of the code they made into the
+// The rundown of managed and just-in-time compiled programs: copies what they tell of the code they made into the
 // capture's folder (trace/logs/code_files.hpp). Only copies; what the files say is read by the merge.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The collector: turns breaches into bundles. Decides whether to record (A5: perhaps after asking), runs the
+// The collector: turns breaches into bundles. Decides whether to record (perhaps after asking), runs the
 // recorder for the trace length, has the capture merged. Runs on the io_context it is given, on one thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Causes of delays over many bundles (A11): which frames take the extra time of delayed runs against normal ones.
+// Causes of delays over many bundles: which frames take the extra time of delayed runs against normal ones.
 #pragma once
 
 #include <cstdint>

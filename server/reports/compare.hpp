@@ -1,4 +1,4 @@
-// Two sets of runs against each other (B8): how much longer one takes, and how sure that is. Pure functions; any thread.
+// Two sets of runs against each other: how much longer one takes, and how sure that is. Pure functions; any thread.
 #pragma once
 
 #include <cstdint>

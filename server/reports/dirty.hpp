@@ -1,4 +1,4 @@
-// Runs whose durations do not speak of the program (B9): found by what the machine says of them, and by a robust rule on
+// Runs whose durations do not speak of the program: found by what the machine says of them, and by a robust rule on
 // the logarithm of the duration. Pure functions; any thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The three logs of a capture (A7): a header, then blocks of records with a checksum each. A log is usable up
+// The three logs of a capture: a header, then blocks of records with a checksum each. A log is usable up
 // to its last whole block, whatever happened to the process that wrote it. trace/logs/log_format.hpp has the bytes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The merge (A8, A9): three logs become one Perfetto trace, time-ordered and named, and the system file.
+// The merge: three logs become one Perfetto trace, time-ordered and named, and the system file.
 //
 // What the trace holds, by packet sequence:
 //   1      clock snapshot, trace uuid, system info, process trees (the initial one and every later change)

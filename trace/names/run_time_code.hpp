@@ -1,4 +1,4 @@
-// Names the frames of code that processes made at run time (A7).
+// Names the frames of JIT code.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ struct CodeRule {
     enum class Kind {
         NoCode,   // nothing is known to be mapped there
         NoTable,  // its file could not be read
-        RunTime,  // code without unwind information: made at run time, or a file that has none at all
+        RunTime,  // code without unwind information: of a JIT compiler, or a file that has none at all
         Rule,
     };
     Kind kind = Kind::NoCode;

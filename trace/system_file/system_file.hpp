@@ -1,4 +1,4 @@
-// The system file (A9): `system.xml` lists the delays of a recording with the facts of the machine.
+// The system file: `system.xml` lists the delays of a recording with the facts of the machine.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Delay {
     std::uint64_t duration_ns = 0;  // so far, where `open`
     bool open = false;              // had not ended when the recording did
     bool first = false;             // the run whose breach started the recording
-    bool earlier_begin = false;     // the begin came with the marker (A2)
+    bool earlier_begin = false;     // the begin came with the marker
     std::uint64_t queued_ns = 0;    // from that begin to the begin marker
     std::uint64_t key = 0;
     bool in_go = false;           // of goroutines: what its threads did between its markers may be others'

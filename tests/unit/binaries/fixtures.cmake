@@ -1,0 +1,125 @@
+# The programs and libraries that the tests of binaries/ read, built beside them (included by binaries/CMakeLists.txt).
+lagtrap_unit_test(binaries LINK lagtrap_binaries)
+add_dependencies(binaries_tests lagtrap-reader)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_READER_PROGRAM="$<TARGET_FILE:lagtrap-reader>")
+# What the tests read: a C++ library as it was linked, stripped, with its symbols beside it, and with them inside
+# it as .gnu_debugdata.
+find_program(OBJCOPY objcopy REQUIRED)
+find_program(XZ xz REQUIRED)
+set(store_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/store.cpp)
+set(store_folder ${CMAKE_CURRENT_BINARY_DIR}/store)
+add_custom_command(OUTPUT ${store_folder}/libstore.so ${store_folder}/libstore.stripped.so
+                          ${store_folder}/libstore.debug ${store_folder}/libstore.mini.so
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${store_folder}
+  COMMAND ${CMAKE_CXX_COMPILER} -O1 -fPIC -shared -Wl,--build-id=sha1 -o ${store_folder}/libstore.so ${store_source}
+  COMMAND ${OBJCOPY} --only-keep-debug ${store_folder}/libstore.so ${store_folder}/libstore.debug
+  COMMAND ${OBJCOPY} --strip-all ${store_folder}/libstore.so ${store_folder}/libstore.stripped.so
+  COMMAND ${XZ} --force --keep ${store_folder}/libstore.debug
+  COMMAND ${OBJCOPY} --add-section .gnu_debugdata=${store_folder}/libstore.debug.xz
+          ${store_folder}/libstore.stripped.so ${store_folder}/libstore.mini.so
+  DEPENDS ${store_source} VERBATIM)
+add_custom_target(binaries_test_libraries DEPENDS ${store_folder}/libstore.so)
+add_dependencies(binaries_tests binaries_test_libraries)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_STORE_FOLDER="${store_folder}")
+# Functions that are left in different ways, as each compiler makes them.
+find_program(BINARIES_GXX g++ REQUIRED)
+find_program(BINARIES_CLANGXX clang++ REQUIRED)
+set(exits_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/exits.cpp)
+set(exits_folder ${CMAKE_CURRENT_BINARY_DIR}/exits)
+set(exits_libraries "")
+function(lagtrap_exits_library name compiler)
+  set(output ${exits_folder}/exits_${name}.so)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${exits_folder}
+    COMMAND ${compiler} -fPIC -shared ${ARGN} -o ${output} ${exits_source}
+    DEPENDS ${exits_source} VERBATIM)
+  set(exits_libraries ${exits_libraries} ${output} PARENT_SCOPE)
+endfunction()
+lagtrap_exits_library(gcc_O0 ${BINARIES_GXX} -O0)
+lagtrap_exits_library(gcc_O2 ${BINARIES_GXX} -O2)
+lagtrap_exits_library(gcc_O2_no_plt ${BINARIES_GXX} -O2 -fno-plt)
+lagtrap_exits_library(gcc_O2_cet ${BINARIES_GXX} -O2 -fcf-protection)
+lagtrap_exits_library(clang_O0 ${BINARIES_CLANGXX} -O0)
+lagtrap_exits_library(clang_O2 ${BINARIES_CLANGXX} -O2)
+add_custom_target(binaries_exits_libraries DEPENDS ${exits_libraries})
+add_dependencies(binaries_tests binaries_exits_libraries)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_EXITS_FOLDER="${exits_folder}")
+# Functions that call others in different ways.
+find_program(BINARIES_GCC gcc REQUIRED)
+find_program(BINARIES_CLANG clang REQUIRED)
+set(calls_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/calls.c)
+set(calls_folder ${CMAKE_CURRENT_BINARY_DIR}/calls)
+set(calls_libraries "")
+function(lagtrap_calls_library name compiler)
+  set(output ${calls_folder}/calls_${name}.so)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${calls_folder}
+    COMMAND ${compiler} -fPIC -shared ${ARGN} -o ${output} ${calls_source}
+    DEPENDS ${calls_source} VERBATIM)
+  set(calls_libraries ${calls_libraries} ${output} PARENT_SCOPE)
+endfunction()
+lagtrap_calls_library(gcc_O0 ${BINARIES_GCC} -O0 -Wl,-z,lazy)
+lagtrap_calls_library(gcc_O2 ${BINARIES_GCC} -O2)
+lagtrap_calls_library(gcc_O2_no_plt ${BINARIES_GCC} -O2 -fno-plt)
+lagtrap_calls_library(gcc_O2_cet ${BINARIES_GCC} -O2 -fcf-protection -Wl,-z,ibtplt)
+lagtrap_calls_library(clang_O0 ${BINARIES_CLANG} -O0)
+lagtrap_calls_library(clang_O2 ${BINARIES_CLANG} -O2)
+add_custom_target(binaries_calls_libraries DEPENDS ${calls_libraries})
+add_dependencies(binaries_tests binaries_calls_libraries)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_CALLS_FOLDER="${calls_folder}")
+# Functions with frames of different kinds, and where the linker and compiler can put their unwind information; elfutils
+# is the witness for what it says.
+find_program(BINARIES_GCC gcc REQUIRED)
+find_library(LIBDW dw REQUIRED)
+find_library(LIBELF elf REQUIRED)
+set(frames_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/frames.c)
+set(frames_folder ${CMAKE_CURRENT_BINARY_DIR}/frames)
+set(frames_libraries "")
+function(lagtrap_frames_library name)
+  set(output ${frames_folder}/frames_${name}.so)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${frames_folder}
+    COMMAND ${BINARIES_GCC} -O2 -fPIC -shared ${ARGN} -o ${output} ${frames_source}
+    DEPENDS ${frames_source} VERBATIM)
+  set(frames_libraries ${frames_libraries} ${output} PARENT_SCOPE)
+endfunction()
+set(no_eh_frame -g -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables)
+lagtrap_frames_library(lazy -Wl,-z,lazy)
+lagtrap_frames_library(ibt -Wl,-z,lazy -fcf-protection -Wl,-z,ibtplt)
+lagtrap_frames_library(debug -Wl,-z,lazy ${no_eh_frame} -gz=none)
+lagtrap_frames_library(debug_packed -Wl,-z,lazy ${no_eh_frame} -gz=zlib)
+add_custom_target(binaries_frames_libraries DEPENDS ${frames_libraries})
+add_dependencies(binaries_tests binaries_frames_libraries)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_FRAMES_FOLDER="${frames_folder}")
+target_link_libraries(binaries_tests PRIVATE ${LIBDW} ${LIBELF} ZLIB::ZLIB)
+# Functions inlined into one another, as each compiler describes them; the tests of debug information take copies.
+set(inlines_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/inlines)
+set(inlines_folder ${CMAKE_CURRENT_BINARY_DIR}/inlines)
+set(inlines_programs "")
+function(lagtrap_inlines_program name compiler)
+  set(output ${inlines_folder}/inlines_${name})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${inlines_folder}
+    COMMAND ${compiler} -O2 -ffunction-sections -Wl,--gc-sections,--build-id=sha1 ${ARGN} -o ${output}
+            ${inlines_source}/main.cpp ${inlines_source}/settle.cpp
+    DEPENDS ${inlines_source}/main.cpp ${inlines_source}/settle.cpp ${inlines_source}/inlines.hpp VERBATIM)
+  set(inlines_programs ${inlines_programs} ${output} PARENT_SCOPE)
+endfunction()
+lagtrap_inlines_program(gcc_dwarf4 ${BINARIES_GXX} -gdwarf-4)
+lagtrap_inlines_program(gcc_dwarf5 ${BINARIES_GXX} -gdwarf-5)
+lagtrap_inlines_program(gcc_no_pie ${BINARIES_GXX} -gdwarf-5 -no-pie)
+lagtrap_inlines_program(gcc_zlib ${BINARIES_GXX} -gdwarf-5 -gz=zlib)
+lagtrap_inlines_program(gcc_lines ${BINARIES_GXX} -g1)
+lagtrap_inlines_program(gcc_lto ${BINARIES_GXX} -gdwarf-5 -flto)
+lagtrap_inlines_program(gcc_split ${BINARIES_GXX} -gdwarf-5 -gsplit-dwarf)
+lagtrap_inlines_program(clang_dwarf4 ${BINARIES_CLANGXX} -gdwarf-4)
+lagtrap_inlines_program(clang_dwarf5 ${BINARIES_CLANGXX} -gdwarf-5)
+lagtrap_inlines_program(gcc_other ${BINARIES_GXX} -gdwarf-5 -O1)
+lagtrap_inlines_program(none ${BINARIES_GXX} -g0 -s)
+add_custom_target(binaries_inlines_programs DEPENDS ${inlines_programs})
+add_dependencies(binaries_tests binaries_inlines_programs)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_INLINES_FOLDER="${inlines_folder}")
+target_link_libraries(binaries_tests PRIVATE lagtrap_debug_server)
+# Built with the programs of the integration tests.
+add_dependencies(binaries_tests go_programs)
+target_compile_definitions(binaries_tests PRIVATE LAGTRAP_GO_PROGRAM="${PROJECT_BINARY_DIR}/tests/integration/programs/goroutines")
