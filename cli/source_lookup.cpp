@@ -1,6 +1,5 @@
 #include "cli/source_lookup.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <set>
@@ -12,6 +11,7 @@
 #include "binaries/dwarf/place_names.hpp"
 #include "cli/confined_reading.hpp"
 #include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 #include "trace/processes/module_files.hpp"
 
@@ -24,33 +24,14 @@ constexpr std::size_t functions_limit = 4096;
 constexpr std::size_t maps_limit_bytes = 16 << 20;
 constexpr std::chrono::milliseconds cpu_time_limit = 2s;
 
-template <typename Number>
-bool take_number(std::string_view& text, int base, Number& into) {
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), into, base);
-    if (parsed.ec != std::errc()) return false;
-    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
-    if (!text.empty()) text.remove_prefix(1);
-    return true;
-}
-
-// "7f0000000000-7f0000001000 r-xp 00000000 08:01 1234      /usr/bin/app": nullopt for what is no file.
 std::optional<trace::RecordedModule> module_of(std::string_view line, std::uint32_t pid) {
+    const auto mapping = parse_maps_line(line);
+    if (!mapping || !mapping->path.starts_with('/')) return std::nullopt;
     trace::RecordedModule module;
-    trace::ModuleUser user{pid, 0, 0};
-    const std::size_t slash = line.find('/');
-    if (slash == std::string_view::npos) return std::nullopt;
-    module.path = std::string(line.substr(slash));
-    if (!take_number(line, 16, user.start) || !take_number(line, 16, user.end)) return std::nullopt;
-    const std::size_t rights_end = line.find(' ');
-    if (rights_end == std::string_view::npos) return std::nullopt;
-    line.remove_prefix(rights_end + 1);
-    std::uint64_t offset = 0;
-    unsigned major_number = 0, minor_number = 0;
-    if (!take_number(line, 16, offset) || !take_number(line, 16, major_number) ||
-        !take_number(line, 16, minor_number) || !take_number(line, 10, module.inode))
-        return std::nullopt;
-    module.device = std::uint64_t{major_number} << 32 | minor_number;
-    module.users.push_back(user);
+    module.path = mapping->path;
+    module.device = mapping->device;
+    module.inode = mapping->inode;
+    module.users.push_back({pid, mapping->start, mapping->end});
     return module;
 }
 

@@ -1,6 +1,7 @@
 #include "core/mapped_files.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <string_view>
 
@@ -11,7 +12,33 @@ namespace {
 
 constexpr std::uint64_t maps_limit_bytes = 32ULL << 20;
 
+// Takes a number and the one character behind it off.
+bool take_number(std::string_view& text, int base, std::uint64_t& into) {
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), into, base);
+    if (failed != std::errc{}) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    text.remove_prefix(std::min<std::size_t>(text.size(), 1));
+    return true;
+}
+
 }  // namespace
+
+// "7f0000000000-7f0000001000 r-xp 00000000 08:01 1234      /usr/bin/app"
+std::optional<MapsLine> parse_maps_line(std::string_view line) {
+    constexpr std::size_t access_size = 5;  // "r-xp "
+    MapsLine mapping;
+    std::uint64_t major_number = 0, minor_number = 0;
+    if (!take_number(line, 16, mapping.start) || !take_number(line, 16, mapping.end)) return std::nullopt;
+    if (line.size() < access_size || mapping.end < mapping.start) return std::nullopt;
+    mapping.executable = line[2] == 'x';
+    line.remove_prefix(access_size);
+    if (!take_number(line, 16, mapping.file_offset) || !take_number(line, 16, major_number) ||
+        !take_number(line, 16, minor_number) || !take_number(line, 10, mapping.inode))
+        return std::nullopt;
+    mapping.device = major_number << 32 | minor_number;
+    mapping.path = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    return mapping;
+}
 
 Result<std::vector<std::string>> mapped_files(const std::filesystem::path& process) {
     const std::string pid = process.filename().string();
@@ -28,11 +55,9 @@ Result<std::vector<std::string>> mapped_files(const std::filesystem::path& proce
         const std::size_t end = std::min(maps.find('\n', begin), maps.size());
         const std::string_view line = std::string_view(maps).substr(begin, end - begin);
         begin = end + 1;
-        const std::size_t rights = line.find(' ');
-        const std::size_t path = line.find('/');
-        if (rights == std::string_view::npos || path == std::string_view::npos) continue;
-        if (line.size() < rights + 4 || line[rights + 3] != 'x') continue;
-        if (seen.emplace(line.substr(path)).second) files.emplace_back(line.substr(path));
+        const auto mapping = parse_maps_line(line);
+        if (!mapping || !mapping->executable || !mapping->path.starts_with('/')) continue;
+        if (seen.emplace(mapping->path).second) files.emplace_back(mapping->path);
     }
     return files;
 }

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "daemon/processes/started_path.hpp"
 
 namespace lagtrap::daemon {
@@ -26,24 +26,17 @@ constexpr std::size_t piece_bytes =
     64 * 1024;  // a line of maps is shorter: its path is at most a page, each byte as \\ooo
 
 // Of an executable line of a maps file.
-std::optional<lagtrap_mapping> parse_maps_line(const std::string& line, std::string_view& path) {
-    unsigned long start = 0, end = 0, offset = 0, inode = 0;
-    unsigned major_number = 0, minor_number = 0;
-    std::array<char, 5> access{};
-    int path_at = -1;
-    const int fields = std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, access.data(), &offset,
-                                   &major_number, &minor_number, &inode, &path_at);
-    if (fields < 7 || access[2] != 'x') return std::nullopt;
+std::optional<lagtrap_mapping> code_mapping_of(std::string_view line, std::string_view& path) {
+    const auto known = parse_maps_line(line);
+    if (!known || !known->executable) return std::nullopt;
     lagtrap_mapping mapping{};
     mapping.header.type = LAGTRAP_RECORD_MAPPING;
-    mapping.start = start;
-    mapping.length = end - start;
-    mapping.file_offset = offset;
-    mapping.device = std::uint64_t{major_number} << 32 | minor_number;
-    mapping.inode = inode;
-    path = {};
-    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
-        path = std::string_view(line).substr(static_cast<std::size_t>(path_at), text_limit_bytes);
+    mapping.start = known->start;
+    mapping.length = known->end - known->start;
+    mapping.file_offset = known->file_offset;
+    mapping.device = known->device;
+    mapping.inode = known->inode;
+    path = known->path.substr(0, text_limit_bytes);
     mapping.path_bytes = static_cast<std::uint16_t>(path.size());
     return mapping;
 }
@@ -134,9 +127,8 @@ void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t p
         text.append(piece.data(), static_cast<std::size_t>(got));
         std::size_t at = 0;
         for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-            const std::string line = text.substr(at, end - at);
             std::string_view path;
-            auto mapping = parse_maps_line(line, path);
+            auto mapping = code_mapping_of(std::string_view(text).substr(at, end - at), path);
             if (!mapping) continue;
             mapping->pid = pid;
             mapping->header.at_ns = monotonic_ns();

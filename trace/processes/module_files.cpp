@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "sandbox/machine_root.hpp"
@@ -58,13 +58,9 @@ std::size_t mapped_bytes_from(std::uint64_t start) {
     constexpr std::uint64_t maps_limit_bytes = 16 << 20;
     const auto maps = read_file("/proc/self/maps", maps_limit_bytes);
     if (!maps) return 0;
-    for (std::size_t at = 0; at < maps->size();) {
-        unsigned long long from = 0, to = 0;
-        if (std::sscanf(maps->c_str() + at, "%llx-%llx", &from, &to) == 2 && from == start && to > from)
-            return static_cast<std::size_t>(to - from);
-        at = maps->find('\n', at);
-        if (at == std::string::npos) break;
-        ++at;
+    for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos; at = end + 1) {
+        const auto mapping = parse_maps_line(std::string_view(*maps).substr(at, end - at));
+        if (mapping && mapping->start == start) return static_cast<std::size_t>(mapping->end - start);
     }
     return 0;
 }
