@@ -111,8 +111,8 @@ class ServerCase(SpoolCase):
         self.batches = [self.make_runs(1), self.make_runs(2, lost=9)]
         return checker
 
-    def make_bundle(self, seed, host="host-<1>", event="query"):
-        return lagtrap_test.make_bundle(self.root, seed, host, event).read_bytes()
+    def make_bundle(self, seed, host="host-<1>", event="query", **more):
+        return lagtrap_test.make_bundle(self.root, seed, host, event, **more).read_bytes()
 
     def make_runs(self, seed, host="host-<1>", count=60, event="query", lost=0, **more):
         path = self.root / f"{uuid.uuid4()}.runs.zst"
