@@ -39,7 +39,7 @@ export function SurroundingsView({ delay, around }: { delay: Delay; around: Surr
               <thead><tr><th scope="col" class="number">After the begin</th><th scope="col">Process</th><th scope="col">Command line</th></tr></thead>
               <tbody>
                 {around.started.map((one, index) => (
-                  <tr key={index}><td class="number">{formatDifference(one.offset_ns)}</td><th scope="row">{one.process} <span class="muted">{one.pid}</span></th><td class="code">{one.command_line}</td></tr>
+                  <tr key={index}><td class="number">{formatDifference(one.offset_ns)}</td><th scope="row">{one.process} <span class="muted">{one.pid}</span></th><td class="code command" title={one.command_line}>{one.command_line}</td></tr>
                 ))}
               </tbody>
             </table>
@@ -79,7 +79,7 @@ function CpuUse({ use, pid }: { use: NonNullable<Surroundings["cpu_use"]>; pid: 
             {use.processes.map((one) => (
               <tr key={one.pid}>
                 <th scope="row">{one.process} <span class="muted">{one.pid}{one.pid === pid && ", the delay's own"}</span></th>
-                <td class="number">{formatDuration(one.on_cpu_ns)}</td><td class="number">{share(one.on_cpu_ns)}</td><td>{one.unit}</td><td class="code">{one.command_line}</td>
+                <td class="number">{formatDuration(one.on_cpu_ns)}</td><td class="number">{share(one.on_cpu_ns)}</td><td class="unit" title={one.unit}>{one.unit}</td><td class="code command" title={one.command_line}>{one.command_line}</td>
               </tr>
             ))}
             {use.other_processes > 0 && <tr><th scope="row" class="muted">{plural(use.other_processes, "other process", "other processes")}</th><td class="number">{formatDuration(use.others_ns)}</td><td class="number">{share(use.others_ns)}</td><td /><td /></tr>}
