@@ -117,7 +117,7 @@ int page(const std::string& where, std::uint64_t runs) {
     Filter filter;
     filter.event = "event 3";
     Filter host = filter;
-    host.host = "host7";
+    host.host = {"host7"};
     Filter range = filter;
     range.from_ns = first_ns + 3 * day_ns + 12'345 * ms;
     range.to_ns = first_ns + 17 * day_ns + 777 * ms;

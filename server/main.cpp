@@ -67,14 +67,15 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     TRY_ASSIGN(TellerOptions teller_options, read_teller_options(options));
     parts.teller = std::make_unique<Teller>(*parts.store, std::move(teller_options), log);
     TRY_ASSIGN(parts.provider, read_provider(options));
+    TRY_ASSIGN(const std::string trace_viewer, read_trace_viewer(options));
     JobRunner& jobs = *parts.jobs;
     parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
     if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0) spdlog::warn("dropped {} listed bundle(s) whose files are gone", mended.rows_removed);
     parts.application = std::make_unique<Application>(
-        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get()}, sender_limits,
-        std::move(base), std::move(tokens));
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.teller, log, parts.provider.get(), trace_viewer},
+        sender_limits, std::move(base), std::move(tokens));
     return parts;
 }
 
@@ -247,6 +248,9 @@ void add_server_options(CLI::App& app, Options& options) {
     app.add_option(
         "--base-path", options.base_path,
         "where pages and API lie on their host, such as /lagtrap; a proxy in front passes paths on unchanged");
+    app.add_option("--trace-viewer", options.trace_viewer,
+                   "address of the Perfetto UI in which pages open traces, such as one of your own; empty: none")
+        ->capture_default_str();
     app.add_option("--oidc-file", options.oidc_file,
                    "file that names a provider of OpenID Connect by which people sign in; not readable for others");
     app.add_option("--rule-interval", options.rule_interval, "between two looks at a rule")->capture_default_str();

@@ -31,6 +31,16 @@ Status read_age(const char* option, const std::string& text, std::optional<std::
     return success();
 }
 
+Status check_url(const char* option, const std::string& url, const char* example) {
+    constexpr std::size_t url_limit_bytes = 200;
+    const bool web = url.starts_with("https://") || url.starts_with("http://");
+    if (url.empty() || (web && url.size() <= url_limit_bytes && printable(url) == url &&
+                        url.find_first_of(" <>\"'?#;,") == std::string::npos))
+        return success();
+    return make_error(ErrorKind::Invalid, std::string(option) + " is \"" + printable(url).substr(0, url_limit_bytes) +
+                                              "\"; expected an address such as " + example);
+}
+
 }  // namespace
 
 Status read_timeouts(Options& options) {
@@ -74,16 +84,16 @@ Result<SenderLimits> read_sender_limits(const Options& options) {
     return limits;
 }
 
+Result<std::string> read_trace_viewer(const Options& options) {
+    TRY(check_url("--trace-viewer", options.trace_viewer, "https://ui.perfetto.dev, or nothing for no viewer"));
+    return options.trace_viewer;
+}
+
 Result<TellerOptions> read_teller_options(const Options& options) {
-    constexpr std::size_t url_limit_bytes = 200;
     TellerOptions teller;
     teller.public_url = options.public_url;
     while (teller.public_url.ends_with('/')) teller.public_url.pop_back();
-    const std::string& url = teller.public_url;
-    const bool web = url.starts_with("https://") || url.starts_with("http://");
-    if (!url.empty() && (!web || url.size() > url_limit_bytes || url.find_first_of(" <>\"?#") != std::string::npos))
-        return make_error(ErrorKind::Invalid, "--public-url is \"" + printable(url).substr(0, url_limit_bytes) +
-                                                  "\"; expected an address such as https://lagtrap.example");
+    TRY(check_url("--public-url", teller.public_url, "https://lagtrap.example"));
     const auto interval = parse_duration(options.rule_interval);
     if (!interval) return interval.error().within("--rule-interval");
     if (*interval < std::chrono::seconds(1) || *interval > std::chrono::hours(24))

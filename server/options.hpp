@@ -32,6 +32,7 @@ struct Options {
     std::string daily_quota;  // bytes
     std::string public_url;
     std::string base_path;
+    std::string trace_viewer = "https://ui.perfetto.dev";
     std::string oidc_file;
     std::string rule_interval = "60s";
     double requests_per_second = 500;
@@ -51,6 +52,8 @@ struct Options {
 [[nodiscard]] Result<TellerOptions> read_teller_options(const Options& options);
 // The provider by which people sign in, where one is named.
 [[nodiscard]] Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options);
+// Where pages open traces; empty: nowhere.
+[[nodiscard]] Result<std::string> read_trace_viewer(const Options& options);
 // Of the addresses of pages and API.
 [[nodiscard]] Result<BasePath> read_base_path(const Options& options);
 // The table of the token file, where one is named.

@@ -81,6 +81,7 @@ Work work_of(RouteKind kind) {
         case RouteKind::AddAccount: return Work::SignIn;
         case RouteKind::GetOverview:
         case RouteKind::GetTrend:
+        case RouteKind::GetSplit:
         case RouteKind::GetSummary:
         case RouteKind::ListRuns:
         case RouteKind::ExportRuns:
@@ -131,7 +132,7 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       base_(std::move(base)),
       cookie_(base_),
       pending_cookie_(base_, "-oidc"),
-      pages_(base_),
+      pages_(base_, parts.trace_viewer),
       authenticator_(parts.store),
       audit_(parts.store, parts.log),
       requests_(limits.requests),
@@ -404,6 +405,7 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::ListEvents: return list_events(store, route);
         case RouteKind::GetOverview: return get_overview(store, route);
         case RouteKind::GetTrend: return get_trend(store, route);
+        case RouteKind::GetSplit: return get_split(store, route);
         case RouteKind::ListBuildLabels: return list_build_labels(store);
         case RouteKind::LabelBuild: return label_build(store, audit_, route, principal, request);
         case RouteKind::ListCauses: return list_causes(store, route);

@@ -47,6 +47,7 @@ struct Parts {
     Teller& teller;
     std::function<void(const std::string&)> log;  // any thread
     OidcProvider* provider = nullptr;             // by which people sign in too
+    std::string trace_viewer;                     // address of the Perfetto UI that pages open; empty: none
 };
 
 // Any thread.

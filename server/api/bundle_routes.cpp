@@ -191,6 +191,8 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
     json::array list;
     json::value quality = nullptr;
     for (const StoredDelay& delay : page.delays) list.push_back(delay_json(delay, quality));
+    if (list.size() > 1)
+        for (json::value& delay : list) delay.as_object()["surroundings"] = nullptr;
     if (quality.is_null()) {
         // A recording by hand has no delay to carry it.
         const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);

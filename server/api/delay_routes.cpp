@@ -51,7 +51,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     if (!object.contains("unknown_ns")) object["unknown_ns"] = json_number(delay.duration_ns);
     for (const char* list : {"blocked", "stages"})
         if (!object.contains(list)) object[list] = json::array{};
-    for (const char* part : {"calls", "traced_functions", "objects"})
+    for (const char* part : {"calls", "traced_functions", "objects", "surroundings"})
         if (!object.contains(part)) object[part] = nullptr;
     object["number"] = delay.number;
     object["event"] = delay.event;
@@ -60,6 +60,8 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     object["threshold_ns"] = json_number(delay.threshold_ns);
     object["process"] = delay.process;
     object["unit"] = delay.unit;
+    object["user"] = delay.user;
+    object["build"] = delay.build;
     object["thread"] = delay.thread;
     object["pid"] = delay.pid;
     object["tid"] = delay.tid;
@@ -70,10 +72,9 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);
+    row["surroundings"] = nullptr;  // long; of one delay alone
     row["bundle"] = stored.bundle;
     row["host"] = stored.host;
-    row["user"] = stored.delay.user;
-    row["build"] = stored.delay.build;
     return row;
 }
 

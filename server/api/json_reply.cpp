@@ -28,6 +28,14 @@ std::optional<Refusal> take_text(const Route& route, std::string_view name, std:
     return std::nullopt;
 }
 
+std::optional<Refusal> take_texts(const Route& route, std::string_view name, std::vector<std::string>& into) {
+    for (const std::string_view text : route.parameters(name)) {
+        if (text.size() > parameter_limit_bytes) return wrong_parameter(name, "at most 256 bytes");
+        if (!text.empty()) into.emplace_back(text);
+    }
+    return std::nullopt;
+}
+
 std::optional<Refusal> take_time(const Route& route, std::string_view name, std::optional<std::uint64_t>& into) {
     const auto text = route.parameter(name);
     if (!text || text->empty()) return std::nullopt;
@@ -126,9 +134,9 @@ std::variant<Filter, Refusal> read_filter(const Route& route, const std::string&
     if (!event.empty()) filter.event = event;
     for (const auto& wrong : {event.empty() ? take_text(route, "event", filter.event) : std::nullopt,
                               take_time(route, "from", filter.from_ns), take_time(route, "to", filter.to_ns),
-                              take_text(route, "host", filter.host), take_text(route, "user", filter.user),
-                              take_text(route, "build", filter.build), take_text(route, "process", filter.process),
-                              take_text(route, "unit", filter.unit)})
+                              take_texts(route, "host", filter.host), take_texts(route, "user", filter.user),
+                              take_texts(route, "build", filter.build), take_texts(route, "process", filter.process),
+                              take_texts(route, "unit", filter.unit)})
         if (wrong) return *wrong;
     if (const auto start = route.parameter("start"); start && !start->empty()) {
         if (*start != "cold" && *start != "warm") return wrong_parameter("start", "cold or warm");

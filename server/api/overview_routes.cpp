@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t events_default = 100;
 constexpr std::size_t builds_limit = 200;
 constexpr std::uint32_t causes_read = 1000;
+constexpr std::uint32_t split_runs_read = 200'000;
+constexpr std::size_t split_parts_shown = 8;
 constexpr std::array orders{"change", "p50", "p99", "runs", "delays", "hosts", "newest", "name"};
 
 struct Asked {
@@ -91,6 +93,37 @@ json::object units_json(const std::vector<TrendUnit>& units) {
             {"p50", std::move(p50)},
             {"p90", std::move(p90)},
             {"p99", std::move(p99)}};
+}
+
+// A host, build or unit, or all that are not shown by themselves.
+json::object split_part_json(const SplitPart& part, const TrendSpan& span) {
+    std::vector<TrendUnit> units;
+    for (std::uint64_t at_ns = span.from_ns; at_ns < span.to_ns; at_ns += span.unit_ns) {
+        TrendUnit& unit = units.emplace_back();
+        const auto found = part.points.find(at_ns);
+        if (found == part.points.end()) continue;
+        const SplitPoint& point = found->second;
+        unit = {at_ns,
+                point.runs,
+                point.delays,
+                point.durations.quantile_ns(0.5),
+                point.durations.quantile_ns(0.9),
+                point.durations.quantile_ns(0.99)};
+    }
+    return {{"name", part.name},
+            {"runs", json_number(part.whole.runs)},
+            {"delays", json_number(part.whole.delays)},
+            {"p50", json_number(part.whole.durations.quantile_ns(0.5))},
+            {"p90", json_number(part.whole.durations.quantile_ns(0.9))},
+            {"p99", json_number(part.whole.durations.quantile_ns(0.99))},
+            {"units", units_json(units)}};
+}
+
+std::optional<SplitBy> read_split(std::string_view by) {
+    if (by == "host") return SplitBy::Host;
+    if (by == "build") return SplitBy::Build;
+    if (by == "unit") return SplitBy::Unit;
+    return std::nullopt;
 }
 
 json::object trend_json(const EventTrend& trend) {
@@ -216,6 +249,44 @@ Reply get_overview(Store& store, const Route& route) {
     answer["events"] = std::move(events);
     answer["lost"] = losses_json(*losses);
     return json_reply(answer);
+}
+
+Reply get_split(RunStore& store, const Route& route) {
+    auto asked = read_filter(route, route.arguments[0]);
+    if (const auto* wrong = std::get_if<Refusal>(&asked)) return reply_of(*wrong);
+    auto& filter = std::get<Filter>(asked);
+    const auto wanted = trend_span(filter, ClockSnapshot::take().realtime_ns);
+    if (const auto* wrong = std::get_if<Refusal>(&wanted)) return reply_of(*wrong);
+    const auto& span = std::get<TrendSpan>(wanted);
+    const auto by = read_split(route.parameter("by").value_or(""));
+    if (!by) return reply_of({400, "\"by\": expected host, build or unit"});
+    filter.from_ns = span.from_ns;
+    filter.to_ns = span.to_ns;
+    const auto found = store.split(filter, *by, span.unit, split_runs_read);
+    if (!found) return failure(found.error());
+    json::array parts;
+    SplitPart others;
+    std::uint64_t other_names = 0;
+    for (const SplitPart& part : found->parts) {
+        if (parts.size() < split_parts_shown) {
+            parts.push_back(split_part_json(part, span));
+        } else {
+            others.add(part);
+            ++other_names;
+        }
+    }
+    json::value rest = nullptr;
+    if (other_names > 0) rest = split_part_json(others, span);
+    return json_reply(json::object{
+        {"from_ns", json_digits(span.from_ns)},
+        {"to_ns", json_digits(span.to_ns)},
+        {"unit_ns", json_number(span.unit_ns)},
+        {"runs_read", json_number(found->runs_read)},
+        {"runs_read_most", split_runs_read},
+        {"read_from_ns", digits_or_null(found->runs_read > 0 ? std::optional(found->from_ns) : std::nullopt)},
+        {"parts", std::move(parts)},
+        {"others", std::move(rest)},
+        {"other_names", json_number(other_names)}});
 }
 
 Reply get_trend(Store& store, const Route& route) {

@@ -11,5 +11,7 @@ namespace lagtrap::server {
 [[nodiscard]] Reply get_overview(Store& store, const Route& route);
 // One event: percentiles over time, its builds, changes of level.
 [[nodiscard]] Reply get_trend(Store& store, const Route& route);
+// One event's runs over time, apart for each host, build or unit.
+[[nodiscard]] Reply get_split(RunStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -33,16 +33,27 @@ std::string replaced(std::string text, std::string_view what, const std::string&
     return text;
 }
 
+// "https://host:port" of "https://host:port/path".
+std::string origin_of(const std::string& address) {
+    return address.substr(0, address.find('/', address.find("://") + 3));
+}
+
 }  // namespace
 
-PageFiles::PageFiles(const BasePath& base) : description_(api_description_text()) {
+PageFiles::PageFiles(const BasePath& base, const std::string& viewer)
+    : policy_(web_content_security_policy), description_(api_description_text()) {
+    // Pages ask the viewer whether it is there before they hand it anything.
+    if (!viewer.empty()) policy_ = replaced(policy_, "connect-src 'self'", "connect-src 'self' " + origin_of(viewer));
     const auto index = find_web_file("/index.html");
-    if (base.text().empty() || !index) return;
+    if (!index) return;
     index_ = replaced(std::string(index->bytes), "=\"/assets/", "=\"" + base.text() + "/assets/");
     index_ = replaced(std::move(index_), "name=\"lagtrap-base\" content=\"\"",
                       "name=\"lagtrap-base\" content=\"" + base.text() + "\"");
+    index_ = replaced(std::move(index_), "name=\"lagtrap-viewer\" content=\"\"",
+                      "name=\"lagtrap-viewer\" content=\"" + viewer + "\"");
     index_tag_ = "\"" + sha256_of(index_).substr(0, 32) + "\"";
-    description_ = replaced(std::move(description_), "{url: /,", "{url: " + base.text() + ",");
+    if (!base.text().empty())
+        description_ = replaced(std::move(description_), "{url: /,", "{url: " + base.text() + ",");
 }
 
 Reply PageFiles::find(const Route& route, const Request& request) const {
@@ -58,7 +69,7 @@ Reply PageFiles::find(const Route& route, const Request& request) const {
     const std::string tag = tag_of(*file, form);
     Reply reply;
     reply.content_type = std::string(file->content_type);
-    reply.headers = {{"Content-Security-Policy", std::string(web_content_security_policy)},
+    reply.headers = {{"Content-Security-Policy", policy_},
                      {"Cache-Control", file->unchanging ? "public, max-age=31536000, immutable" : "no-cache"},
                      {"ETag", tag},
                      {"Vary", "Accept-Encoding"}};

@@ -10,6 +10,8 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::string_view filter_words = "from to host user build process unit start dirty outliers";
+constexpr std::string_view repeated_words = "host user build process unit";  // of a filter: any one of the values
+constexpr std::size_t repeated_limit = 100;
 
 struct Pattern {
     Method method;
@@ -34,12 +36,13 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/events", RouteKind::ListEvents, "F search limit after"},
     Pattern{Method::Get, "/api/v1/overview", RouteKind::GetOverview, "F search order limit"},
     Pattern{Method::Get, "/api/v1/events/{event}/trend", RouteKind::GetTrend, "F"},
+    Pattern{Method::Get, "/api/v1/events/{event}/split", RouteKind::GetSplit, "F by"},
     Pattern{Method::Get, "/api/v1/builds", RouteKind::ListBuildLabels, ""},
     Pattern{Method::Put, "/api/v1/builds/{build}", RouteKind::LabelBuild, ""},
     Pattern{Method::Get, "/api/v1/causes", RouteKind::ListCauses, "event limit"},
     Pattern{Method::Get, "/api/v1/causes/{id}", RouteKind::GetCause, ""},
     Pattern{Method::Put, "/api/v1/causes/{id}", RouteKind::ChangeCause, ""},
-    Pattern{Method::Get, "/api/v1/choices", RouteKind::GetChoices, "event"},
+    Pattern{Method::Get, "/api/v1/choices", RouteKind::GetChoices, "event search"},
     Pattern{Method::Get, "/api/v1/events/{event}/summary", RouteKind::GetSummary, "F"},
     Pattern{Method::Get, "/api/v1/events/{event}/delays", RouteKind::GetDelaySummary, "F"},
     Pattern{Method::Get, "/api/v1/delays", RouteKind::ListAllDelays, "F event order limit after"},
@@ -129,7 +132,11 @@ std::optional<Refusal> read_query(std::string_view query, const Pattern& pattern
         if (!known || *name == "F")
             return Refusal{
                 400, "the query has \"" + printable(*name).substr(0, 64) + "\", which this address does not know"};
-        if (route.parameter(*name)) return Refusal{400, "the query has \"" + *name + "\" twice"};
+        const bool repeats = has_word(pattern.parameters, "F") && has_word(repeated_words, *name);
+        if (!repeats && route.parameter(*name)) return Refusal{400, "the query has \"" + *name + "\" twice"};
+        if (repeats && route.parameters(*name).size() == repeated_limit)
+            return Refusal{400,
+                           "the query has \"" + *name + "\" more than " + std::to_string(repeated_limit) + " times"};
         route.query.emplace_back(*name, std::move(*value));
     }
     return std::nullopt;
@@ -154,6 +161,13 @@ std::optional<std::string_view> Route::parameter(std::string_view name) const {
     for (const auto& [key, value] : query)
         if (key == name) return value;
     return std::nullopt;
+}
+
+std::vector<std::string_view> Route::parameters(std::string_view name) const {
+    std::vector<std::string_view> values;
+    for (const auto& [key, value] : query)
+        if (key == name) values.emplace_back(value);
+    return values;
 }
 
 std::optional<std::string> decode_percent(std::string_view text, Plus plus) {

@@ -29,6 +29,7 @@ enum class RouteKind {
     ListEvents,
     GetOverview,
     GetTrend,
+    GetSplit,
     ListBuildLabels,
     LabelBuild,
     ListCauses,
@@ -82,15 +83,17 @@ struct Route {
     RouteKind kind = RouteKind::Page;
     std::string path;                                        // without the query
     std::vector<std::string> arguments;                      // what stood in place of {...}, decoded
-    std::vector<std::pair<std::string, std::string>> query;  // decoded; names are those of the route, each once
+    std::vector<std::pair<std::string, std::string>> query;  // decoded; names are those of the route
 
     [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
+    // All values of one that may stand several times: host, user, build, process, unit. Others stand once.
+    [[nodiscard]] std::vector<std::string_view> parameters(std::string_view name) const;
 };
 
 // 404, 405 or 400 for what there is not.
 [[nodiscard]] std::variant<Route, Refusal> find_route(Method method, std::string_view target);
 
-// The filter of a set of runs, as a query without its question mark: "host=a&build=b".
+// The filter of a set of runs, as a query without its question mark: "host=a&host=b&build=c".
 [[nodiscard]] std::variant<Route, Refusal> read_filter_query(std::string_view query);
 
 // What one must be allowed to, to use the route; nothing: anybody may.

@@ -7,6 +7,7 @@
 #include "server/api/json_reply.hpp"
 #include "server/api/run_json.hpp"
 #include "server/api/summary_json.hpp"
+#include "server/store/labels.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -18,10 +19,11 @@ constexpr std::size_t stacks_limit = 100;
 constexpr std::uint32_t stage_runs_read = 20'000;
 constexpr std::size_t rules_limit = 20;
 
-json::array texts(const std::vector<std::string>& values) {
+// Those that hold `part`, whatever their letters' case.
+json::array texts(const std::vector<std::string>& values, const std::string& part) {
     json::array list;
     for (const std::string& value : values)
-        if (list.size() < choices_limit) list.emplace_back(value);
+        if (list.size() < choices_limit && search_text(value).find(part) != std::string::npos) list.emplace_back(value);
     return list;
 }
 
@@ -78,12 +80,13 @@ Reply get_choices(RunStore& store, const Route& route) {
     const auto choices = store.choices(std::string(route.parameter("event").value_or("")));
     if (!choices) return failure(choices.error());
     const bool any = choices->to_realtime_ns > 0;
+    const std::string part = search_text(route.parameter("search").value_or(""));
     return json_reply(
-        json::object{{"hosts", texts(choices->hosts)},
-                     {"users", texts(choices->users)},
-                     {"builds", texts(choices->builds)},
-                     {"processes", texts(choices->processes)},
-                     {"units", texts(choices->units)},
+        json::object{{"hosts", texts(choices->hosts, part)},
+                     {"users", texts(choices->users, part)},
+                     {"builds", texts(choices->builds, part)},
+                     {"processes", texts(choices->processes, part)},
+                     {"units", texts(choices->units, part)},
                      {"from", digits_or_null(any ? std::optional(choices->from_realtime_ns) : std::nullopt)},
                      {"to", digits_or_null(any ? std::optional(choices->to_realtime_ns) : std::nullopt)}});
 }

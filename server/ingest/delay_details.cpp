@@ -6,6 +6,7 @@
 
 #include "analysis/time_split.hpp"
 #include "core/text.hpp"
+#include "server/ingest/delay_surroundings.hpp"
 #include "server/ingest/run_calls.hpp"
 #include "server/ingest/traced_functions.hpp"
 #include "trace/merge/recorded_objects.hpp"
@@ -104,6 +105,7 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
                                {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
                                {"traced_functions", traced_functions_json(system, delay)},
                                {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},
+                               {"surroundings", surroundings_json(system, recording, delay)},
                                {"quality", quality_of(system, damage)}};
     return json::serialize(details);
 }

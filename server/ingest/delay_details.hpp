@@ -8,7 +8,7 @@
 
 namespace lagtrap::server {
 
-// {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],"stages":[...],"quality":{...}},
+// {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],"stages":[...],"surroundings":{...},"quality":{...}},
 // as openapi.yaml has them. Without a recording all of the delay is unknown, and `damage` says why.
 [[nodiscard]] std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
                                         const trace::Delay& delay, const std::string& damage);

@@ -18,7 +18,7 @@ Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupL
     where.add("level = ?", level);
     where.add("bucket >= ?", from);
     where.add("bucket < ?", to);
-    if (filter.build) where.add("build = ?", *filter.build);
+    where.add_any_of("build", filter.build);
     if (filter.start) where.add("start = ?", *filter.start);
     where.add("records > 0");
     const bool sketches = detail == Detail::Sketches;

@@ -4,22 +4,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
 
-// What is not set does not limit. Texts are compared whole.
+// What is not set, or is empty, does not limit. Texts are compared whole; of several in a list any one fits.
 struct Filter {
     std::optional<std::string> event;
     // Begin of the run or delay: from_ns <= begin < to_ns, nanoseconds since 1970.
     std::optional<std::uint64_t> from_ns;
     std::optional<std::uint64_t> to_ns;
-    std::optional<std::string> host;
-    std::optional<std::string> user;
-    std::optional<std::string> build;  // build id of the executable
-    std::optional<std::string> process;
-    std::optional<std::string> unit;  // of systemd, or container, as a run names it
+    std::vector<std::string> host;
+    std::vector<std::string> user;
+    std::vector<std::string> build;  // build ids of the executable
+    std::vector<std::string> process;
+    std::vector<std::string> unit;  // of systemd, or containers, as a run names them
     std::optional<trace::StartKind> start;
     bool with_dirty = false;        // hidden runs too
     bool without_outliers = false;  // only runs whose duration does not differ plainly from the others'

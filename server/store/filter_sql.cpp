@@ -11,11 +11,11 @@ void add_common_conditions(Where& where, const NumberedFilter& filter, const std
     if (filter.event) where.add(table + ".event = ?", *filter.event);
     if (filter.from_given) where.add(table + ".begin_ns >= ?", filter.from_ns);
     if (filter.to_given) where.add(table + ".begin_ns < ?", filter.to_ns);
-    if (filter.host) where.add(table + ".host = ?", *filter.host);
-    if (filter.user) where.add(table + ".account = ?", *filter.user);
-    if (filter.build) where.add(table + ".build = ?", *filter.build);
-    if (filter.process) where.add(table + ".process = ?", *filter.process);
-    if (filter.unit) where.add(table + ".unit = ?", *filter.unit);
+    where.add_any_of(table + ".host", filter.host);
+    where.add_any_of(table + ".account", filter.user);
+    where.add_any_of(table + ".build", filter.build);
+    where.add_any_of(table + ".process", filter.process);
+    where.add_any_of(table + ".unit", filter.unit);
     if (filter.start) where.add(table + ".start = ?", *filter.start);
 }
 
@@ -30,19 +30,25 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
     numbered.from_ns = std::min<std::uint64_t>(filter.from_ns.value_or(0), INT64_MAX);
     numbered.to_ns = std::min<std::uint64_t>(filter.to_ns.value_or(INT64_MAX), INT64_MAX);
     if (filter.start) numbered.start = static_cast<std::uint8_t>(*filter.start);
-    struct Name {
+    if (filter.event) {
+        TRY_ASSIGN(numbered.event, labels.find(connection, LabelKind::Event, *filter.event));
+        if (!numbered.event) return std::optional<NumberedFilter>();
+    }
+    struct Names {
         LabelKind kind;
-        const std::optional<std::string>& text;
-        std::optional<std::uint32_t>& number;
+        const std::vector<std::string>& texts;
+        std::vector<std::uint32_t>& numbers;
     };
-    for (const Name& name :
-         {Name{LabelKind::Event, filter.event, numbered.event}, Name{LabelKind::Host, filter.host, numbered.host},
-          Name{LabelKind::User, filter.user, numbered.user}, Name{LabelKind::Build, filter.build, numbered.build},
-          Name{LabelKind::Process, filter.process, numbered.process},
-          Name{LabelKind::Unit, filter.unit, numbered.unit}}) {
-        if (!name.text) continue;
-        TRY_ASSIGN(name.number, labels.find(connection, name.kind, *name.text));
-        if (!name.number) return std::optional<NumberedFilter>();
+    for (const Names& names :
+         {Names{LabelKind::Host, filter.host, numbered.host}, Names{LabelKind::User, filter.user, numbered.user},
+          Names{LabelKind::Build, filter.build, numbered.build},
+          Names{LabelKind::Process, filter.process, numbered.process},
+          Names{LabelKind::Unit, filter.unit, numbered.unit}}) {
+        for (const std::string& text : names.texts) {
+            TRY_ASSIGN(const auto number, labels.find(connection, names.kind, text));
+            if (number) names.numbers.push_back(*number);
+        }
+        if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
     return std::optional(numbered);
 }
@@ -62,6 +68,14 @@ void Where::add(std::string_view condition, const Value& value) {
     std::string text(condition);
     text.replace(text.find('?'), 1, parameter(value));
     add(text);
+}
+
+void Where::add_any_value_of(std::string_view column, const Values& values) {
+    if (values.empty()) return;
+    if (values.size() == 1) return add(std::string(column) + " = ?", values.front());
+    std::string list;
+    for (const Value& value : values) list += (list.empty() ? "" : ", ") + parameter(value);
+    add(std::string(column) + " IN (" + list + ")");
 }
 
 std::string Where::parameter(const Value& value) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/store/filter.hpp"
 #include "server/store/labels.hpp"
@@ -12,7 +13,8 @@ namespace lagtrap::server {
 
 // A filter whose names are numbers of labels.
 struct NumberedFilter {
-    std::optional<std::uint32_t> event, host, user, build, process, unit;
+    std::optional<std::uint32_t> event;
+    std::vector<std::uint32_t> host, user, build, process, unit;  // any one of them; empty: all
     std::optional<std::uint8_t> start;
     std::uint64_t from_ns = 0;
     std::uint64_t to_ns = INT64_MAX;
@@ -24,10 +26,10 @@ struct NumberedFilter {
         return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
     }
     // Whether roll-ups can answer.
-    [[nodiscard]] bool fits_rollups() const { return !host && !user && !process && !unit; }
+    [[nodiscard]] bool fits_rollups() const { return host.empty() && user.empty() && process.empty() && unit.empty(); }
 };
 
-// Nothing if the filter names what the store has never seen: then nothing fits.
+// Nothing if the filter names nothing but what the store has never seen: then nothing fits.
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
                                                                   const Filter& filter);
 
@@ -41,12 +43,19 @@ class Where {
     // `condition` has a '?' for the value.
     void add(std::string_view condition, const Value& value);
     void add(std::string_view condition);
+    // `column` is one of the values; without values it may be any.
+    template <typename T>
+    void add_any_of(std::string_view column, const std::vector<T>& values) {
+        add_any_value_of(column, Values(values.begin(), values.end()));
+    }
     // "$N" of a new parameter.
     [[nodiscard]] std::string parameter(const Value& value);
     [[nodiscard]] const std::string& sql() const { return sql_; }  // " WHERE ..." or nothing
     [[nodiscard]] const Values& values() const { return values_; }
 
   private:
+    void add_any_value_of(std::string_view column, const Values& values);
+
     std::string sql_;
     Values values_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -116,6 +117,30 @@ struct TrendPoint {
     std::uint64_t runs = 0;  // weighted
     std::uint64_t delays = 0;
     Sketch durations;
+};
+
+enum class SplitBy { Host, Build, Unit };
+
+struct SplitPoint {
+    std::uint64_t runs = 0, delays = 0;  // weighted
+    Sketch durations;
+
+    void add(const SplitPoint& other);
+};
+
+// Runs of one host, build or unit.
+struct SplitPart {
+    std::string name;  // empty: not known
+    SplitPoint whole;
+    std::map<std::uint64_t, SplitPoint> points;  // by the beginning of the unit of time, nanoseconds since 1970
+
+    void add(const SplitPart& other);  // its name stays
+};
+
+struct SplitRuns {
+    std::vector<SplitPart> parts;  // most delays first, then most runs
+    std::uint64_t runs_read = 0;   // records, the newest; split() stops at its limit
+    std::uint64_t from_ns = 0;     // begin of the oldest run that was read; 0 without any
 };
 
 struct EventRow {
@@ -235,6 +260,9 @@ class RunStore {
     [[nodiscard]] virtual Result<RunCounts> count_runs(const Filter& filter) = 0;
     // By day and build, in order of days.
     [[nodiscard]] virtual Result<std::vector<TrendPoint>> trend(const Filter& filter) = 0;
+    // Of the newest `run_limit` runs, apart for each host, build or unit, by hour or day.
+    [[nodiscard]] virtual Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
+                                                  std::uint32_t run_limit) = 0;
     [[nodiscard]] virtual Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                                std::optional<PageKey> after) = 0;
     // The newest `limit` (at most 1,000,000), newest first; hidden ones too whatever with_dirty says.

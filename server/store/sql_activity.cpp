@@ -53,14 +53,19 @@ Result<std::vector<std::string>> SqlStore::event_names(const Filter& filter, con
 
 Status SqlStore::count_hosts_of_event(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
                                       EventActivity& activity) {
-    if (numbered.host) {
+    if (numbered.host.size() == 1) {
         activity.hosts = activity.last_ns >= from_ns ? 1 : 0;
         return success();
     }
-    TRY_ASSIGN(const auto hosts, connection.number("SELECT count(*) FROM seen WHERE event = $1 AND kind = $2"
-                                                   " AND last_ns + 60000000000 >= $3 AND first_ns < $4",
-                                                   {*numbered.event, LabelKind::Host, from_ns, numbered.to_ns}));
-    activity.hosts = static_cast<std::uint64_t>(hosts.value_or(0));
+    Where where;
+    where.add("event = ?", *numbered.event);
+    where.add("kind = ?", LabelKind::Host);
+    where.add("last_ns + 60000000000 >= ?", from_ns);
+    where.add("first_ns < ?", numbered.to_ns);
+    where.add_any_of("label", numbered.host);
+    TRY_ASSIGN(const auto hosts, connection.query("SELECT count(*) FROM seen" + where.sql(), where.values()));
+    TRY(hosts->next());
+    activity.hosts = hosts->natural(0);
     return success();
 }
 

@@ -178,7 +178,8 @@ Result<std::vector<BundleRow>> SqlStore::list(std::uint32_t limit, std::optional
 Result<BundlePage> SqlStore::list_filtered(const Filter& filter, std::uint32_t limit, std::optional<PageKey> after) {
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     BundlePage page;
-    const bool by_delay = filter.event || filter.user || filter.build || filter.process || filter.unit || filter.start;
+    const bool by_delay = filter.event || !filter.user.empty() || !filter.build.empty() || !filter.process.empty() ||
+                          !filter.unit.empty() || filter.start;
     // What is bad has no delays; it is found by its own columns.
     const auto list = [&](Connection& connection, const NumberedFilter* numbered) -> Status {
         page = {};
@@ -193,7 +194,7 @@ Result<BundlePage> SqlStore::list_filtered(const Filter& filter, std::uint32_t l
             where.add("b.number < ?", after ? after->id : INT64_MAX);
             if (filter.from_ns) where.add("b.started_ns >= ?", std::min<std::uint64_t>(*filter.from_ns, INT64_MAX));
             if (filter.to_ns) where.add("b.started_ns < ?", std::min<std::uint64_t>(*filter.to_ns, INT64_MAX));
-            if (filter.host) where.add("b.host = ?", *filter.host);
+            where.add_any_of("b.host", filter.host);
             tail = where.sql();
         }
         tail += " ORDER BY b.number DESC LIMIT " + std::to_string(limit + 1);

@@ -239,7 +239,7 @@ Result<std::optional<std::uint64_t>> SqlStore::find_run_of_delay(Connection& con
     const std::uint64_t to_ns = begin_ns + link_slack_ns;
     NumberedFilter filter;
     filter.event = delay.small(1);
-    filter.host = delay.small(3);
+    filter.host = {delay.small(3)};
     filter.from_given = filter.to_given = true;
     filter.from_ns = from_ns;
     filter.to_ns = to_ns;

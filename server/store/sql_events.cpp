@@ -54,7 +54,7 @@ Status SqlStore::count_hosts(Connection& connection, const NumberedFilter& filte
     where.add("last_ns + 60000000000 >= ?", filter.from_ns);
     where.add("first_ns < ?", filter.to_ns);
     if (filter.event) where.add("event = ?", *filter.event);
-    if (filter.host) where.add("label = ?", *filter.host);
+    where.add_any_of("label", filter.host);
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT event, count(*) FROM seen" + where.sql() + " GROUP BY event", where.values()));
     for (;;) {
@@ -111,7 +111,7 @@ Result<Losses> SqlStore::losses(const Filter& filter) {
         where.add("lost > 0");
         where.add("received_ns >= ?", numbered.from_ns);
         where.add("received_ns < ?", numbered.to_ns);
-        if (numbered.host) where.add("host = ?", *numbered.host);
+        where.add_any_of("host", numbered.host);
         TRY_ASSIGN(const auto rows,
                    connection.query("SELECT host, CAST(sum(lost) AS BIGINT), max(received_ns) FROM batch" +
                                         where.sql() + " GROUP BY host ORDER BY 2 DESC, host",

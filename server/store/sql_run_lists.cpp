@@ -151,8 +151,8 @@ Result<RunPage> SqlStore::runs(const Filter& filter, RunOrder order, std::uint32
     if (order == RunOrder::Oldest) return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     // A walk along the index of durations passes runs that the rest of the filter leaves out, one look-up each.
-    const bool narrow = filter.from_ns || filter.to_ns || filter.host || filter.user || filter.build ||
-                        filter.process || filter.unit || filter.start;
+    const bool narrow = filter.from_ns || filter.to_ns || !filter.host.empty() || !filter.user.empty() ||
+                        !filter.build.empty() || !filter.process.empty() || !filter.unit.empty() || filter.start;
     const bool sort = order == RunOrder::Slowest && narrow && !database_->dialect().chooses_well;
     const std::string column = order == RunOrder::Newest ? "r.begin_ns"
                                : sort                    ? "(r.duration_ns + 0)"

@@ -32,6 +32,8 @@ class SqlStore : public Store {
     [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
     [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;
     [[nodiscard]] Result<std::vector<TrendPoint>> trend(const Filter& filter) override;
+    [[nodiscard]] Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
+                                          std::uint32_t run_limit) override;
     [[nodiscard]] Result<RunPage> runs(const Filter& filter, RunOrder order, std::uint32_t limit,
                                        std::optional<PageKey> after) override;
     [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) override;

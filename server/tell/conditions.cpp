@@ -113,7 +113,7 @@ Result<std::vector<Finding>> look_at_losses(Store& store, const Rule& rule, std:
     Filter filter;
     const std::uint64_t to_ns = (now_ns / hour_length_ns + 1) * hour_length_ns;
     filter.from_ns = to_ns - std::min(to_ns, rule.hours * hour_length_ns);
-    if (!rule.host.empty()) filter.host = rule.host;
+    if (!rule.host.empty()) filter.host = {rule.host};
     TRY_ASSIGN(const Losses losses, store.losses(filter));
     return judge_losses(rule, losses);
 }

@@ -83,6 +83,11 @@ test("an event: summary, runs, stages, causes, comparison", needs("event"), asyn
   assert.ok(timed.length > 0, "no run has times");
   for (const { times, duration_ns } of timed)
     assert.equal(times.on_cpu_ns + times.runnable_ns + times.blocked_ns + times.handed_over_ns + times.unknown_ns, duration_ns);
+  for (const by of ["host", "build", "unit"]) {
+    const split = await check("getSplit", `${event(name)}/split`, { query: `?by=${by}&from=${summary.hours[0].hour_ns}&to=${BigInt(summary.hours.at(-1).hour_ns) + 3600000000000n}` });
+    const parts = split.others ? [...split.parts, split.others] : split.parts;
+    assert.equal(parts.reduce((sum, part) => sum + part.runs, 0), summary.runs);
+  }
   const shift = await check("getTimeShift", `${event(name)}/times`);
   assert.ok(shift.slow.mean_ns > shift.middle.mean_ns);
   for (const group of ["middle", "slow"]) {

@@ -215,6 +215,36 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
   await done();
 });
 
+test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", needs("delay"), async () => {
+  const { page, go, context, done } = await openPage();
+  await context.route("https://ui.perfetto.dev/**", (route) => route.abort("addressunreachable"));
+  await go(delayPath(world.delay));
+  const closed = new Promise((resolve) => context.once("page", (other) => (other.isClosed() ? resolve() : other.once("close", resolve))));
+  await page.getByRole("button", { name: "Open in Perfetto" }).click();
+  await page.getByText(/ui\.perfetto\.dev cannot be reached from this browser.*--trace-viewer/).waitFor();
+  await closed;
+  const coming = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Trace (.pftrace)" }).click();
+  assert.match((await coming).suggestedFilename(), /trace$/);
+  await done();
+});
+
+test("a delay says of what program and machine it is, and who had the CPUs", needs("delay"), async () => {
+  const { page, go, done } = await openPage();
+  const { bundle, number } = world.delay;
+  await go(delayPath(world.delay));
+  const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
+  const around = page.getByTestId("surroundings");
+  await around.waitFor();
+  const text = await around.innerText();
+  for (const value of [delay.surroundings.machine.kernel, delay.surroundings.command_line, delay.surroundings.program]) assert.ok(text.includes(value), `${value} in ${text}`);
+  const uses = delay.surroundings.cpu_use.processes;
+  for (const one of uses) await page.getByTestId("cpu-use").getByRole("row", { name: `${one.process} ${one.pid}` }).first().waitFor();
+  for (const holder of delay.surroundings.cpu_holders) await page.getByTestId("cpu-holders").getByText(holder.process, { exact: true }).first().waitFor();
+  await keep(page, "surroundings", { fullPage: true });
+  await done();
+});
+
 test("a bundle that cannot be read says why and can still be downloaded", needs("bad_bundle"), async () => {
   const { page, go, done } = await openPage();
   await go(`/bundle/${world.bad_bundle}`);
@@ -287,5 +317,12 @@ test("traced functions: own time, longest call and the path to it", needs("delay
   assert.equal(delay.traced_functions.functions[0].name, world.delay.traced_function);
   assert.match(await first.innerText(), new RegExp(delay.traced_functions.functions[0].path.join(" › ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
   await page.getByText("Functions that were called too often and taken out: 12").waitFor();
+  // Arguments of templates are folded until somebody wants them.
+  const long = delay.traced_functions.functions.find((one) => one.name.length > 40).name;
+  const folded = page.getByTestId("traced-functions").getByRole("button", { name: "<…>" });
+  assert.equal(await folded.innerText(), `${long.slice(0, long.indexOf("<"))}<…>`);
+  assert.equal(await folded.getAttribute("title"), long);
+  await folded.click();
+  await page.getByTestId("traced-functions").getByRole("button", { name: long }).waitFor();
   await done();
 });

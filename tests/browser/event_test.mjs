@@ -1,7 +1,7 @@
 // The list of events and the page of one.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { closeBrowser, eventPath, keep, needs, openPage, parameter, world } from "./support.mjs";
+import { chosenNames, closeBrowser, eventPath, keep, needs, openPage, parameter, toggleNames, world } from "./support.mjs";
 
 after(closeBrowser);
 
@@ -29,7 +29,7 @@ test("the newest event stands first; search and filters go into the address, and
   await page.waitForURL(/search=/);
   // What was there before stays until the answer comes.
   const answered = page.waitForResponse((answer) => /\/api\/v1\/events\?.*(search=.*host=|host=.*search=)/.test(answer.url()));
-  await page.getByLabel("Host").selectOption(world.event.host);
+  await toggleNames(page, "Host", world.event.host);
   await page.waitForURL(/host=/);
   await page.getByRole("button", { name: "Clear 2 filters" }).waitFor();
   await (await answered).finished();
@@ -39,7 +39,7 @@ test("the newest event stands first; search and filters go into the address, and
   await page.goto(page.url());
   await page.getByRole("link", { name: world.event.name, exact: true }).waitFor();
   assert.equal(await page.getByLabel("Search").inputValue(), world.event.name.toUpperCase());
-  assert.equal(await page.getByLabel("Host").inputValue(), world.event.host);
+  assert.equal(await chosenNames(page, "Host"), world.event.host);
   assert.equal((await page.locator("table.list tbody").innerText()).replace(/\d+ (seconds|minutes?|hours?) ago/g, ""), shown.replace(/\d+ (seconds|minutes?|hours?) ago/g, ""));
   await page.getByLabel("Search").fill("no event has this name");
   await page.getByText("No event matches these filters.").waitFor();
@@ -74,13 +74,57 @@ test("filters narrow an event's runs; back undoes them", needs("event"), async (
   await done();
 });
 
+test("any of several hosts: searched for, ticked, in the address, and in the pictures of each", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
+  const count = async (query) => {
+    await go(eventPath(world.event.name) + query);
+    await runs.waitFor();
+    return Number((await runs.innerText()).replace(/,/g, ""));
+  };
+  const choices = await (await page.request.get(`${world.url}/api/v1/choices?event=${encodeURIComponent(world.event.name)}`)).json();
+  const other = choices.hosts.find((host) => host !== world.event.host);
+  const { hours } = await (await page.request.get(`${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary`)).json();
+  const time = (hour_ns, more_ms) => new Date(Number(BigInt(hour_ns) / 1000000n) + more_ms).toISOString().replace(":00.000Z", "Z");
+  const span = new URLSearchParams({ from: time(hours[0].hour_ns, 0), to: time(hours.at(-1).hour_ns, 3600e3) });
+  const of_one = await count(`?${span}&host=${encodeURIComponent(world.event.host)}`);
+  const of_other = await count(`?${span}&host=${encodeURIComponent(other)}`);
+  await count(`?${span}`);
+  await page.getByRole("button", { name: "Host: any" }).click();
+  const panel = page.getByRole("dialog", { name: "Host" });
+  await page.getByRole("searchbox", { name: "Search in hosts" }).fill("no host has this name");
+  await panel.getByText("None of the hosts has that in its name.").waitFor();
+  for (const host of [world.event.host, other]) {
+    await page.getByRole("searchbox", { name: "Search in hosts" }).fill(host.toUpperCase());
+    await panel.getByRole("checkbox", { name: host, exact: true }).click();
+    await panel.getByRole("checkbox", { name: host, exact: true, checked: true }).waitFor();
+  }
+  await page.keyboard.press("Escape");
+  await panel.waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Host: 2 of them" }).waitFor();
+  const address = new URL(page.url());
+  assert.deepEqual(address.searchParams.getAll("host").sort(), [world.event.host, other].sort());
+  assert.equal(await count(address.search), of_one + of_other);
+  const split = page.getByTestId("split");
+  assert.deepEqual((await split.locator("h3").allInnerTexts()).sort(), [world.event.host, other].sort());
+  await keep(page, "two-hosts");
+  await page.getByRole("region", { name: "By host" }).getByRole("button", { name: "build" }).click();
+  await page.waitForURL(/by=build/);
+  await page.getByRole("region", { name: "By build" }).getByTestId("split").locator("polyline.p99").first().waitFor({ state: "attached" }); // a flat line counts as hidden
+  await page.goBack();
+  await split.getByRole("link", { name: other, exact: true }).click();
+  await page.getByRole("button", { name: `Host: ${other}` }).waitFor();
+  assert.deepEqual(new URL(page.url()).searchParams.getAll("host"), [other]);
+  await done();
+});
+
 test("an event's runs are narrowed to a unit, and a run says which it is of", needs("event.unit"), async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
   await runs.waitFor();
   const all = await runs.innerText();
-  await page.getByLabel("Unit").selectOption(world.event.unit);
+  await toggleNames(page, "Unit", world.event.unit);
   await page.waitForFunction((before) => document.querySelector(".figure dd").innerText !== before, all);
   assert.equal(parameter(page, "unit"), world.event.unit);
   const count = (text) => Number(text.replace(/,/g, ""));

@@ -20,8 +20,8 @@ test("what got worse stands first, and two clicks away is since when and with wh
   await keep(page, "overview");
   await first.getByRole("link").first().click();
   await page.waitForURL(/\/event\/.*span=24h/);
+  await page.getByTestId("trend-verdict").getByText(/It is slower since/).waitFor();
   const trend = page.getByRole("region", { name: "Over time, against the time before" });
-  await trend.getByText(/It is slower since/).waitFor();
   await trend.getByTestId("changes").getByText(world.worse.build).first().waitFor();
   assert.ok((await trend.locator("svg line.change").count()) >= 1);
   const area = await trend.locator(".trend-area").boundingBox();

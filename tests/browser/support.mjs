@@ -86,6 +86,20 @@ export function parameter(page, name) {
   return new URL(page.url()).searchParams.get(name);
 }
 
+// Opens the choice of hosts (builds, units) within `scope`, ticks or unticks each of `names`, and closes it.
+export async function toggleNames(scope, label, ...names) {
+  await scope.getByRole("button", { name: `${label}: ` }).click();
+  const panel = scope.getByRole("dialog", { name: label });
+  for (const name of names) {
+    const box = panel.getByRole("checkbox", { name, exact: true });
+    const before = await box.isChecked();
+    await box.click();
+    await panel.getByRole("checkbox", { name, exact: true, checked: !before }).waitFor();
+  }
+  await panel.getByRole("button", { name: "Done" }).click();
+}
+export const chosenNames = (scope, label) => scope.getByRole("button", { name: `${label}: ` }).innerText();
+
 // What axe finds wrong with the page as it is: nothing.
 export async function checkAxe(page) {
   // What is asked for anew is pale meanwhile.

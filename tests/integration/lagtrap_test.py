@@ -242,9 +242,9 @@ def library_event(name, binary, threshold, trace_length="1s", stages=(), more=""
             f'<library binary="{pathlib.Path(binary).resolve()}">{listed}</library></event>')
 
 
-def make_bundle(folder, seed=0, host="host", event="query", session=None):
+def make_bundle(folder, seed=0, host="host", event="query", session=None, since_s=RECORDED_SINCE_S):
     """A small real bundle in the folder; its path."""
-    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(RECORDED_SINCE_S), event],
+    made = subprocess.run([MAKE_BUNDLE, session or str(uuid.uuid4()), host, folder, str(seed), str(since_s), event],
                           capture_output=True, text=True, check=True)
     return pathlib.Path(made.stdout.strip())
 

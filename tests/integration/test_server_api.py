@@ -111,8 +111,8 @@ class ServerCase(SpoolCase):
         self.batches = [self.make_runs(1), self.make_runs(2, lost=9)]
         return checker
 
-    def make_bundle(self, seed, host="host-<1>", event="query"):
-        return lagtrap_test.make_bundle(self.root, seed, host, event).read_bytes()
+    def make_bundle(self, seed, host="host-<1>", event="query", **more):
+        return lagtrap_test.make_bundle(self.root, seed, host, event, **more).read_bytes()
 
     def make_runs(self, seed, host="host-<1>", count=60, event="query", lost=0, **more):
         path = self.root / f"{uuid.uuid4()}.runs.zst"
@@ -205,6 +205,8 @@ class Api(ServerCase):
         checker.ask("GET", "/api/v1/events/query/summary?from=yesterday", expect=400)
         checker.ask("GET", "/api/v1/events/query/summary?start=lukewarm", expect=400)
 
+        self.check_several_names(checker, choices)
+        self.check_split(checker, summary)
         _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")
         (stack,) = stages["stacks"]
         self.assertEqual(stack["hits"], 118)
@@ -267,6 +269,44 @@ class Api(ServerCase):
         self.assertEqual(trend["builds_seen"][0]["build"], "bbbb2222bbbb2222")
         _, of_host = checker.ask("GET", "/api/v1/overview?host=other")
         self.assertEqual(of_host["events"], [])
+
+    def check_several_names(self, checker, choices):
+        def runs(query):
+            return checker.ask("GET", f"/api/v1/events/query/summary?{query}")[1]["runs"]
+        units, builds = ("app.service", "container%20%3Cshop%3E"), choices["builds"]
+        self.assertGreaterEqual(len(builds), 2)
+        for name, values in (("unit", units), ("build", builds[:2]), ("build", builds), ("host", ("other", "host-%3C1%3E"))):
+            of_each = [runs(f"{name}={value}") for value in values]
+            self.assertEqual(runs("&".join(f"{name}={value}" for value in values)), sum(of_each))
+        self.assertEqual(runs("unit=&unit=app.service"), runs("unit=app.service"))
+        both = f"unit={units[0]}&unit={units[1]}&host=host-%3C1%3E"
+        _, listed = checker.ask("GET", f"/api/v1/events/query/runs?limit=1000&{both}")
+        self.assertEqual(len(listed["runs"]), 118)
+        self.assertEqual(len(checker.ask("GET", "/api/v1/bundles?host=other&host=host-%3C1%3E")[1]["bundles"]), 2)
+        quoted = urllib.parse.quote(f"unit={units[0]}&unit={units[1]}")
+        _, compared = checker.ask("GET", f"/api/v1/events/query/compare?a={quoted}&b=unit%3D{units[0]}")
+        self.assertEqual((compared["a"]["runs"], compared["b"]["runs"]), (118, 88))
+        for wrong in ("from=1&from=2", "start=cold&start=warm", "&".join(["host=x"] * 101)):
+            checker.ask("GET", f"/api/v1/events/query/summary?{wrong}", expect=400)
+        self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=SHOP")[1]["units"], ["container <shop>"])
+        self.assertEqual(checker.ask("GET", "/api/v1/choices?event=query&search=none%20of%20them")[1]["hosts"], [])
+
+    def check_split(self, checker, summary):
+        first, last = (int(summary["hours"][place]["hour_ns"]) for place in (0, -1))
+        span = f"from={first}&to={last + 3600 * 10**9}"
+        for by, names in (("unit", {"app.service", "container <shop>"}), ("host", {"host-<1>"})):
+            _, split = checker.ask("GET", f"/api/v1/events/query/split?by={by}&{span}")
+            self.assertEqual({part["name"] for part in split["parts"]}, names)
+            self.assertEqual(sum(part["runs"] for part in split["parts"]), summary["runs"])
+            self.assertEqual(sum(part["delays"] for part in split["parts"]), summary["delays"])
+            self.assertEqual((split["runs_read"], split["others"], split["other_names"]), (118, None, 0))
+            units = (int(split["to_ns"]) - int(split["from_ns"])) // split["unit_ns"]
+            for part in split["parts"]:
+                self.assertEqual({len(column) for column in part["units"].values()}, {units})
+                self.assertEqual(sum(part["units"]["runs"]), part["runs"])
+                self.assertLessEqual(part["p50"], part["p99"])
+        checker.ask("GET", "/api/v1/events/query/split", expect=400)
+        checker.ask("GET", "/api/v1/events/query/split?by=user", expect=400)
 
     def check_exports(self, checker):
         text = checker.ask("GET", "/api/v1/events/query/runs/export")[1].decode()

@@ -54,7 +54,7 @@ TEST_F(PostgresAlone, TwoServersShareADatabase) {
     EXPECT_THAT(must(store_->check()), testing::IsEmpty());
     // A name that the other server made is known here too.
     Filter filter = event_filter();
-    filter.host = "host2";
+    filter.host = {"host2"};
     EXPECT_EQ(must(store_->count_runs(filter)).records, must(other->count_runs(filter)).records);
 }
 

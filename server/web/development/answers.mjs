@@ -19,7 +19,7 @@ function matching(list, query) {
   const to = query.get("to");
   return list.filter(
     (run) => (!from || BigInt(run.begin_ns) >= BigInt(from)) && (!to || BigInt(run.begin_ns) < BigInt(to)) &&
-      ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || run[name] === query.get(name)),
+      ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || query.getAll(name).includes(run[name])),
   );
 }
 const visible = (list, query) => list.filter((run) => (query.get("dirty") === "1" || run.dirty === null) && (query.get("outliers") !== "0" || run.outlier === null));
@@ -49,7 +49,8 @@ export function events(query) {
 export function choices(query) {
   const list = query.get("event") ? known(query.get("event")) : [...runs.values()].flat();
   const times = list.map((run) => BigInt(run.begin_ns)).sort((one, other) => (one < other ? -1 : 1));
-  const of = (name) => distinct(list.map((run) => run[name]));
+  const part = (query.get("search") ?? "").toLowerCase();
+  const of = (name) => distinct(list.map((run) => run[name])).filter((name) => name.toLowerCase().includes(part));
   return { hosts: of("host"), users: of("user"), builds: of("build"), processes: of("process"), units: of("unit"), from: times.length ? String(times[0]) : null, to: times.length ? String(times.at(-1)) : null };
 }
 

@@ -121,23 +121,37 @@ const followed = {
   ].map(([name, role, depth, elapsed_ns, bytes, object, title, error], at) => ({ name, module: "/usr/bin/shop", role, depth, tid: 4102, begin_ns: at * 1e6, elapsed_ns, bytes, object, title, state: "alive", error })),
   oldest: [{ class: "shop::Cart", object: 94136000200000, title: "", age_ns: 9.8e9, uses: 3, bytes: 65536, caller: "shop::Session::restore (shop)" }],
 };
+const surroundings = {
+  machine: { kernel: "6.12.95+deb13-amd64", os: "Debian GNU/Linux 13 (trixie)", architecture: "x86_64", cpus: 8, cpu_model: "AMD EPYC 7543", memory_bytes: 33566031872 },
+  program: "/usr/bin/shop", program_version: "4.0.2-1", command_line: "/usr/bin/shop --listen 8080 --workers 4", uid: 1001,
+  cpu_use: {
+    known_ns: 8 * 402e6, idle_ns: 1900e6, others_ns: 12e6, other_processes: 14,
+    processes: [
+      { pid: 4002, process: "shop", command_line: "/usr/bin/shop --listen 8080 --workers 4", unit: "shop.service", on_cpu_ns: 700e6 },
+      { pid: 5120, process: "backup", command_line: "/usr/bin/backup --full /srv", unit: "backup.service", on_cpu_ns: 402e6 },
+      { pid: 733, process: "postgres", command_line: "postgres: writer", unit: "postgresql@15-main.service", on_cpu_ns: 202e6 },
+    ],
+  },
+  cpu_holders: [{ pid: 5120, process: "backup", thread: "compress-1", tid: 5123, threads: 3, unit: "backup.service", real_time_priority: 0, time_ns: 18e6 }],
+  started: [{ offset_ns: -420e6, pid: 5120, process: "backup", command_line: "/usr/bin/backup --full /srv" }],
+};
 const traced = {
   length_ns: 10e9, before_breach_ns: 5e9, watched: 2100, taken_out: 12, least_ns: 20e3, told: 1800, not_told: 3, called: 340, own_ns: 4e9,
   functions: [
     { name: "shop::price_cart", module: "/usr/bin/shop", source: "price.cpp:88", calls: 412, own_ns: 2.5e9, longest_ns: 310e6, path: ["main", "shop::serve", "shop::checkout"] },
-    { name: "shop::render", module: "/usr/bin/shop", source: "", calls: 420, own_ns: 0.4e9, longest_ns: 32e6, path: ["main", "shop::serve"] },
+    { name: "shop::render<std::vector<shop::Item, std::allocator<shop::Item> > >", module: "/usr/bin/shop", source: "", calls: 420, own_ns: 0.4e9, longest_ns: 32e6, path: ["main", "shop::serve"] },
   ],
 };
 export const delays = {
   [good_bundle]: [402e6, 310e6].map((duration_ns, index) => ({
-    number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], thread: "worker-2", pid: 4002, tid: 4102 + index,
+    number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], user: "", build: builds[3], thread: "worker-2", pid: 4002, tid: 4102 + index,
     on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), handed_over_ns: 0, unknown_ns: Math.round(duration_ns * 0.03),
     blocked: [{ reason: "lock (futex)", ns: Math.round(duration_ns * 0.55) }, { reason: "disk", ns: Math.round(duration_ns * 0.15) }],
     stages: [{ name: "parse", at_ns: 0, duration_ns: 4e6 }, { name: "connect", at_ns: 4e6, duration_ns: 17e6 }, { name: "price", at_ns: 21e6, duration_ns: duration_ns - 53e6 }, { name: "render", at_ns: duration_ns - 32e6, duration_ns: 32e6 }],
-    ...(index === 0 ? { objects: followed, traced_functions: traced } : {}),
+    ...(index === 0 ? { objects: followed, traced_functions: traced, surroundings } : {}),
   })),
   [big_bundle]: [{
-    number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", unit: "", thread: "main", pid: 911, tid: 911,
+    number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", unit: "", user: "", build: "", thread: "main", pid: 911, tid: 911,
     on_cpu_ns: 1100e6, runnable_ns: 60e6, blocked_ns: 80e6, handed_over_ns: 0, unknown_ns: 10e6, blocked: [{ reason: "disk", ns: 80e6 }], stages: [],
   }],
 };

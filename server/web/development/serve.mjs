@@ -12,7 +12,7 @@ import { Refusal, bundleDelays, causes, choices, compare, delaySummary, events, 
 import { changeCause, findCause, listCauses } from "./causes.mjs";
 import { answerRules } from "./rules.mjs";
 import { compareSets, setFlame } from "./sets.mjs";
-import { buildLabels, overview, trend } from "./trends.mjs";
+import { buildLabels, overview, split, trend } from "./trends.mjs";
 import { bad_bundle, big_bundle, good_bundle, hostile_name, ns, slow_function } from "./data.mjs";
 
 const { values } = parseArgs({ options: { pages: { type: "string" }, port: { type: "string", default: "0" }, world: { type: "string" } } });
@@ -20,7 +20,7 @@ if (!values.pages) {
   console.error("say where the built pages are: --pages FOLDER");
   process.exit(2);
 }
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' https://ui.perfetto.dev; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8" };
 const password = process.env.LAGTRAP_DEVELOPMENT_PASSWORD ?? randomBytes(9).toString("base64url");
 const accounts = new Map(["admin", "reader"].map((account) => [account, { account, role: account, password, created_ns: ns(Date.now() - 86400000), last_sign_in_ns: null }]));
@@ -156,7 +156,7 @@ async function answer(request, response, url) {
   if (kind === "builds") return buildLabels();
   if (kind === "events" && name === undefined) return events(query);
   if (kind === "events" && what === "compare") return (number === "flame" ? setFlame : compareSets)(name, query);
-  if (kind === "events") return { summary, delays: delaySummary, runs: listRuns, stages: stageStacks, times: timeShift, causes, trend }[what]?.(name, query) ?? unknown();
+  if (kind === "events") return { summary, delays: delaySummary, runs: listRuns, stages: stageStacks, times: timeShift, causes, trend, split }[what]?.(name, query) ?? unknown();
   if (kind === "delays") return listAllDelays(query);
   if (kind === "choices") return choices(query);
   if (kind === "formats") return { formats: [{ name: "folded", title: "Folded stacks", use: "stacks with their microseconds", suffix: "folded", state: "on-cpu" }] };
@@ -177,7 +177,9 @@ function unknown() {
 async function page(url) {
   const wanted = normalize(url.pathname);
   const path = wanted.startsWith("/assets/") ? wanted : "/index.html";
-  return { file: await readFile(join(values.pages, path)), type: types[extname(path)] };
+  const file = await readFile(join(values.pages, path));
+  if (path === "/index.html") return { file: String(file).replace('lagtrap-viewer" content=""', 'lagtrap-viewer" content="https://ui.perfetto.dev"'), type: types[".html"] };
+  return { file, type: types[extname(path)] };
 }
 
 const server = createServer(async (request, response) => {
@@ -200,7 +202,7 @@ server.listen(Number(values.port), "127.0.0.1", async () => {
   const address = `http://127.0.0.1:${server.address().port}`;
   const world = {
     url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
-    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", unit: "container shop-canary", cause: slow_function }, worse: { event: "checkout", build: "v4.0" }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", delays_event: "import catalogue", hostile_event: hostile_name,
+    event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", unit: "container shop-canary", cause: slow_function }, worse: { event: "checkout", build: "v4.0", cause: slow_function }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", delays_event: "import catalogue", hostile_event: hostile_name,
     delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name, followed_class: "shop::Cart", traced_function: "shop::price_cart" }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
   };
   if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));

@@ -58,7 +58,7 @@ export function overview(query) {
 
 export function trend(event, query) {
   const span = spanOf(query);
-  const list = (runs.get(event) ?? []).filter((run) => ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || run[name] === query.get(name)));
+  const list = (runs.get(event) ?? []).filter((run) => ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || query.getAll(name).includes(run[name])));
   const shown = list.filter((run) => at_ms(run) >= span.before && at_ms(run) < span.to);
   const seen = [...new Set(shown.map((run) => run.build))].map((build) => {
     const of_build = shown.filter((run) => run.build === build);
@@ -66,6 +66,28 @@ export function trend(event, query) {
     return { build, runs: of_build.length, delays: of_build.filter((run) => run.delay).length, first_ns: ns(Math.min(...times)), last_ns: ns(Math.max(...times)) };
   });
   return { ...spanAnswer(span), ...trendOf(event, list, span), builds_seen: seen.reverse() };
+}
+
+export function split(event, query) {
+  const span = spanOf(query);
+  const by = query.get("by");
+  const list = (runs.get(event) ?? []).filter((run) => ["host", "user", "build", "process", "unit", "start"].every((name) => !query.get(name) || query.getAll(name).includes(run[name])));
+  const shown = list.filter((run) => run.dirty === null && at_ms(run) >= span.from && at_ms(run) < span.to);
+  const count = (span.to - span.from) / span.unit;
+  const partOf = (name, of_part) => {
+    const of_unit = Array.from({ length: count }, () => []);
+    for (const run of of_part) of_unit[Math.floor((at_ms(run) - span.from) / span.unit)].push(run);
+    const rows = of_unit.map(figures);
+    return { name, ...figures(of_part), units: Object.fromEntries(["runs", "delays", "p50", "p90", "p99"].map((column) => [column, rows.map((row) => row[column])])) };
+  };
+  const of = (name) => shown.filter((run) => run[by] === name);
+  const names = [...new Set(shown.map((run) => run[by]))].sort((one, other) => partOf(other, of(other)).delays - partOf(one, of(one)).delays || of(other).length - of(one).length);
+  const rest = names.slice(8);
+  const { before_ns: _before, ...answer } = spanAnswer(span);
+  return {
+    ...answer, runs_read: shown.length, runs_read_most: 200000, read_from_ns: shown.length > 0 ? shown.map((run) => run.begin_ns).sort()[0] : null,
+    parts: names.slice(0, 8).map((name) => partOf(name, of(name))), others: rest.length > 0 ? partOf("", shown.filter((run) => rest.includes(run[by]))) : null, other_names: rest.length,
+  };
 }
 
 export function buildLabels() {

@@ -1,26 +1,42 @@
-// The colours of pictures. The series are Okabe and Ito's, which people with any of the common colour
-// deficiencies tell apart; red and green never carry a meaning alone.
+// The colours of pictures. One colour has one meaning on all pages; a unit test holds that no two palettes share one. Red and
+// green never carry a meaning alone.
 
+// Stages: Paul Tol's "muted", which people with any of the common colour deficiencies tell apart.
 export const stage_colours = [
-  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c6bb1", "#b2a07a",
+  "#332288", "#88ccee", "#44aa99", "#ddcc77", "#cc6677", "#999933", "#aa4499", "#882255",
 ];
-export const other_stages_colour = "#9aa0a6";
+export const other_stages_colour = "#c3c7cc";
 
+// Where time goes; what a thread waits for has a colour of its own, below.
 export const state_colours: Record<string, string> = {
   "on CPU": "#009e73",
   runnable: "#e69f00",
-  blocked: "#0072b2",
+  throttled: "#f0e442", // runnable, without CPU quota
+  blocked: "#3b5b92", // for what is not known, or for anything else
+  "handed over": "#b2a07a",
   unknown: "#a3a9b0",
 };
-// Reasons of waiting, so that several in one picture differ.
-export const reason_colours = ["#0072b2", "#cc79a7", "#56b4e9", "#8c6bb1", "#d55e00"];
 
-export function colourOfReason(reasons: string[], reason: string): string {
-  const index = reasons.indexOf(reason);
-  return index < 0 ? state_colours.blocked : reason_colours[index % reason_colours.length];
+// By how the reason begins; the first that fits.
+export const reason_colours: [string, string][] = [
+  ["lock (futex)", "#0072b2"], ["lock in the kernel", "#3e92c7"], ["file lock", "#1f4e79"], ["lock", "#6aa5cf"],
+  ["disk", "#cc79a7"], ["page fault", "#b3588a"], ["freeing memory", "#8c6bb1"], ["memory limit", "#6a4c93"],
+  ["network", "#56b4e9"], ["local socket", "#8fd3f4"], ["socket", "#2f9fc4"],
+  ["pipe", "#a6761d"], ["message queue", "#c49a4a"], ["events", "#7d8f2a"], ["child process", "#6d4c41"], ["signal", "#9e7b6b"], ["sleep", "#5b6b8c"],
+];
+
+export function colourOfReason(reason: string): string {
+  return reason_colours.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? state_colours.blocked;
 }
 
-export const set_colours = { a: "#0072b2", b: "#d55e00" };
+// Of a state of a thread, and of what it waits for.
+export function colourOfState(state: string, reason: string): string {
+  return state === "blocked" ? colourOfReason(reason) : (state_colours[state] ?? state_colours.unknown);
+}
+
+export const set_colours = { a: "#004488", b: "#bb5566" };
+// Runs within their threshold and over it.
+export const run_colours = { in_time: "#6f8ba3", late: "#d55e00" };
 
 export interface Theme {
   text: string;

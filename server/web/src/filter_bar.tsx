@@ -1,8 +1,8 @@
 // The filters above every list. What is chosen goes into the address; the address alone decides what is shown.
 import { useEffect, useState } from "preact/hooks";
-import { type Filters, type Span, addressTime, apiQuery, narrowing } from "./filters";
+import { type Filters, type Span, addressTime, apiQuery, lists, narrowing } from "./filters";
 import { useBuildNames } from "./builds";
-import { shortId } from "./format";
+import { NamePicker } from "./name_picker";
 import { useGet } from "./load";
 import { setQuery } from "./router";
 import { parseZoned, zoneOffset } from "./zone";
@@ -15,21 +15,20 @@ export const span_names: [Span, string][] = [
   ["30d", "Last 30 days"],
 ];
 
+export const labels = { host: "Host", user: "User", build: "Build", process: "Process", unit: "Unit" } as const;
+
 export function localInput(ms: number | undefined): string {
   if (ms === undefined) return "";
   return new Date(ms + zoneOffset(ms)).toISOString().slice(0, 16);
 }
 
-function Picker({ name, label, value, options, names }: { name: string; label: string; value: string | undefined; options: string[]; names?: Map<string, string> }) {
-  const all = value !== undefined && !options.includes(value) ? [value, ...options] : options;
+function Picker({ name, label, value, options }: { name: string; label: string; value: string | undefined; options: string[] }) {
   return (
     <label class={value === undefined ? "field" : "field active"}>
       <span>{label}</span>
       <select name={name} value={value ?? ""} onChange={(event) => setQuery({ [name]: event.currentTarget.value, after: undefined })}>
         <option value="">any</option>
-        {all.map((option) => (
-          <option key={option} value={option}>{names?.has(option) ? `${names.get(option)} (${shortId(option)})` : option}</option>
-        ))}
+        {options.map((option) => <option key={option} value={option}>{option}</option>)}
       </select>
     </label>
   );
@@ -70,12 +69,13 @@ function SearchInput({ value }: { value: string | undefined }) {
 // `always_span`: the page has a span even where the address names none.
 export function FilterBar({ filters, event, search = false, always_span = false }: { filters: Filters; event?: string; search?: boolean; always_span?: boolean }) {
   const choices = useGet<Choices>(`/api/v1/choices${apiQuery(event === undefined ? {} : { event })}`);
-  const known = choices.data ?? { hosts: [], users: [], builds: [], processes: [], units: [], from: null, to: null };
   const names = useBuildNames();
+  const [open, setOpen] = useState(false); // on a phone alone
   const active = narrowing(filters).filter((name) => !always_span || name !== "span");
   return (
-    <form class="filters" role="search" aria-label="Filters" onSubmit={(submit) => submit.preventDefault()}>
+    <form class={open ? "filters" : "filters folded"} role="search" aria-label="Filters" onSubmit={(submit) => submit.preventDefault()}>
       {search && <SearchInput value={filters.search} />}
+      <button type="button" class="unfold" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{active.length > 0 && `: ${active.length}`}</button>
       <label class={filters.span === undefined || always_span ? "field" : "field active"}>
         <span>Span</span>
         <select
@@ -92,11 +92,12 @@ export function FilterBar({ filters, event, search = false, always_span = false 
       </label>
       <TimeInput name="from" label="From" value={filters.from} />
       <TimeInput name="to" label="To" value={filters.to} />
-      <Picker name="host" label="Host" value={filters.host} options={known.hosts} />
-      <Picker name="user" label="User" value={filters.user} options={known.users} />
-      <Picker name="build" label="Build" value={filters.build} options={known.builds} names={names} />
-      <Picker name="process" label="Process" value={filters.process} options={known.processes} />
-      <Picker name="unit" label="Unit" value={filters.unit} options={known.units} />
+      {lists.map((kind) => (
+        <NamePicker
+          key={kind} kind={kind} label={labels[kind]} chosen={filters[kind] ?? []} choices={choices.data} event={event} names={kind === "build" ? names : undefined}
+          onChange={(chosen) => setQuery({ [kind]: chosen, after: undefined })}
+        />
+      ))}
       <Picker name="start" label="Start" value={filters.start} options={["cold", "warm"]} />
       {active.length > 0 && (
         <button

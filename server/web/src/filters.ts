@@ -10,18 +10,20 @@ export interface Filters {
   span?: Span; // instead of from and to
   from?: number; // milliseconds since 1970, whole minutes in the address
   to?: number;
-  host?: string;
-  user?: string;
-  build?: string;
-  process?: string;
-  unit?: string;
+  host?: string[]; // any one of them; never empty
+  user?: string[];
+  build?: string[];
+  process?: string[];
+  unit?: string[];
   start?: "cold" | "warm";
   dirty?: boolean;
   outliers?: false; // left out
 }
 
-const texts = ["event", "search", "host", "user", "build", "process", "unit"] as const;
+const texts = ["event", "search"] as const;
+export const lists = ["host", "user", "build", "process", "unit"] as const;
 const longest_text = 256;
+const longest_list = 100; // as the server has it
 
 // "2026-11-21T10:57Z"; seconds only where there are any.
 export function addressTime(ms: number): string {
@@ -40,6 +42,10 @@ export function parseFilters(query: URLSearchParams): Filters {
   for (const name of texts) {
     const value = query.get(name);
     if (value) filters[name] = value.slice(0, longest_text);
+  }
+  for (const name of lists) {
+    const values = new Set(query.getAll(name).filter((value) => value !== "").map((value) => value.slice(0, longest_text)));
+    if (values.size > 0) filters[name] = [...values].sort().slice(0, longest_list);
   }
   for (const name of ["from", "to"] as const) {
     const ms = parseAddressTime(query.get(name) ?? "");
@@ -61,6 +67,7 @@ function pairs(filters: Filters, time: (ms: number) => string): [string, string]
     const value = filters[name];
     if (value) found.push([name, value]);
   }
+  for (const name of lists) for (const value of [...(filters[name] ?? [])].sort()) found.push([name, value]);
   for (const name of ["from", "to"] as const) {
     const ms = filters[name];
     if (ms !== undefined) found.push([name, time(ms)]);

@@ -17,6 +17,7 @@ import { RulePage, Rules } from "./pages/rules";
 import { RunPage } from "./pages/run";
 import { SignIn } from "./pages/sign_in";
 import { Empty, Failure, Title } from "./parts";
+import { keepCellsLabelled } from "./cell_labels";
 import { followLinks, usePlace } from "./router";
 import { parseRoute } from "./routes";
 import { chooseUtc, inUtc, zoneName } from "./zone";
@@ -143,4 +144,6 @@ options.vnode = (vnode) => {
 };
 startTheme();
 followLinks();
-render(<App />, document.getElementById("app") as HTMLElement);
+const app = document.getElementById("app") as HTMLElement;
+keepCellsLabelled(app);
+render(<App />, app);

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "./api";
+import { foldName } from "./names";
 import { baseName, formatAge, formatTime, frameName, millisecondsOf } from "./format";
 import { zoneName } from "./zone";
 import type { Loaded } from "./load";
@@ -77,7 +78,7 @@ export function Section({ title, aside, children, id }: { title: string; aside?:
 
 // A table that may be wider than the page; the keyboard reaches it too.
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
-  return <div class="scroll" tabIndex={0} role="region" aria-label={label}>{children}</div>;
+  return <div class="scroll" tabIndex={0} role="group" aria-label={label}>{children}</div>;
 }
 
 export function Time({ ns, age = false, precise = false }: { ns: string; age?: boolean; precise?: boolean }) {
@@ -130,6 +131,16 @@ export function Choice<T extends string>({ label, value, options, onChoose }: {
   );
 }
 
+// A function's name without the arguments of templates; the whole one on request. Within a link or a summary, which a click
+// belongs to, `still`: then the title has it.
+export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
+  const [whole, setWhole] = useState(false);
+  const folded = foldName(name);
+  if (folded === name) return <span class="code">{name}</span>;
+  if (still) return <span class="code" title={name}>{folded}</span>;
+  return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? name : folded}</button>;
+}
+
 export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: number }) {
   const [all, setAll] = useState(false);
   if (frames.length === 0) return <p class="muted">No stack was recorded here. The settings' <code>stacks</code> decide that.</p>;
@@ -139,7 +150,7 @@ export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: numbe
       <ol class="stack">
         {shown.map((frame, index) => (
           <li key={index}>
-            <span class="code">{frameName(frame)}</span>
+            <FunctionName name={frameName(frame)} />
             <span class="muted" title={frame.file === "" ? frame.module : `${frame.file}:${frame.line} in ${frame.module}`}>
               {frame.file === "" ? (frame.function === "" ? "" : baseName(frame.module)) : `${baseName(frame.file)}:${frame.line}`}
             </span>

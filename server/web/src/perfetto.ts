@@ -3,42 +3,62 @@
 import { getBytes } from "./api";
 import type { Delay } from "./types";
 
-export const perfetto_origin = "https://ui.perfetto.dev";
+const meta = document.querySelector<HTMLMetaElement>('meta[name="lagtrap-viewer"]');
+// Where the server says that the UI is; empty: nowhere.
+export const viewer = meta?.content ?? "";
+export const viewer_name = viewer === "" ? "" : new URL(viewer).host;
 const ping_every_ms = 80;
 const longest_wait_ms = 60000;
 
+function unreachable(): Error {
+  return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or have the server name one that can be reached (--trace-viewer)`);
+}
+
+// Fails as soon as the browser knows that nobody is there; what it is told otherwise it may not read.
+async function reach(): Promise<void> {
+  await fetch(viewer, { mode: "no-cors", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" }).catch(() => {
+    throw unreachable();
+  });
+}
+
 // `window.open` has to come before anything that waits, or the browser takes it for an advertisement.
 export async function openInPerfetto(digest: string, delay: Delay, say: (text: string) => void): Promise<void> {
-  const other = window.open(perfetto_origin);
-  if (!other) throw new Error("the browser did not open a window; allow pop-ups for this page, or download the bundle and open its trace by hand");
+  const { origin } = new URL(viewer);
+  const other = window.open(viewer);
+  if (!other) throw new Error("the browser did not open a window; allow pop-ups for this page, or download the trace and open it by hand");
+  say(`Asking ${viewer_name}…`);
+  try {
+    await reach();
+  } catch (error) {
+    other.close();
+    throw error;
+  }
   say("Fetching the trace…");
-  const ready = waitForPong(other);
-  const buffer = await getBytes(`/api/v1/bundles/${digest}/trace`);
-  say("Waiting for the Perfetto UI…");
-  await ready;
+  const ready = waitForPong(other, origin);
+  const [buffer] = await Promise.all([getBytes(`/api/v1/bundles/${digest}/trace`), ready]);
   const title = `${delay.event}: ${delay.process}`;
   other.postMessage(
     { perfetto: { buffer, title, fileName: `${digest.slice(0, 12)}.pftrace`, url: window.location.href, keepApiOpen: true } },
-    perfetto_origin,
+    origin,
     [buffer],
   );
   if (delay.trace_begin_ns) {
     const start = Number(BigInt(delay.trace_begin_ns)) / 1e9;
-    other.postMessage({ perfetto: { timeStart: start, timeEnd: start + delay.duration_ns / 1e9, viewPercentage: 0.8 } }, perfetto_origin);
+    other.postMessage({ perfetto: { timeStart: start, timeEnd: start + delay.duration_ns / 1e9, viewPercentage: 0.8 } }, origin);
   }
   say("Handed over to the Perfetto UI.");
 }
 
-function waitForPong(other: Window): Promise<void> {
+function waitForPong(other: Window, origin: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
     const timer = setInterval(() => {
       if (other.closed) finish(new Error("the window of the Perfetto UI was closed"));
-      else if (performance.now() - began > longest_wait_ms) finish(new Error("the Perfetto UI does not answer; this browser has to reach ui.perfetto.dev, or download the bundle instead"));
-      else other.postMessage("PING", perfetto_origin);
+      else if (performance.now() - began > longest_wait_ms) finish(new Error(`what is at ${viewer_name} does not answer as the Perfetto UI does; download the trace instead`));
+      else other.postMessage("PING", origin);
     }, ping_every_ms);
     const listener = (event: MessageEvent) => {
-      if (event.source === other && event.origin === perfetto_origin && event.data === "PONG") finish();
+      if (event.source === other && event.origin === origin && event.data === "PONG") finish();
     };
     const finish = (error?: Error) => {
       clearInterval(timer);

@@ -27,12 +27,12 @@ export function navigate(address: string, how: "push" | "replace" = "push"): voi
   tell();
 }
 
-// Changes parts of the query and keeps the rest; an empty value takes its part out.
-export function setQuery(changes: Record<string, string | undefined>, how: "push" | "replace" = "push"): void {
+// Changes parts of the query and keeps the rest; an empty value takes its part out, of several each has its own.
+export function setQuery(changes: Record<string, string | string[] | undefined>, how: "push" | "replace" = "push"): void {
   const query = new URLSearchParams(window.location.search);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined || value === "") query.delete(name);
-    else query.set(name, value);
+    query.delete(name);
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== "") query.append(name, one);
   }
   const text = query.toString();
   navigate(here().path + (text === "" ? "" : `?${text}`), how);

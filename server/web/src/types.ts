@@ -123,6 +123,27 @@ export interface Trend extends TrendSpan, EventTrend {
   builds_seen: { build: string; runs: number; delays: number; first_ns: string; last_ns: string }[];
 }
 
+export interface SplitPart {
+  name: string;
+  runs: number;
+  delays: number;
+  p50: number;
+  p90: number;
+  p99: number;
+  units: TrendUnits;
+}
+export interface Split {
+  from_ns: string;
+  to_ns: string;
+  unit_ns: number;
+  runs_read: number;
+  runs_read_most: number;
+  read_from_ns: string | null;
+  parts: SplitPart[];
+  others: SplitPart | null;
+  other_names: number;
+}
+
 export interface Losses {
   runs: number;
   hosts: { host: string; runs: number; last_ns: string }[];
@@ -305,6 +326,8 @@ export interface Delay {
   threshold_ns: number;
   process: string;
   unit: string;
+  user: string;
+  build: string;
   thread: string;
   pid: number;
   tid: number;
@@ -318,7 +341,18 @@ export interface Delay {
   calls?: RunCalls | null;
   traced_functions?: TracedFunctions | null;
   objects?: FollowedObjects | null;
+  surroundings?: Surroundings | null;
   run?: string | null;
+}
+export interface Surroundings {
+  machine: { kernel: string; os: string; architecture: string; cpus: number; cpu_model: string; memory_bytes: number };
+  program: string;
+  program_version: string;
+  command_line: string;
+  uid: number | null;
+  cpu_use: { known_ns: number; idle_ns: number; others_ns: number; other_processes: number; processes: { pid: number; process: string; command_line: string; unit: string; on_cpu_ns: number }[] } | null;
+  cpu_holders: { pid: number; process: string; thread: string; tid: number; threads: number; unit: string; real_time_priority: number; time_ns: number }[];
+  started: { offset_ns: number; pid: number; process: string; command_line: string }[];
 }
 export interface FollowedObjects {
   process: string;
@@ -371,7 +405,7 @@ export interface BundleDelays {
 // [parent, name, value, baseline value, kind]
 export type FlameNode = [number, number, number, number, number];
 export interface DelayList {
-  delays: (Delay & { bundle: string; host: string; user: string; build: string })[];
+  delays: (Delay & { bundle: string; host: string })[];
   next: string | null;
 }
 export interface DelaySummary extends Summary {

@@ -47,16 +47,33 @@ TEST(BasePath, CookiesGoToItsPagesAlone) {
     EXPECT_EQ(below.name(true), "__Secure-lagtrap");
 }
 
+TEST(PageFiles, NameTheViewerOfTracesAndMayAskIt) {
+    Route route;
+    route.path = "/events";
+    const auto policy_of = [](const Reply& reply) {
+        for (const auto& [name, value] : reply.headers)
+            if (name == "Content-Security-Policy") return value;
+        return std::string();
+    };
+    const Reply page = PageFiles(base_of(""), "https://viewer.example:8443/perfetto/").find(route, {});
+    EXPECT_NE(page.body.find("name=\"lagtrap-viewer\" content=\"https://viewer.example:8443/perfetto/\""),
+              std::string::npos);
+    EXPECT_NE(policy_of(page).find("connect-src 'self' https://viewer.example:8443;"), std::string::npos);
+    const Reply without = PageFiles(base_of(""), "").find(route, {});
+    EXPECT_NE(without.body.find("name=\"lagtrap-viewer\" content=\"\""), std::string::npos);
+    EXPECT_NE(policy_of(without).find("connect-src 'self';"), std::string::npos);
+}
+
 TEST(BasePath, IsInThePageAndInTheDescription) {
     Route route;
     route.path = "/events";
-    const Reply whole = PageFiles(base_of("")).find(route, {});
-    const Reply below = PageFiles(base_of("/lagtrap")).find(route, {});
+    const Reply whole = PageFiles(base_of(""), "").find(route, {});
+    const Reply below = PageFiles(base_of("/lagtrap"), "").find(route, {});
     EXPECT_NE(whole.body.find("\"/assets/"), std::string::npos);
     EXPECT_EQ(below.body.find("\"/assets/"), std::string::npos);
     EXPECT_NE(below.body.find("\"/lagtrap/assets/"), std::string::npos);
     EXPECT_NE(below.body.find("name=\"lagtrap-base\" content=\"/lagtrap\""), std::string::npos);
-    EXPECT_NE(PageFiles(base_of("/lagtrap")).api_description().body.find("{url: /lagtrap,"), std::string::npos);
+    EXPECT_NE(PageFiles(base_of("/lagtrap"), "").api_description().body.find("{url: /lagtrap,"), std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "analysis/delay_timeline.hpp"
 #include "core/files.hpp"
 #include "server/ingest/delay_details.hpp"
+#include "server/ingest/delay_surroundings.hpp"
 #include "server/ingest/parse_bundle.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
@@ -61,6 +62,45 @@ TEST(TimelineJson, names_are_sent_once) {
     };
     EXPECT_TRUE(function(0).starts_with("leaf_"));
     EXPECT_EQ(function(30), name + "0");
+}
+
+TEST(Surroundings, say_who_had_the_cpus_and_what_was_started) {
+    TraceBuilder builder(1000 * ms, 1);
+    builder.process(100, "/usr/bin/app --serve").thread(100, 100, "app");
+    builder.process(200, "/usr/bin/hog --all", 1, TraceBuilder::begin_ns + 90 * ms).thread(200, 200, "hog");
+    builder.unit(200, "hog.service");
+    // The hog takes the CPU away for 150 ms, then the CPU has nothing to do for 40.
+    builder.switched(50 * ms, 0, 0, 0, 100).switched(200 * ms, 0, 100, 0, 200).switched(350 * ms, 0, 200, 1, 100);
+    builder.switched(450 * ms, 0, 100, 1, 0).waking(490 * ms, 0, 0, 100, true).switched(490 * ms, 0, 0, 0, 100);
+    builder.switched(900 * ms, 0, 100, 1, 0);
+    trace::Delay delay = TraceBuilder::delay(1, "query", 100 * ms, 400 * ms, 20 * ms, 100, 100);
+    delay.program = "/usr/bin/app";
+    delay.program_version = "1.2-3";
+    builder.run(delay, true);
+    builder.system.kernel_release = "6.1.0-test";
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const trace::Delay& found = recording->system.delays.at(0);
+    const json::object around = surroundings_json(recording->system, &*recording, found);
+    EXPECT_EQ(around.at("command_line"), "/usr/bin/app --serve");
+    EXPECT_EQ(around.at("program_version"), "1.2-3");
+    EXPECT_EQ(around.at("machine").at("kernel"), "6.1.0-test");
+    const json::object& use = around.at("cpu_use").as_object();
+    EXPECT_EQ(use.at("known_ns").to_number<std::uint64_t>(), 400 * ms);
+    EXPECT_EQ(use.at("idle_ns").to_number<std::uint64_t>(), 40 * ms);
+    const json::array& processes = use.at("processes").as_array();
+    ASSERT_EQ(processes.size(), 2U);
+    EXPECT_EQ(processes[0].at("pid").to_number<int>(), 100);
+    EXPECT_EQ(processes[0].at("on_cpu_ns").to_number<std::uint64_t>(), 210 * ms);
+    EXPECT_EQ(processes[1].at("unit"), "hog.service");
+    EXPECT_EQ(processes[1].at("on_cpu_ns").to_number<std::uint64_t>(), 150 * ms);
+    const json::array& holders = around.at("cpu_holders").as_array();
+    ASSERT_EQ(holders.size(), 1U);
+    EXPECT_EQ(holders[0].at("pid").to_number<int>(), 200);
+    EXPECT_EQ(holders[0].at("time_ns").to_number<std::uint64_t>(), 150 * ms);
+    const json::object alone = surroundings_json(recording->system, nullptr, found);
+    EXPECT_TRUE(alone.at("cpu_use").is_null());
+    EXPECT_EQ(alone.at("program"), "/usr/bin/app");
 }
 
 using ManyDelays = StoreFixture;

@@ -63,6 +63,22 @@ TEST(Routes, QueriesHoldWhatTheAddressKnows) {
     EXPECT_EQ(status_of(Method::Get, "/healthz?x=1"), 400U);
 }
 
+TEST(Routes, NamesOfAFilterMayStandSeveralTimes) {
+    const Route route = route_of(Method::Get, "/api/v1/events/query/runs?host=a&build=x&host=b&limit=5");
+    EXPECT_EQ(route.parameters("host"), (std::vector<std::string_view>{"a", "b"}));
+    EXPECT_EQ(route.parameters("build"), (std::vector<std::string_view>{"x"}));
+    EXPECT_TRUE(route.parameters("user").empty());
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/events/query/runs?from=1&from=2"), 400U);
+    EXPECT_EQ(status_of(Method::Get, "/api/v1/causes?event=a&event=b"), 400U);
+    std::string many = "/api/v1/bundles?unit=0";
+    for (int i = 1; i < 100; ++i) many += "&unit=" + std::to_string(i);
+    EXPECT_EQ(route_of(Method::Get, many).parameters("unit").size(), 100U);
+    EXPECT_EQ(status_of(Method::Get, many + "&unit=x"), 400U);
+    const auto set = read_filter_query("host=a&host=b");
+    ASSERT_TRUE(std::holds_alternative<Route>(set));
+    EXPECT_EQ(std::get<Route>(set).parameters("host").size(), 2U);
+}
+
 TEST(Routes, WhatIsOfNoProgramIsAPage) {
     for (const char* path : {"/", "/event/a%2Fb?host=x", "/run/7", "/assets/main.js", "/apix", "/metricsx"})
         EXPECT_EQ(route_of(Method::Get, path).kind, RouteKind::Page) << path;

@@ -66,7 +66,7 @@ TEST_F(ActivityContract, CountsRunsByEventAndHour) {
     EXPECT_EQ(by_day[0].units[1].from_ns, monday + day);
 
     ActivityQuestion of_host = asked(monday, monday + day);
-    of_host.filter.host = "beta";
+    of_host.filter.host = {"beta"};
     ASSERT_THAT(activity(of_host), SizeIs(1));
     EXPECT_EQ(activity(of_host)[0].hosts, 1U);
     EXPECT_THAT(activity(asked(monday + 3 * day, monday + 4 * day)), IsEmpty());

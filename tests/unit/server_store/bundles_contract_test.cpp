@@ -125,10 +125,10 @@ TEST_F(BundlesContract, AFilterSelectsBundlesByTheirDelays) {
     Filter open = event_filter();
     EXPECT_THAT(digests_of(open), ElementsAre(bundle(3).digest, bundle(1).digest));
     open.from_ns = monday + 2 * hour;
-    open.process = "demo";
+    open.process = {"demo"};
     EXPECT_THAT(digests_of(open), ElementsAre(bundle(3).digest));
     Filter host;
-    host.host = "beta";
+    host.host = {"beta"};
     EXPECT_THAT(digests_of(host), ElementsAre(bundle(2).digest));
     const auto page = must(store_->list_filtered(event_filter(), 1, {}));
     ASSERT_TRUE(page.next.has_value());
@@ -226,7 +226,7 @@ TEST_F(BundlesContract, DelaysOfAllBundlesAreListedAndSummedUpWithoutRuns) {
     EXPECT_EQ(summary.builds[0].longest_ns, 900 * ms);
     ASSERT_THAT(summary.hosts, SizeIs(1));
     Filter host = event_filter();
-    host.host = "beta";
+    host.host = {"beta"};
     EXPECT_EQ(must(store_->summarise_delays(host)).delays, 0U);
 }
 

@@ -135,13 +135,13 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
         EXPECT_EQ(in_hours, found.size());
         return found;
     };
-    EXPECT_THAT(only([](Filter& f) { f.host = "beta"; }), ElementsAre(7 * ms));
-    EXPECT_THAT(only([](Filter& f) { f.user = "bob"; }), ElementsAre(2 * ms));
-    EXPECT_THAT(only([](Filter& f) { f.build = "ef56"; }), ElementsAre(3 * ms));
-    EXPECT_THAT(only([](Filter& f) { f.process = "other"; }), ElementsAre(4 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.host = {"beta"}; }), ElementsAre(7 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.user = {"bob"}; }), ElementsAre(2 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.build = {"ef56"}; }), ElementsAre(3 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.process = {"other"}; }), ElementsAre(4 * ms));
     EXPECT_THAT(only([](Filter& f) { f.start = trace::StartKind::Cold; }), ElementsAre(5 * ms));
     EXPECT_THAT(only([](Filter& f) { f.event = "close"; }), ElementsAre(6 * ms));
-    EXPECT_THAT(only([](Filter& f) { f.host = "nobody"; }), IsEmpty());
+    EXPECT_THAT(only([](Filter& f) { f.host = {"nobody"}; }), IsEmpty());
     EXPECT_THAT(only([](Filter& f) {
                     f.from_ns = monday + hour / 2;
                     f.to_ns = monday + 2 * hour;
@@ -154,6 +154,96 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
                     f.to_ns = monday + 5 * day + 7;
                 }),
                 SizeIs(6));
+}
+
+TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
+    const std::array<const char*, 3> hosts{"alpha", "beta", "gamma"}, builds{"ab12", "cd34", "ef56"};
+    for (std::size_t host = 0; host < 3; ++host) {
+        BatchMaker maker(hosts[host]);
+        for (std::size_t build = 0; build < 3; ++build) {
+            auto& run = maker.add(monday + 50 * hour * host + build * hour, (host * 10 + build + 1) * ms);
+            run.build_id = builds[build];
+            run.user = build == 0 ? "ann" : "bob";
+            run.process = build == 1 ? "other" : "demo";
+            run.unit = "unit-" + std::to_string(build) + ".service";
+        }
+        add(host + 1, maker.batch);
+    }
+    const auto found = [&](auto change) {
+        Filter filter = event_filter();
+        change(filter);
+        auto listed = durations(filter);
+        std::sort(listed.begin(), listed.end());
+        EXPECT_EQ(must(store_->count_runs(filter)).records, listed.size());
+        EXPECT_EQ(must(store_->summary(filter)).durations.count(), listed.size());
+        std::uint64_t in_trend = 0;
+        for (const TrendPoint& point : must(store_->trend(filter))) in_trend += point.runs;
+        EXPECT_EQ(in_trend, listed.size());
+        for (std::uint64_t& duration : listed) duration /= ms;
+        return listed;
+    };
+    // By roll-ups, as builds have them, and by the runs themselves.
+    EXPECT_THAT(found([](Filter& f) { f.build = {"ab12", "ef56"}; }), ElementsAre(1, 3, 11, 13, 21, 23));
+    EXPECT_THAT(found([](Filter& f) { f.host = {"alpha", "gamma"}; }), ElementsAre(1, 2, 3, 21, 22, 23));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.host = {"alpha", "gamma"};
+                    f.build = {"cd34", "ef56"};
+                }),
+                ElementsAre(2, 3, 22, 23));
+    EXPECT_THAT(found([](Filter& f) { f.user = {"ann", "bob"}; }), SizeIs(9));
+    EXPECT_THAT(found([](Filter& f) { f.process = {"other", "unheard of"}; }), ElementsAre(2, 12, 22));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.unit = {"unit-0.service", "unit-2.service"};
+                }),
+                ElementsAre(1, 3, 11, 13, 21, 23));
+    EXPECT_THAT(found([](Filter& f) { f.build = {"nobody's", "no one's"}; }), IsEmpty());
+    Filter two;
+    two.host = {"alpha", "beta"};
+    const auto events = must(store_->events(two, "", 10, {})).events;
+    ASSERT_THAT(events, SizeIs(1));
+    EXPECT_EQ(events[0].runs, 6U);
+    EXPECT_EQ(events[0].hosts, 2U);
+}
+
+TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
+    BatchMaker alpha("alpha"), beta("beta");
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        auto& run = alpha.add(monday + i * hour / 10, 10 * ms);
+        run.build_id = i < 10 ? "ab12" : "cd34";
+        run.unit = i % 2 == 0 ? "" : "shop.service";
+    }
+    beta.add(monday + 90 * 60 * second, 900 * ms).weight = 3;
+    beta.add(monday, 10 * ms).dirty_reasons = static_cast<std::uint32_t>(trace::DirtySuspended);
+    add(1, alpha.batch);
+    add(2, beta.batch);
+    const SplitRuns hosts = must(store_->split(event_filter(), SplitBy::Host, ActivityUnit::Hour, 1000));
+    EXPECT_EQ(hosts.runs_read, 21U);
+    EXPECT_EQ(hosts.from_ns, monday);
+    ASSERT_THAT(hosts.parts, SizeIs(2));
+    EXPECT_EQ(hosts.parts[0].name, "beta");  // it has the delays
+    EXPECT_EQ(hosts.parts[0].whole.runs, 3U);
+    EXPECT_EQ(hosts.parts[0].whole.delays, 3U);
+    ASSERT_THAT(hosts.parts[0].points, SizeIs(1));
+    EXPECT_EQ(hosts.parts[0].points.begin()->first, monday + hour);
+    EXPECT_EQ(hosts.parts[1].whole.runs, 20U);
+    ASSERT_THAT(hosts.parts[1].points, SizeIs(2));
+    EXPECT_EQ(hosts.parts[1].points.at(monday).durations.count(), 10U);
+    EXPECT_NEAR(static_cast<double>(hosts.parts[1].points.at(monday).durations.quantile_ns(0.5)), 10e6, 0.1e6);
+
+    Filter of_alpha = event_filter();
+    of_alpha.host = {"alpha"};
+    const SplitRuns builds = must(store_->split(of_alpha, SplitBy::Build, ActivityUnit::Day, 15));
+    EXPECT_EQ(builds.runs_read, 15U);  // the newest
+    EXPECT_EQ(builds.from_ns, monday + 5 * hour / 10);
+    ASSERT_THAT(builds.parts, SizeIs(2));
+    EXPECT_EQ(builds.parts[0].name, "cd34");
+    EXPECT_EQ(builds.parts[1].whole.runs, 5U);
+    EXPECT_EQ(builds.parts[1].points.begin()->first, monday);
+    const SplitRuns units = must(store_->split(of_alpha, SplitBy::Unit, ActivityUnit::Day, 1000));
+    ASSERT_THAT(units.parts, SizeIs(2));
+    EXPECT_EQ(units.parts[0].name, "");
+    EXPECT_EQ(units.parts[1].name, "shop.service");
+    EXPECT_FALSE(store_->split({}, SplitBy::Host, ActivityUnit::Day, 10).ok());
 }
 
 TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
@@ -169,7 +259,7 @@ TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
     rolled.from_ns = monday + 90 * 60 * second;
     rolled.to_ns = monday + 2 * day + 30 * 60 * second;
     Filter scanned = rolled;
-    scanned.host = "alpha";
+    scanned.host = {"alpha"};
     for (const bool with_dirty : {false, true}) {
         rolled.with_dirty = scanned.with_dirty = with_dirty;
         const auto a = must(store_->summary(rolled)), b = must(store_->summary(scanned));
@@ -226,7 +316,7 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     ASSERT_THAT(some.events, SizeIs(2));
     EXPECT_EQ(some.events[1].runs, 4U);
     Filter host;
-    host.host = "beta";
+    host.host = {"beta"};
     EXPECT_THAT(must(store_->events(host, "", 10, {})).events, SizeIs(2));
     const auto choices = must(store_->choices("open file"));
     EXPECT_THAT(choices.hosts, ElementsAre("alpha", "beta"));
@@ -264,7 +354,7 @@ TEST_F(RunsContract, OutliersAreShownUnlessAskedOtherwise) {
     EXPECT_EQ(summary.longest_ns, 4 * ms);
     EXPECT_EQ(summary.counts.outliers, 1U);
     EXPECT_THAT(must(store_->runs(without, RunOrder::Slowest, 10, {})).runs, SizeIs(4));
-    without.host = "alpha";  // roll-ups do not know hosts
+    without.host = {"alpha"};  // roll-ups do not know hosts
     EXPECT_EQ(must(store_->count_runs(without)).records, 4U);
     // What is wrong with a run hides an outlier too, and a person's word binds the rule.
     EXPECT_EQ(must(store_->mark_dirty({{slow, true, rule_by_hand, "disturbed", "ann", 9}})), 1U);
@@ -387,13 +477,13 @@ TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
     EXPECT_EQ(all.hosts[1].last_realtime_ns, monday + 30);
     EXPECT_EQ(must(store_->size()).lost, 52U);
     Filter filter;
-    filter.host = "alpha";
+    filter.host = {"alpha"};
     filter.from_ns = monday + 10;
     filter.to_ns = monday + 30;
     EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
     filter.event = "of which is not known";
     EXPECT_EQ(must(store_->losses(filter)).runs, 5U);
-    filter.host = "unheard of";
+    filter.host = {"unheard of"};
     EXPECT_EQ(must(store_->losses(filter)).runs, 0U);
     for (std::uint64_t host = 0; host < 30; ++host) add_losing(100 + host, "host" + std::to_string(host), 1, monday);
     EXPECT_EQ(must(store_->losses({})).runs, 82U);
@@ -415,7 +505,7 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
     for (std::thread& writer : writers) writer.join();
     EXPECT_EQ(must(store_->count_runs(event_filter())).records, 3U * 15 * 20);
     Filter scanned = event_filter();
-    scanned.process = "demo";
+    scanned.process = {"demo"};
     EXPECT_EQ(must(store_->summary(scanned)).durations, must(store_->summary(event_filter())).durations);
     EXPECT_THAT(must(store_->check()), IsEmpty());
 }

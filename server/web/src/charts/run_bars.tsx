@@ -1,7 +1,7 @@
 // Runs of one event side by side as stacked bars. The bars are drawn once; the cursor and the chosen sets are drawn on a
 // second canvas above them, so that moving over a thousand runs stays smooth.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Theme, set_colours } from "../colours";
+import { type Theme, run_colours, set_colours } from "../colours";
 import { formatDuration, formatTime } from "../format";
 import { useTheme } from "../theme";
 import type { Run } from "../types";
@@ -46,7 +46,7 @@ export function describeRun(run: Run, colours: StageColour[], stage: number, par
 
 function makeConfiguration(bars: Bars, colours: StageColour[], heights: number[][], theme: Theme): BarConfiguration {
   const narrow = bars.slots.length > 150;
-  const fills = colours.length > 0 ? colours : [{ name: null, colour: "#0072b2" }];
+  const fills = colours.length > 0 ? colours : [{ name: null, colour: run_colours.in_time }];
   return {
     type: "bar",
     data: {
@@ -287,7 +287,7 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarChart, state: Overlay
       context.fill();
     }
     // One mark a run: coloured for a delay, higher where there is a bundle, pale for a dirty run.
-    context.fillStyle = run.dirty ? theme.line : run.delay ? "#d55e00" : theme.muted;
+    context.fillStyle = run.dirty ? theme.line : run.delay ? run_colours.late : theme.muted;
     context.globalAlpha = run.delay || run.dirty ? 1 : 0.45;
     context.fillRect(x, area.bottom + 3, width, run.bundle ? 8 : 4);
     context.globalAlpha = 1;
@@ -310,7 +310,7 @@ function drawThreshold(context: CanvasRenderingContext2D, chart: BarChart, state
   if (!run || run.threshold_ns === 0) return;
   const y = scales.y.getPixelForValue(run.threshold_ns / 1e6);
   if (y < area.top || y > area.bottom) return;
-  context.strokeStyle = "#d55e00";
+  context.strokeStyle = run_colours.late;
   context.lineWidth = 1;
   context.setLineDash([5, 3]);
   context.beginPath();

@@ -1,5 +1,5 @@
 // Where the time of runs went, as parts that stand in bars beside the stages. No drawing here.
-import { reason_colours, state_colours } from "../colours";
+import { colourOfReason, state_colours } from "../colours";
 import type { PartShift, Run, Stage, Times } from "../types";
 import type { StageColour } from "./run_order";
 
@@ -43,8 +43,8 @@ export function byTime(run: Run): Run {
 const fixed_colours: Record<string, string> = {
   "on CPU": state_colours["on CPU"],
   "waiting for a CPU": state_colours.runnable,
-  "waiting for a CPU (CPU quota)": "#f0e442",
-  "handed over": "#b2a07a",
+  "waiting for a CPU (CPU quota)": state_colours.throttled,
+  "handed over": state_colours["handed over"],
   unknown: state_colours.unknown,
 };
 const order = Object.keys(fixed_colours);
@@ -54,8 +54,7 @@ export function partColours(names: Iterable<string>): StageColour[] {
   const given = [...new Set(names)];
   const place = (name: string) => (order.indexOf(name) < 0 ? 2.5 : order.indexOf(name));
   const sorted = given.sort((one, other) => place(one) - place(other));
-  let reasons = 0;
-  return sorted.map((name) => ({ name, colour: fixed_colours[name] ?? reason_colours[reasons++ % reason_colours.length] }));
+  return sorted.map((name) => ({ name, colour: fixed_colours[name] ?? colourOfReason(name) }));
 }
 
 // Of runs as byTime() has them: the longest reasons of waiting first, so that they differ most.

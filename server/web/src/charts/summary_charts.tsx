@@ -1,10 +1,9 @@
 // How the durations are distributed, and when the delays were.
-import { state_colours } from "../colours";
+import { run_colours } from "../colours";
 import { formatCount, formatDuration, formatTime, plural } from "../format";
 import type { Summary } from "../types";
 import { type BarChart, type BarConfiguration, ChartCanvas, axis } from "./chart";
 
-const delayed = "#d55e00";
 const hour_ns = 3600n * 1000000000n;
 
 // Upright lines at the percentiles, with their names where there is room.
@@ -54,8 +53,8 @@ export function Distribution({ summary }: { summary: Summary }) {
         data: {
           labels: bins.map((bin) => formatDuration(bin.low_ns)),
           datasets: [
-            { label: "in time", data: bins.map((bin) => bin.runs - bin.delays), backgroundColor: state_colours.blocked, barPercentage: 1, categoryPercentage: 0.94 },
-            { label: "delays", data: bins.map((bin) => bin.delays), backgroundColor: delayed, barPercentage: 1, categoryPercentage: 0.94 },
+            { label: "in time", data: bins.map((bin) => bin.runs - bin.delays), backgroundColor: run_colours.in_time, barPercentage: 1, categoryPercentage: 0.94 },
+            { label: "delays", data: bins.map((bin) => bin.delays), backgroundColor: run_colours.late, barPercentage: 1, categoryPercentage: 0.94 },
           ],
         },
         options: {
@@ -102,7 +101,7 @@ export function Hours({ summary }: { summary: Summary }) {
         type: "bar",
         data: {
           labels: hours.map((hour) => formatTime(hour.hour_ns).slice(5, 16)),
-          datasets: [{ label: "delays", data: hours.map((hour) => hour.delays), backgroundColor: delayed, barPercentage: 1, categoryPercentage: hours.length > 60 ? 1 : 0.9 }],
+          datasets: [{ label: "delays", data: hours.map((hour) => hour.delays), backgroundColor: run_colours.late, barPercentage: 1, categoryPercentage: hours.length > 60 ? 1 : 0.9 }],
         },
         options: {
           layout: { padding: { top: 14 } },

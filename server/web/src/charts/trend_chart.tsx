@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatCount, formatDuration, formatFactor, formatTime, plural } from "../format";
 import { BuildName } from "../builds";
+import { Scroll } from "../parts";
 import type { LevelChange, Trend } from "../types";
 
 const width = 1000;
@@ -28,7 +29,8 @@ export function trendScale(values: number[]): TrendScale {
   return { low, high, ticks };
 }
 
-function lines(values: number[], y: (value: number) => number, step: number): string[] {
+// Points of polylines; where nothing is known the line is broken.
+export function lines(values: number[], y: (value: number) => number, step: number): string[] {
   const parts: string[][] = [[]];
   values.forEach((value, index) => {
     if (value === 0) parts.push([]);
@@ -108,7 +110,7 @@ function ChangeList({ changes }: { changes: LevelChange[] }) {
 
 function BuildTable({ trend }: { trend: Trend }) {
   return (
-    <div class="scroll">
+    <Scroll label="Builds">
       <table class="list compact">
         <thead><tr><th scope="col">Build</th><th scope="col">First here</th><th scope="col">Last here</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th></tr></thead>
         <tbody>
@@ -120,6 +122,6 @@ function BuildTable({ trend }: { trend: Trend }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -1,5 +1,6 @@
 // Drawing the visible part of a flame graph. The canvas is never larger than what is seen: browsers give up on
 // canvases of some ten thousand pixels, and deep stacks are higher than that.
+import { foldName } from "../names";
 import type { NodeColours } from "./colours";
 import { type Layout, firstAfter } from "./layout";
 import type { FlameTree, Matches } from "./tree";
@@ -82,7 +83,7 @@ function drawLabels(
   const letter = widthOfLetter(context);
   for (const [node, left, right, top] of labels) {
     const room = Math.floor((right - left - 8) / letter);
-    const text = labelOf(tree, node);
+    const text = foldName(labelOf(tree, node));
     const found = matches !== null && matches.found[node];
     context.globalAlpha = matches !== null && !found ? 0.75 : 1;
     context.fillStyle = found ? "#1c1f23" : ink.text;

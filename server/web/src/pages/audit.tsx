@@ -53,7 +53,7 @@ function Entries({ place }: { place: Place }) {
                 {parts.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
               </select>
             </label>
-            <span>All of it as a file: <a href={file("csv")} download>CSV</a> <a href={file("ndjson")} download>NDJSON</a></span>
+            <span>All of it as a file: <a href={file("csv")} download="">CSV</a> <a href={file("ndjson")} download="">NDJSON</a></span>
           </div>
         );
         if (rows.length === 0) return <>{choice}<Empty title="There is no such entry yet."><p>Signing in, accounts, tokens and what is removed will be listed here.</p></Empty></>;

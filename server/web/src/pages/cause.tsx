@@ -6,7 +6,7 @@ import { Sparkline } from "../charts/sparkline";
 import { eventAddress } from "../filters";
 import { baseName, formatCount, formatDuration, formatTime, plural, shortId } from "../format";
 import { useGet } from "../load";
-import { CauseStatusTag, Empty, Failure, Figure, Ready, Section, Time, Title } from "../parts";
+import { FunctionName, CauseStatusTag, Empty, Failure, Figure, Ready, Section, Time, Title, Scroll } from "../parts";
 import type { CauseCount, CauseLife, CauseRecord, Session } from "../types";
 
 interface CauseRecords {
@@ -36,7 +36,7 @@ export function KnownCauses() {
               <tbody>
                 {causes.map((cause) => (
                   <tr key={cause.id}>
-                    <th scope="row"><a class="code" href={`/cause/${cause.id}`}>{cause.title}</a></th>
+                    <th scope="row"><a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a></th>
                     <td><CauseStatusTag cause={cause} /></td>
                     <td><a href={eventAddress(cause.event)}>{cause.event}</a></td>
                     <td><Time ns={cause.first_ns} age /></td><td><Time ns={cause.last_ns} age /></td>
@@ -66,7 +66,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
   return (
     <>
       <p class="crumbs"><a href={eventAddress(cause.event)}>{cause.event}</a> › <a href="/causes">causes</a></p>
-      <Title text={cause.title} />
+      <Title text={cause.title}><FunctionName name={cause.title} /></Title>
       {cause.part_of !== null && <p class="notice">It is a part of <a href={`/cause/${cause.part_of}`}>another cause</a>; what follows is of the whole.</p>}
       <p data-testid="cause-status">
         <CauseStatusTag cause={cause} /> {cause.state}{cause.reason !== "" && `: ${cause.reason}`}.{" "}
@@ -93,7 +93,7 @@ function Life({ cause, session, onChanged }: { cause: CauseLife; session: Sessio
       {may && <Decide cause={cause} onChanged={onChanged} />}
       <Section title="Blamed frames, innermost first">
         <ol class="stack">
-          {cause.frames.map((frame, index) => <li key={index}><span class="code">{frame.function || "unknown function"}</span><span class="muted">{baseName(frame.module)}</span></li>)}
+          {cause.frames.map((frame, index) => <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>)}
         </ol>
         <p class="muted">signature <span class="code">{shortId(cause.signature)}</span></p>
       </Section>
@@ -123,7 +123,7 @@ function Days({ days }: { days: CauseLife["days"] }) {
 
 function Counts({ counts }: { counts: CauseCount[] }) {
   return (
-    <div class="scroll">
+    <Scroll label="Counts of the cause">
       <table class="list compact">
         <thead><tr><th scope="col">{counts[0]?.host === undefined ? "Build" : "Host"}</th><th scope="col" class="number">Delays</th><th scope="col">Last</th></tr></thead>
         <tbody>
@@ -135,14 +135,14 @@ function Counts({ counts }: { counts: CauseCount[] }) {
         </tbody>
       </table>
       {counts.length > 50 && <p class="muted">and {formatCount(counts.length - 50)} others</p>}
-    </div>
+    </Scroll>
   );
 }
 
 function Delays({ cause }: { cause: CauseLife }) {
   return (
     <Section title="Its delays" id="delays" aside={cause.newest_delays.length < cause.delays && <span class="muted">the newest {formatCount(cause.newest_delays.length)} of {formatCount(cause.delays)}</span>}>
-      <div class="scroll">
+      <Scroll label="Newest delays of the cause">
         <table class="list compact">
           <thead><tr><th scope="col">Delay</th><th scope="col" class="number">Extra time</th><th scope="col">Host</th><th scope="col">Build</th></tr></thead>
           <tbody>
@@ -154,7 +154,7 @@ function Delays({ cause }: { cause: CauseLife }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </Section>
   );
 }
@@ -214,7 +214,7 @@ function Merge({ cause, onPut }: { cause: CauseLife; onPut: (change: Change) => 
       {cause.parts.length > 0 && (
         <>
           <h3>It has {plural(cause.parts.length, "part")}: found under other names, or merged by hand</h3>
-          <ul>{cause.parts.map((part) => <li key={part.id}><a class="code" href={`/cause/${part.id}`}>{part.title}</a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
+          <ul>{cause.parts.map((part) => <li key={part.id}><a href={`/cause/${part.id}`}><FunctionName name={part.title} still /></a> <span class="muted">{plural(part.delays, "delay")}</span></li>)}</ul>
         </>
       )}
       {cause.part_of !== null ? (

@@ -2,13 +2,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type ApiError, get } from "../api";
 import { BuildName } from "../builds";
-import { state_colours } from "../colours";
+import { colourOfState } from "../colours";
 import { type Filters, apiQuery } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
 import { readTree, searchTree } from "../flame/tree";
 import { baseName, formatAge, formatCount, formatDuration, formatShare, plural, shortId } from "../format";
 import { useGet } from "../load";
-import { CauseStatusTag, Empty, Failure, Ready, Section, Swatch } from "../parts";
+import { Help } from "../help";
+import { CauseStatusTag, Empty, Failure, FunctionName, Ready, Section, Swatch } from "../parts";
 import type { Cause, Causes, Flame } from "../types";
 
 export function causeAddress(cause: Cause): string | null {
@@ -42,6 +43,7 @@ export function CauseList({ event, filters }: { event: string; filters: Filters 
                   <strong>{formatShare(1 - data.unexplained_share)}</strong> of the extra time is explained, <strong>{formatShare(data.unexplained_share)}</strong> is not:
                   it is in no place that stands out from what normal runs do, or was too rare to tell it from chance.
                 </p>
+                <Help of={["extra", "q", "p", "signature"]} />
               </>
             )}
           </>
@@ -58,9 +60,9 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
     <li class="cause">
       <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <span class="cause-title code">{cause.title}</span>
+          <span class="cause-title"><FunctionName name={cause.title} still /></span>
           <span class="cause-facts">
-            <span><Swatch colour={state_colours[cause.state] ?? state_colours.unknown} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
+            <span><Swatch colour={colourOfState(cause.state, cause.reason)} /> {cause.state}{cause.reason === "" ? "" : `: ${cause.reason}`}</span>
             <span><strong>+{formatDuration(cause.excess_ns)}</strong> a run{cause.normal_ns > 0 && ` on ${formatDuration(cause.normal_ns)} in normal ones`}</span>
             <span>{plural(cause.affected_runs, "run")}</span>
             <span>{plural(cause.hosts, "host")}{cause.users > 0 && `, ${plural(cause.users, "user")}`}</span>
@@ -72,10 +74,10 @@ function CauseItem({ cause, first }: { cause: Cause; first: boolean }) {
         {open && (
           <div class="cause-body">
             <div>
-              <h4>Blamed frames, innermost first</h4>
+              <h3>Blamed frames, innermost first</h3>
               <ol class="stack">
                 {cause.frames.map((frame, index) => (
-                  <li key={index}><span class="code">{frame.function || "unknown function"}</span><span class="muted">{baseName(frame.module)}</span></li>
+                  <li key={index}><FunctionName name={frame.function || "unknown function"} /><span class="muted">{baseName(frame.module)}</span></li>
                 ))}
               </ol>
               <p class="muted">q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature <span class="code">{shortId(cause.signature)}</span></p>
@@ -98,7 +100,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
   const width = 22;
   return (
     <div class="history">
-      <h4>Runs affected, build by build</h4>
+      <h3>Runs affected, build by build</h3>
       {builds.length === 0 ? (
         <p class="muted">No build is known.</p>
       ) : (
@@ -157,7 +159,7 @@ function ExamplePicture({ cause }: { cause: Cause }) {
   }, [tree, cause]);
   return (
     <div class="example">
-      <h4>Example, the blamed frame marked</h4>
+      <h3>Example, the blamed frame marked</h3>
       {problem ? <Failure error={problem} /> : tree === null ? <p class="loading" role="status">Loading…</p> : (
         <FlameGraph
           tree={tree} width="value" difference={matches === null} matches={matches} zoomed={zoomed} onZoom={setZoomed} reveal={null} tallest={220}

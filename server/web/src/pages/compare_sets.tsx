@@ -4,13 +4,15 @@ import { useBuildNames } from "../builds";
 import { type BarConfiguration, ChartCanvas, axis } from "../charts/chart";
 import { partName } from "../charts/run_times";
 import { set_colours } from "../colours";
-import { span_names, localInput } from "../filter_bar";
+import { labels, localInput, span_names } from "../filter_bar";
 import { type Filters, type Span, addressQuery, apiQuery, eventAddress, parseFilters } from "../filters";
 import { FlameGraph } from "../flame/flame_graph";
 import { readTree } from "../flame/tree";
-import { formatCount, formatDifference, formatDuration, formatShare, plural, shortId } from "../format";
+import { formatCount, formatDifference, formatDuration, formatShare, plural } from "../format";
 import { useGet } from "../load";
-import { Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
+import { Help } from "../help";
+import { type NameKind, NamePicker } from "../name_picker";
+import { FunctionName, Choice, Empty, Ready, Scroll, Section, Swatch, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { CauseSide, Choices, Comparison, EventList, FigureDifference, Flame, SetComparison } from "../types";
 import { IntervalPicture } from "./compare";
@@ -83,19 +85,12 @@ function SetBar({ side, event, filters }: { side: Side; event: string; filters: 
   const choices = useGet<Choices>(`/api/v1/choices?event=${encodeURIComponent(event)}`);
   const names = useBuildNames();
   const change = (more: Filters) => setQuery({ [side]: addressQuery({ ...filters, ...more }).slice(1) });
-  const pick = (name: "host" | "build" | "user" | "process", label: string, options: string[]) => {
-    const value = filters[name];
-    const all = value !== undefined && !options.includes(value) ? [value, ...options] : options;
-    return (
-      <label class={value === undefined ? "field" : "field active"}>
-        <span>{label}</span>
-        <select name={name} value={value ?? ""} onChange={(chosen) => change({ [name]: chosen.currentTarget.value || undefined })}>
-          <option value="">any</option>
-          {all.map((option) => <option key={option} value={option}>{name === "build" && names.has(option) ? `${names.get(option)} (${shortId(option)})` : option}</option>)}
-        </select>
-      </label>
-    );
-  };
+  const pick = (kind: NameKind) => (
+    <NamePicker
+      kind={kind} label={labels[kind]} chosen={filters[kind] ?? []} choices={choices.data} event={event} names={kind === "build" ? names : undefined}
+      onChange={(chosen) => change({ [kind]: chosen.length > 0 ? chosen : undefined })}
+    />
+  );
   const time = (name: "from" | "to", label: string) => (
     <label class={filters[name] === undefined ? "field" : "field active"}>
       <span>{label}</span>
@@ -112,8 +107,8 @@ function SetBar({ side, event, filters }: { side: Side; event: string; filters: 
   return (
     <form class="filters" aria-label={title} onSubmit={(submit) => submit.preventDefault()}>
       <strong><Swatch colour={set_colours[side]} /> {title}</strong>
-      {pick("build", "Build", choices.data?.builds ?? [])}
-      {pick("host", "Host", choices.data?.hosts ?? [])}
+      {pick("build")}
+      {pick("host")}
       <label class={filters.span === undefined ? "field" : "field active"}>
         <span>Span</span>
         <select
@@ -127,8 +122,9 @@ function SetBar({ side, event, filters }: { side: Side; event: string; filters: 
       </label>
       {time("from", "From")}
       {time("to", "To")}
-      {pick("user", "User", choices.data?.users ?? [])}
-      {pick("process", "Process", choices.data?.processes ?? [])}
+      {pick("user")}
+      {pick("process")}
+      {pick("unit")}
     </form>
   );
 }
@@ -144,7 +140,7 @@ function Compared({ event, a, b, place }: { event: string; a: Filters; b: Filter
         <>
           <Verdict data={data} />
           <div class="columns">
-            <Section title="Figures"><Figures data={data} /></Section>
+            <Section title="Figures"><Figures data={data} /><Help of={["evidence", "weight"]} /></Section>
             <Section title="Distribution of durations"><Distributions data={data} /></Section>
           </div>
           <div class="columns">
@@ -312,7 +308,7 @@ function CausesOf({ data }: { data: SetComparison }) {
             <tbody>
               {causes.map((cause) => (
                 <tr key={`${cause.title} ${cause.record}`}>
-                  <th scope="row">{cause.record === null ? <span class="code">{cause.title}</span> : <a class="code" href={`/cause/${cause.record}`}>{cause.title}</a>} <span class="muted">{cause.reason || cause.state}</span></th>
+                  <th scope="row">{cause.record === null ? <FunctionName name={cause.title} /> : <a href={`/cause/${cause.record}`}><FunctionName name={cause.title} still /></a>} <span class="muted">{cause.reason || cause.state}</span></th>
                   <td><span class={`state ${cause.change === "came" ? "worse" : ""}`}>{change_words[cause.change]}</span></td><td>{side(cause.a)}</td><td>{side(cause.b)}</td>
                 </tr>
               ))}

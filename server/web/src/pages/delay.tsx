@@ -5,12 +5,14 @@ import { colourOfReason, state_colours } from "../colours";
 import { eventAddress } from "../filters";
 import { formatBytes, formatCount, formatDuration, formatShare, shortId } from "../format";
 import { useGet, useMore } from "../load";
-import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title } from "../parts";
-import { openInPerfetto } from "../perfetto";
+import { Empty, Failure, Figure, Ready, Section, Swatch, Time, Title, Scroll } from "../parts";
+import { openInPerfetto, viewer, viewer_name } from "../perfetto";
 import type { Place } from "../router";
 import type { BundleDelays, Delay, DelayList, Formats, Quality } from "../types";
+import { zoneName } from "../zone";
 import { Profile, stateOf } from "./profile";
 import { StageLine } from "./run";
+import { SurroundingsView, userOf } from "./surroundings";
 import { RunCallsView } from "./run_calls";
 import { ObjectsView } from "./objects";
 import { TracedFunctionsView } from "./traced_functions";
@@ -48,7 +50,8 @@ function Neighbours({ delay }: { delay: Delay }) {
 function Downloads({ digest }: { digest: string }) {
   return (
     <>
-      <a class="button" href={`/api/v1/bundles/${digest}`} download>Download bundle</a>{" "}
+      <a class="button" href={`/api/v1/bundles/${digest}`} download="">Download bundle</a>{" "}
+      <a class="button" href={`/api/v1/bundles/${digest}/trace`} download="" title="For any viewer of Perfetto traces">Trace (.pftrace)</a>{" "}
       <a class="button" href={`/api/v1/bundles/${digest}/system`} target="_blank" rel="noopener">System file</a>
     </>
   );
@@ -61,7 +64,7 @@ function BadBundle({ digest, reason }: { digest: string; reason: string }) {
       <Empty title="This bundle cannot be read.">
         <p class="problem">{reason}</p>
         <p>It is kept as it came. Download it and look at it with <code>lagtrap report FILE</code>, or record again with a newer lagtrapd.</p>
-        <p><a class="button" href={`/api/v1/bundles/${digest}`} download>Download bundle</a></p>
+        <p><a class="button" href={`/api/v1/bundles/${digest}`} download="">Download bundle</a></p>
       </Empty>
     </main>
   );
@@ -96,7 +99,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         <Title text={`Delay ${delay.number} of ${delay.event}`} />
         <div class="actions">
           <Downloads digest={digest} />{" "}
-          <button type="button" class="primary" onClick={() => void perfetto()}>Open in Perfetto</button>
+          {viewer !== "" && <button type="button" class="primary" title={`In a window of ${viewer_name}; the trace goes there from this browser`} onClick={() => void perfetto()}>Open in Perfetto</button>}
         </div>
       </div>
       <p class="said" role="status">{said}</p>
@@ -106,10 +109,12 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
         {delay.unit !== "" && <Figure label="Unit" value={delay.unit} />}
         <Figure label="Thread" value={delay.thread} note={`tid ${delay.tid}`} />
         {data.bundle && <Figure label="Host" value={data.bundle.host} note={formatBytes(data.bundle.bytes)} />}
+        {userOf(delay) !== "" && <Figure label="User" value={userOf(delay)} />}
       </dl>
-      <p>Began <Time ns={delay.begin_ns} precise />. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
+      <p>Began <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
       {delay.stages.length > 0 && <Section title="Stages"><StageLine stages={delay.stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}
       {delay.objects && <ObjectsView objects={delay.objects} />}
@@ -133,7 +138,7 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
         {({ formats }) => (
           <ul class="forms">
             {formats.map((form) => (
-              <li key={form.name}><a href={`/api/v1/bundles/${digest}/delays/${delay.number}/export?format=${form.name}&state=${state}`} download>{form.title}</a> <span class="muted">{form.use}</span></li>
+              <li key={form.name}><a href={`/api/v1/bundles/${digest}/delays/${delay.number}/export?format=${form.name}&state=${state}`} download="">{form.title}</a> <span class="muted">{form.use}</span></li>
             ))}
           </ul>
         )}
@@ -144,14 +149,13 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
 
 // The parts add up to the delay; what is not known is a part of its own.
 function TimeSplit({ delay }: { delay: Delay }) {
-  const reasons = delay.blocked.map((entry) => entry.reason);
   const named = delay.blocked.reduce((sum, entry) => sum + entry.ns, 0);
   const parts: { text: string; ns: number; colour: string }[] = [
     { text: "on CPU", ns: delay.on_cpu_ns, colour: state_colours["on CPU"] },
     { text: "runnable, waiting for a CPU", ns: delay.runnable_ns, colour: state_colours.runnable },
-    ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, ns: entry.ns, colour: colourOfReason(reasons, entry.reason) })),
-    { text: "blocked: other", ns: Math.max(0, delay.blocked_ns - named), colour: "#8c6bb1" },
-    { text: "handed over between threads: which of them had it is not known", ns: delay.handed_over_ns, colour: "#b8a26a" },
+    ...delay.blocked.map((entry) => ({ text: `blocked: ${entry.reason || "reason unknown"}`, ns: entry.ns, colour: colourOfReason(entry.reason) })),
+    { text: "blocked: other", ns: Math.max(0, delay.blocked_ns - named), colour: state_colours.blocked },
+    { text: "handed over between threads: which of them had it is not known", ns: delay.handed_over_ns, colour: state_colours["handed over"] },
     { text: "unknown", ns: delay.unknown_ns, colour: state_colours.unknown },
   ].filter((part) => part.ns > 0);
   return (
@@ -175,7 +179,7 @@ function Others({ digest, count, current }: { digest: string; count: number; cur
   const delays = list.parts.flatMap((part) => part.delays);
   return (
     <Section title={`All delays of this bundle (${formatCount(count)})`}>
-      <div class="scroll">
+      <Scroll label="Delays of this bundle">
         <table class="list compact">
           <thead><tr><th scope="col">Delay</th><th scope="col">Event</th><th scope="col">Began</th><th scope="col" class="number">Duration</th><th scope="col">Thread</th></tr></thead>
           <tbody>
@@ -188,7 +192,7 @@ function Others({ digest, count, current }: { digest: string; count: number; cur
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {list.problem && <Failure error={list.problem} again={list.more} />}
       {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(delays.length)} of {formatCount(count)} are shown, the longest.</span></p>}
     </Section>

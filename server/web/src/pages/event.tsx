@@ -11,7 +11,8 @@ import { CauseList } from "./causes";
 import { compareAddress } from "./compare_sets";
 import { DelaysOnly } from "./event_delays";
 import { Runs } from "./event_runs";
-import { TrendSection } from "./event_trend";
+import { SplitSection } from "./event_split";
+import { TrendSection, TrendVerdict, useTrend } from "./event_trend";
 import { TimeShiftSection } from "./time_shift";
 
 function Figures({ summary }: { summary: Summary }) {
@@ -41,6 +42,7 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
   const { dirty: _dirty, outliers: _outliers, start: _start, ...of_delays } = filters;
   const delays = useGet<DelaySummary>(none ? `${path}/delays${apiQuery(of_delays)}` : null);
   const only_delays = none && delays.data !== null && delays.data.delays > 0;
+  const trend = useTrend(event, filters);
   const narrowed = narrowing(filters).length > 0;
   return (
     <main id="main">
@@ -55,9 +57,11 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
           none && delays.loading ? (
             <p class="loading" role="status">Loading…</p>
           ) : only_delays ? (
-            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} narrowed={narrowed}>
-              <TrendSection event={event} filters={filters} />
-              <CauseList event={event} filters={filters} />
+            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} trend={trend} narrowed={narrowed}>
+              <div class="columns lead">
+                <CauseList event={event} filters={filters} />
+                <TrendSection trend={trend} filters={filters} />
+              </div>
             </DelaysOnly>
           ) : none ? (
             <Empty title={narrowed ? "No run of this event matches these filters." : "No run of this event is known."}>
@@ -69,9 +73,13 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
             </Empty>
           ) : (
             <>
+              <TrendVerdict trend={trend} />
               <Figures summary={data} />
-              <TrendSection event={event} filters={filters} />
-              <CauseList event={event} filters={filters} />
+              <div class="columns lead">
+                <CauseList event={event} filters={filters} />
+                <TrendSection trend={trend} filters={filters} />
+              </div>
+              <SplitSection event={event} filters={filters} place={place} />
               <div class="columns">
                 <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
                 <Section title="Delays by hour"><Hours summary={data} /></Section>

@@ -4,12 +4,13 @@ import { BuildName } from "../builds";
 import { Distribution, Hours } from "../charts/summary_charts";
 import { type Filters, addressQuery, apiQuery } from "../filters";
 import { formatCount, formatDuration, plural } from "../format";
-import { useMore } from "../load";
-import { Choice, Failure, Figure, Section, Time } from "../parts";
+import { type Loaded, useMore } from "../load";
+import { Choice, Failure, Figure, Section, Time, Scroll } from "../parts";
 import { type Place, setQuery } from "../router";
-import type { DelayList, DelaySummary } from "../types";
+import { TrendVerdict } from "./event_trend";
+import type { DelayList, DelaySummary, Trend } from "../types";
 
-export function DelaysOnly({ event, filters, place, summary, narrowed, children }: { event: string; filters: Filters; place: Place; summary: DelaySummary; narrowed: boolean; children: ComponentChildren }) {
+export function DelaysOnly({ event, filters, place, summary, trend, narrowed, children }: { event: string; filters: Filters; place: Place; summary: DelaySummary; trend: Loaded<Trend>; narrowed: boolean; children: ComponentChildren }) {
   const { percentiles } = summary;
   return (
     <>
@@ -18,6 +19,7 @@ export function DelaysOnly({ event, filters, place, summary, narrowed, children 
         {summary.delays_read < summary.delays && `, the newest ${formatCount(summary.delays_read)} of ${formatCount(summary.delays)}`}.
         {!narrowed && ' For figures of all runs, give the event record="runs" in the settings.'}
       </p>
+      <TrendVerdict trend={trend} />
       <dl class="figures">
         <Figure label="Delays" value={formatCount(summary.delays)} tone="bad" note={summary.threshold_ns ? `over ${formatDuration(summary.threshold_ns)}` : undefined} />
         <Figure label="p50 of delays" value={formatDuration(percentiles.p50)} />
@@ -44,13 +46,13 @@ export function DelaysOnly({ event, filters, place, summary, narrowed, children 
 
 function Counts({ what, filters, rows }: { what: "host" | "build" | "unit"; filters: Filters; rows: { name: string; delays: number; longest_ns: number }[] }) {
   return (
-    <div class="scroll">
+    <Scroll label={`${what}s by delays`}>
       <table class="list compact">
         <thead><tr><th scope="col">{{ host: "Host", build: "Build", unit: "Unit or container" }[what]}</th><th scope="col" class="number">Delays</th><th scope="col" class="number">Longest</th></tr></thead>
         <tbody>
           {rows.slice(0, 12).map((row) => (
             <tr key={row.name}>
-              <th scope="row">{row.name === "" ? <span class="muted">not known</span> : <a href={addressQuery({ ...filters, [what]: row.name }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
+              <th scope="row">{row.name === "" ? <span class="muted">not known</span> : <a href={addressQuery({ ...filters, [what]: [row.name] }) || "?"} title={row.name}>{what === "build" ? <BuildName id={row.name} /> : row.name}</a>}</th>
               <td class="number">{formatCount(row.delays)}</td>
               <td class="number">{formatDuration(row.longest_ns)}</td>
             </tr>
@@ -58,7 +60,7 @@ function Counts({ what, filters, rows }: { what: "host" | "build" | "unit"; filt
         </tbody>
       </table>
       {rows.length > 12 && <p class="muted">and {plural(rows.length - 12, what)} with fewer delays</p>}
-    </div>
+    </Scroll>
   );
 }
 
@@ -68,8 +70,8 @@ function DelayTable({ event, filters, place, count }: { event: string; filters: 
   const list = useMore<DelayList>(`/api/v1/delays${apiQuery({ ...rest, event }, { order, limit: 100 })}`);
   const rows = list.parts.flatMap((part) => part.delays);
   return (
-    <Section title="Delays" id="delays" aside={<><Choice<"newest" | "slowest"> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} /> <span>all as <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "csv" })}`} download>CSV</a> or <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "ndjson" })}`} download>NDJSON</a></span></>}>
-      <div class="scroll">
+    <Section title="Delays" id="delays" aside={<><Choice<"newest" | "slowest"> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} /> <span>all as <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "csv" })}`} download="">CSV</a> or <a href={`/api/v1/delays/export${apiQuery({ ...rest, event }, { format: "ndjson" })}`} download="">NDJSON</a></span></>}>
+      <Scroll label="Delays">
         <table class="list compact" data-testid="delays">
           <thead>
             <tr><th scope="col">Delay</th><th scope="col" class="number">Duration</th><th scope="col">Host</th><th scope="col">Process</th><th scope="col">Unit</th><th scope="col">Thread</th><th scope="col">Build</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th></tr>
@@ -86,7 +88,7 @@ function DelayTable({ event, filters, place, count }: { event: string; filters: 
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {list.problem && <Failure error={list.problem} again={list.more} />}
       {list.next && <p><button type="button" onClick={list.more}>Show more delays</button> <span class="muted">{formatCount(rows.length)} of {formatCount(count)} are shown.</span></p>}
     </Section>

@@ -7,7 +7,8 @@ import { byTime, timeColours } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDuration } from "../format";
 import { useGet } from "../load";
-import { Choice, Empty, Failure, Ready, Section, Swatch, Time } from "../parts";
+import { Help } from "../help";
+import { Choice, Empty, Failure, Ready, Section, Swatch, Time, Scroll } from "../parts";
 import { type Place, navigate, setQuery } from "../router";
 import type { Run, RunList, Session } from "../types";
 import { Compare } from "./compare";
@@ -61,7 +62,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
               {counts.map((value) => <option key={value} value={value}>{formatCount(Number(value))}</option>)}
             </select>
           </label>
-          <span>all as <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download>CSV</a> or <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download>NDJSON</a></span>
+          <span>all as <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download="">CSV</a> or <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download="">NDJSON</a></span>
         </>
       }
     >
@@ -84,6 +85,7 @@ export function Runs({ event, filters, place, session }: { event: string; filter
             {stage !== null && <StageStackList event={event} filters={filters} stage={stage} />}
             {filters.dirty && <DirtyRuns runs={data.runs} session={session} onChanged={list.reload} />}
             <RunTable runs={data.runs} />
+            <Help of={["dirty", "outlier", "weight"]} />
           </>
         )}
       </Ready>
@@ -194,7 +196,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
     <details class="sub" open>
       <summary>Dirty runs ({dirty.length})</summary>
       {problem && <Failure error={problem} />}
-      <div class="scroll">
+      <Scroll label="Dirty runs">
         <table class="list compact" data-testid="dirty-runs">
           <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Why</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
           <tbody>
@@ -210,7 +212,7 @@ function DirtyRuns({ runs, session, onChanged }: { runs: Run[]; session: Session
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </details>
   );
 }
@@ -222,7 +224,7 @@ function RunTable({ runs }: { runs: Run[] }) {
     <details class="sub" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>List of runs ({formatCount(runs.length)})</summary>
       {open && (
-        <div class="scroll">
+        <Scroll label="Runs">
           <table class="list compact">
             <thead>
               <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">For a CPU</th><th scope="col" class="number">Blocked</th><th scope="col">Bundle</th></tr>
@@ -242,7 +244,7 @@ function RunTable({ runs }: { runs: Run[] }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
     </details>
   );

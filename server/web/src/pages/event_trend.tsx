@@ -1,27 +1,40 @@
 // How the event's percentiles went over time, and whether they got worse.
+import { BuildName } from "../builds";
 import { TrendChart } from "../charts/trend_chart";
 import { type Filters, apiQuery } from "../filters";
-import { useClock, useGet } from "../load";
+import { type Loaded, useClock, useGet } from "../load";
+import { Help } from "../help";
 import { Ready, Section } from "../parts";
 import type { Trend } from "../types";
-import { VerdictTag, verdictSentence } from "../verdict";
+import { VerdictTag, lastChange, verdictSentence } from "../verdict";
 
-export function TrendSection({ event, filters }: { event: string; filters: Filters }) {
+function isAllTime(filters: Filters): boolean {
+  return filters.span === undefined && filters.from === undefined && filters.to === undefined;
+}
+
+export function useTrend(event: string, filters: Filters): Loaded<Trend> {
   useClock(60e3);
-  const all_time = filters.span === undefined && filters.from === undefined && filters.to === undefined;
-  const shown: Filters = all_time ? { ...filters, span: "30d" } : filters;
-  const loaded = useGet<Trend>(`/api/v1/events/${encodeURIComponent(event)}/trend${apiQuery(shown)}`);
+  const shown: Filters = isAllTime(filters) ? { ...filters, span: "30d" } : filters;
+  return useGet<Trend>(`/api/v1/events/${encodeURIComponent(event)}/trend${apiQuery(shown)}`);
+}
+
+// The answer, above its picture.
+export function TrendVerdict({ trend: loaded }: { trend: Loaded<Trend> }) {
+  const trend = loaded.data;
+  if (trend === null || trend.units.runs.every((runs) => runs === 0)) return <p class="verdict">&nbsp;</p>;
+  const build = trend.verdict === "untested" || trend.verdict === "unchanged" ? null : lastChange(trend)?.build;
   return (
-    <Section title={all_time ? "Over time: the last 30 days against those before" : "Over time, against the time before"} id="trend">
+    <p class="verdict" data-testid="trend-verdict">
+      {trend.verdict !== "untested" && <><VerdictTag trend={trend} brief />{" "}</>}<strong>{verdictSentence(trend)}</strong>{build && <> It came with build <BuildName id={build} />.</>}
+    </p>
+  );
+}
+
+export function TrendSection({ trend: loaded, filters }: { trend: Loaded<Trend>; filters: Filters }) {
+  return (
+    <Section title={isAllTime(filters) ? "Over time: the last 30 days against those before" : "Over time, against the time before"} id="trend">
       <Ready of={loaded} height={260}>
-        {(trend) =>
-          trend.units.runs.every((runs) => runs === 0) ? <p class="muted">There are no runs in this time, nor in the time before.</p> : (
-            <>
-              <p class="verdict" data-testid="trend-verdict">{trend.verdict !== "untested" && <><VerdictTag trend={trend} brief />{" "}</>}<strong>{verdictSentence(trend)}</strong></p>
-              <TrendChart trend={trend} />
-            </>
-          )
-        }
+        {(trend) => trend.units.runs.every((runs) => runs === 0) ? <p class="muted">There are no runs in this time, nor in the time before.</p> : <><TrendChart trend={trend} /><Help of={["level", "p"]} /></>}
       </Ready>
     </Section>
   );

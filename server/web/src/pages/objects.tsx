@@ -1,7 +1,7 @@
 // What objects of a delay's process did while they were followed: failures first, then what lived, and the longest calls as trees.
 import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration } from "../format";
-import { Section } from "../parts";
+import { FunctionName, Section, Scroll } from "../parts";
 import type { FollowedObjects } from "../types";
 
 type Call = FollowedObjects["longest"][number];
@@ -23,14 +23,16 @@ export function ObjectsView({ objects }: { objects: FollowedObjects }) {
         <FailuresTable failures={failures} />
         {!failedOnly && <ClassesTable objects={objects} wanted={wanted} />}
         <h3>Calls</h3>
-        <table class="list">
-          <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
-          <tbody>{functions.map((one) => (
-            <tr key={`${one.module} ${one.name} ${one.role}`}>
-              <td class="code" title={one.module}>{one.name}</td><td>{one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
-              <td class="number">{formatCount(one.calls)}</td><td class="number">{formatCount(one.failures)}</td>
-            </tr>))}</tbody>
-        </table>
+        <Scroll label="Figures of objects">
+          <table class="list">
+            <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
+            <tbody>{functions.map((one) => (
+              <tr key={`${one.module} ${one.name} ${one.role}`}>
+                <td class="code" title={one.module}><FunctionName name={one.name} /></td><td>{one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
+                <td class="number">{formatCount(one.calls)}</td><td class="number">{formatCount(one.failures)}</td>
+              </tr>))}</tbody>
+          </table>
+        </Scroll>
         <CallTree calls={shownCalls(objects.longest, wanted, failedOnly)} />
         {!failedOnly && <OldestTable objects={objects} wanted={wanted} />}
         <p class="muted">{losses(objects)}</p>
@@ -58,14 +60,16 @@ function FailuresTable({ failures }: { failures: FollowedObjects["failures"] }) 
   return (
     <>
       <h3>Failures</h3>
-      <table class="list" data-testid="object-failures">
-        <thead><tr><th class="number">Count</th><th>Function</th><th>Component</th><th>Error</th><th>First object</th></tr></thead>
-        <tbody>{failures.map((one) => (
-          <tr key={`${one.module} ${one.function} ${one.error}`}>
-            <td class="number">{formatCount(one.count)}</td><td class="code object-failed">{one.function}</td>
-            <td class="code" title={one.module}>{fileName(one.module)}</td><td>{one.error}</td><td class="code">{objectName(one.object, one.title)}</td>
-          </tr>))}</tbody>
-      </table>
+      <Scroll label="Failures">
+        <table class="list" data-testid="object-failures">
+          <thead><tr><th class="number">Count</th><th>Function</th><th>Component</th><th>Error</th><th>First object</th></tr></thead>
+          <tbody>{failures.map((one) => (
+            <tr key={`${one.module} ${one.function} ${one.error}`}>
+              <td class="number">{formatCount(one.count)}</td><td class="object-failed"><FunctionName name={one.function} /></td>
+              <td class="code" title={one.module}>{fileName(one.module)}</td><td>{one.error}</td><td class="code">{objectName(one.object, one.title)}</td>
+            </tr>))}</tbody>
+        </table>
+      </Scroll>
     </>
   );
 }
@@ -74,14 +78,16 @@ function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (
   return (
     <>
       <h3>Objects by class</h3>
-      <table class="list" data-testid="object-classes">
-        <thead><tr><th>Class</th><th class="number">Created</th><th class="number">Released</th><th class="number">Alive</th><th class="number">Failed calls</th><th>What is wrong</th></tr></thead>
-        <tbody>{objects.classes.filter((one) => wanted(one.name)).map((one) => (
-          <tr key={one.name}>
-            <td class="code">{one.name}</td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
-            <td class="number">{formatCount(one.alive)}</td><td class="number">{formatCount(one.failures)}</td><td>{wrongs(one)}</td>
-          </tr>))}</tbody>
-      </table>
+      <Scroll label="Objects by class">
+        <table class="list" data-testid="object-classes">
+          <thead><tr><th>Class</th><th class="number">Created</th><th class="number">Released</th><th class="number">Alive</th><th class="number">Failed calls</th><th>What is wrong</th></tr></thead>
+          <tbody>{objects.classes.filter((one) => wanted(one.name)).map((one) => (
+            <tr key={one.name}>
+              <td><FunctionName name={one.name} /></td><td class="number">{formatCount(one.created)}</td><td class="number">{formatCount(one.released)}</td>
+              <td class="number">{formatCount(one.alive)}</td><td class="number">{formatCount(one.failures)}</td><td>{wrongs(one)}</td>
+            </tr>))}</tbody>
+        </table>
+      </Scroll>
     </>
   );
 }
@@ -114,16 +120,18 @@ function CallTree({ calls }: { calls: Call[] }) {
   return (
     <>
       <h3>Longest calls, with what they called</h3>
-      <table class="list" data-testid="object-calls">
-        <thead><tr><th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
-        <tbody>{calls.map((call, at) => (
-          <tr key={at}>
-            <td class="number">{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
-            <td class={`code ${look(call)}`} title={call.module} style={{ paddingLeft: `${0.5 + 1.2 * call.depth}rem` }}>{sign(call.role)}{call.name}</td>
-            <td class="code muted">{objectName(call.object, call.title)}</td>
-            <td class="object-failed">{call.error || (call.state === "used after release" || call.state === "released twice" ? call.state : "")}</td>
-          </tr>))}</tbody>
-      </table>
+      <Scroll label="Longest calls">
+        <table class="list" data-testid="object-calls">
+          <thead><tr><th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
+          <tbody>{calls.map((call, at) => (
+            <tr key={at}>
+              <td class="number">{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
+              <td class={`code ${look(call)}`} title={call.module} style={{ paddingLeft: `${0.5 + 1.2 * call.depth}rem` }}>{sign(call.role)}<FunctionName name={call.name} still /></td>
+              <td class="code muted">{objectName(call.object, call.title)}</td>
+              <td class="object-failed">{call.error || (call.state === "used after release" || call.state === "released twice" ? call.state : "")}</td>
+            </tr>))}</tbody>
+        </table>
+      </Scroll>
     </>
   );
 }
@@ -134,14 +142,16 @@ function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (t
   return (
     <>
       <h3>Alive the longest</h3>
-      <table class="list">
-        <thead><tr><th>Class</th><th>Object</th><th class="number">Age</th><th class="number">Calls</th><th class="number">Memory</th><th>Created by</th></tr></thead>
-        <tbody>{oldest.map((one) => (
-          <tr key={`${one.class} ${one.object}`}>
-            <td class="code">{one.class}</td><td class="code">{objectName(one.object, one.title)}</td><td class="number">{formatDuration(one.age_ns)}</td>
-            <td class="number">{formatCount(one.uses)}</td><td class="number">{change(one.bytes)}</td><td class="code">{one.caller}</td>
-          </tr>))}</tbody>
-      </table>
+      <Scroll label="Figures of objects">
+        <table class="list">
+          <thead><tr><th>Class</th><th>Object</th><th class="number">Age</th><th class="number">Calls</th><th class="number">Memory</th><th>Created by</th></tr></thead>
+          <tbody>{oldest.map((one) => (
+            <tr key={`${one.class} ${one.object}`}>
+              <td class="code">{one.class}</td><td class="code">{objectName(one.object, one.title)}</td><td class="number">{formatDuration(one.age_ns)}</td>
+              <td class="number">{formatCount(one.uses)}</td><td class="number">{change(one.bytes)}</td><td class="code">{one.caller}</td>
+            </tr>))}</tbody>
+        </table>
+      </Scroll>
     </>
   );
 }

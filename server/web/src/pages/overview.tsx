@@ -5,7 +5,8 @@ import { FilterBar } from "../filter_bar";
 import { type Filters, apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
 import { formatCount, formatDuration, formatShare, formatTime, plural } from "../format";
 import { useClock, useGet } from "../load";
-import { CauseStatusTag, Ready, Time, Title } from "../parts";
+import { Help } from "../help";
+import { FunctionName, CauseStatusTag, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { OverviewAnswer } from "../types";
 import { VerdictTag, changeText } from "../verdict";
@@ -82,6 +83,7 @@ function Ranking({ data, filters, order }: { data: OverviewAnswer; filters: Filt
         </thead>
         <tbody>{data.events.map((event) => <Row key={event.event} trend={event} split={split} filters={filters} />)}</tbody>
       </table>
+      <Help of={["certain", "q", "level"]} />
       {data.total > data.events.length && <p class="muted">The first {formatCount(data.events.length)} of {plural(data.total, "event")} are shown; search for others.</p>}
     </>
   );
@@ -114,7 +116,7 @@ function Row({ trend, split, filters }: { trend: OverviewAnswer["events"][number
       <Cell value={runs_recorded ? formatCount(trend.runs) : "–"}>{runs_recorded && <Sparkline values={units.runs} split={split} />}</Cell>
       <td class="number">{formatCount(trend.hosts)}{trend.delayed_hosts > 0 && <small class="under">{formatCount(trend.delayed_hosts)} with recorded delays</small>}</td>
       <td class="number">{formatCount(trend.builds)}{trend.builds > 1 && <small class="under">{formatCount(trend.delayed_builds)} with delays</small>}</td>
-      <td class="newest-cause">{cause && <><a class="code" href={`/cause/${cause.id}`}>{cause.title}</a><small class="under"><CauseStatusTag cause={cause} /> <Time ns={cause.regressed_ns ?? cause.noticed_ns} age /></small></>}</td>
+      <td class="newest-cause">{cause && <><a href={`/cause/${cause.id}`}><FunctionName name={cause.title} still /></a><small class="under"><CauseStatusTag cause={cause} /> <Time ns={cause.regressed_ns ?? cause.noticed_ns} age /></small></>}</td>
     </tr>
   );
 }

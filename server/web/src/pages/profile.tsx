@@ -7,7 +7,8 @@ import type { Width } from "../flame/layout";
 import { type FlameTree, invertTree, readTree, searchTree, topStacks } from "../flame/tree";
 import { baseName, formatCount, formatDuration, formatShare, plural } from "../format";
 import { useGet } from "../load";
-import { Choice, Empty, Ready, Section, Swatch } from "../parts";
+import { foldName } from "../names";
+import { Choice, Empty, FunctionName, Ready, Section, Swatch } from "../parts";
 import { type Place, setQuery } from "../router";
 import { useTheme } from "../theme";
 import type { Delay, Flame } from "../types";
@@ -168,9 +169,9 @@ function TopStacks({ tree }: { tree: FlameTree }) {
               <td class="number">{formatShare(Math.min(1, stack.value / Math.max(1, tree.total)))}</td>
               <td>
                 <details>
-                  <summary class="code">{stack.path.slice(0, 3).map(nameOf).join(" ← ")}</summary>
+                  <summary class="code">{stack.path.slice(0, 3).map((node) => foldName(nameOf(node))).join(" ← ")}</summary>
                   <ol class="stack">
-                    {stack.path.map((node) => <li key={node}><span class="code">{nameOf(node)}</span><span class="muted">{baseName(tree.names[tree.name[node]].module)}</span></li>)}
+                    {stack.path.map((node) => <li key={node}><FunctionName name={nameOf(node)} /><span class="muted">{baseName(tree.names[tree.name[node]].module)}</span></li>)}
                   </ol>
                 </details>
               </td>

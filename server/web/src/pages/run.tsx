@@ -4,16 +4,19 @@ import { type ApiError, send } from "../api";
 import { useBuildNames } from "../builds";
 import { stageColours } from "../charts/run_order";
 import { byTime, timeColours } from "../charts/run_times";
+import { other_stages_colour } from "../colours";
 import { eventAddress } from "../filters";
 import { formatDuration, formatShare, shortId } from "../format";
 import { useGet } from "../load";
+import { Help } from "../help";
 import { Failure, Figure, Ready, Section, StackList, Swatch, Time, Title } from "../parts";
+import { zoneName } from "../zone";
 import type { Run, RunDetail, Session } from "../types";
 
 // The stages one after the other, as wide as they took.
 export function StageLine({ stages, whole_ns, runs }: { stages: Run["stages"]; whole_ns: number; runs: Run[] }) {
   const colours = useMemo(() => stageColours(runs), [runs]);
-  const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? "#9aa0a6";
+  const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? other_stages_colour;
   if (stages.length === 0) return <p class="muted">This run has no stages.</p>;
   return (
     <>
@@ -47,7 +50,7 @@ function TimeLine({ run }: { run: Run }) {
   if (!run.times) return <p class="muted">The time of this run was not counted.</p>;
   const { stages } = byTime(run);
   const colours = timeColours([{ ...run, stages }]);
-  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? "#9aa0a6";
+  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? other_stages_colour;
   return (
     <>
       <div class="stage-line" aria-hidden="true">
@@ -127,7 +130,7 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
               <Figure label="Build" value={builds.get(run.build) ?? shortId(run.build)} note={run.executable} />
             </dl>
             <p>
-              Began <Time ns={run.begin_ns} precise />.{" "}
+              Began <Time ns={run.begin_ns} precise /> {zoneName()}.{" "}
               {run.weight > 1 && <>It stands for {run.weight} runs; the others were sampled away. </>}
               {run.bundle ? (
                 <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>Open the recording of this delay</a>
@@ -149,6 +152,7 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 </div>
               )}
             </Section>
+            <Help of={["dirty", "outlier", "weight"]} />
             <DirtyBox run={run} session={session} onChanged={loaded.reload} />
           </>
         )}

@@ -1,7 +1,7 @@
 // What the run of a delay called, each call for itself.
 import { state_colours } from "../colours";
 import { formatCount, formatDuration, formatShare } from "../format";
-import { Section, SourcePlace } from "../parts";
+import { FunctionName, Section, SourcePlace, Scroll } from "../parts";
 import type { RunCalls } from "../types";
 
 const deepest_indent = 20;
@@ -12,10 +12,12 @@ export function RunCallsView({ calls }: { calls: RunCalls }) {
   return (
     <Section title="Calls" aside={<span class="muted">of this run alone; without the time of the probes</span>}>
       <div>
-        <table class="list calls" data-testid="calls">
-          <thead><tr><th>Function</th><th class="number">Time</th><th class="number">Share</th><th class="number">Own time</th><th>When</th></tr></thead>
-          <tbody>{calls.longest.map((call, number) => <CallRow key={number} call={call} whole_ns={whole_ns} />)}</tbody>
-        </table>
+        <Scroll label="Calls of the run">
+          <table class="list calls" data-testid="calls">
+            <thead><tr><th>Function</th><th class="number">Time</th><th class="number">Share</th><th class="number">Own time</th><th>When</th></tr></thead>
+            <tbody>{calls.longest.map((call, number) => <CallRow key={number} call={call} whole_ns={whole_ns} />)}</tbody>
+          </table>
+        </Scroll>
       </div>
       {left_out > 0 && <p class="muted">and {formatCount(left_out)} shorter {left_out === 1 ? "call" : "calls"}; all of them are in the trace</p>}
     </Section>
@@ -33,7 +35,7 @@ function CallRow({ call, whole_ns }: { call: RunCalls["longest"][number]; whole_
   const begin = Math.min(1, call.begin_ns / whole_ns);
   return (
     <tr>
-      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={call.module}>{call.name}<SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> did not return</span>}</td>
+      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> did not return</span>}</td>
       <td class="number">{formatDuration(call.wall_ns)}</td>
       <td class="number">{formatShare(Math.min(1, call.wall_ns / whole_ns))}</td>
       <td class="number">{formatDuration(call.own_ns)}</td>

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDuration, frameName } from "../format";
 import { useGet } from "../load";
+import { foldName } from "../names";
 import { Ready, StackList } from "../parts";
 import { setQuery } from "../router";
 import type { StageStacks } from "../types";
@@ -37,7 +38,7 @@ export function StageStackList({ event, filters, stage }: { event: string; filte
                         <span class="muted">no stack</span>
                       ) : (
                         <details open={index === 0}>
-                          <summary class="code">{stack.frames.slice(0, 3).map(frameName).join(" ← ")}</summary>
+                          <summary class="code" title={stack.frames.slice(0, 3).map(frameName).join("\n")}>{stack.frames.slice(0, 3).map((frame) => foldName(frameName(frame))).join(" ← ")}</summary>
                           <StackList frames={stack.frames} />
                         </details>
                       )}

@@ -1,9 +1,10 @@
 // Where the time of the slowest runs goes that of the middle ones does not.
+import { other_stages_colour } from "../colours";
 import { mainShift, partColours, partName } from "../charts/run_times";
 import { type Filters, apiQuery } from "../filters";
 import { formatCount, formatDifference, formatDuration, formatShare, plural } from "../format";
 import { useGet } from "../load";
-import { Empty, Ready, Section, Swatch } from "../parts";
+import { Empty, Ready, Section, Swatch, Scroll } from "../parts";
 import type { DurationGroup, TimeShift } from "../types";
 
 export function TimeShiftSection({ event, filters }: { event: string; filters: Filters }) {
@@ -30,7 +31,7 @@ function TooFew({ shift }: { shift: TimeShift }) {
 
 function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGroup; slow: DurationGroup }) {
   const colours = partColours(shift.parts.map(partName));
-  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? "#9aa0a6";
+  const colourOf = (name: string) => colours.find((entry) => entry.name === name)?.colour ?? other_stages_colour;
   const longer = slow.mean_ns - middle.mean_ns;
   const most = mainShift(shift.parts, middle.mean_ns, slow.mean_ns);
   const rows: [string, DurationGroup, (part: TimeShift["parts"][number]) => number][] = [
@@ -59,7 +60,7 @@ function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGrou
           </div>
         ))}
       </div>
-      <div class="scroll">
+      <Scroll label="Where the time went">
         <table class="list compact" data-testid="time-shift-table">
           <thead>
             <tr><th scope="col">Where the time went</th><th scope="col" class="number">Middle runs</th><th scope="col" class="number">Slowest 1 %</th><th scope="col" class="number">Difference</th></tr>
@@ -75,7 +76,7 @@ function Shift({ shift, middle, slow }: { shift: TimeShift; middle: DurationGrou
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       <p class="muted">Means of the newest {plural(shift.runs_timed, "run")} whose time was counted.</p>
     </div>
   );

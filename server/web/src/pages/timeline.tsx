@@ -1,6 +1,6 @@
 // What the thread of the delay did from moment to moment.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { stage_colours, colourOfReason, state_colours } from "../colours";
+import { stage_colours, colourOfReason, colourOfState, state_colours } from "../colours";
 import { formatCount, formatDuration, plural } from "../format";
 import { useGet } from "../load";
 import { Empty, Ready, Section, StackList, Swatch } from "../parts";
@@ -34,10 +34,6 @@ export function TimelineView({ digest, delay }: { digest: string; delay: Delay }
       </Ready>
     </Section>
   );
-}
-
-function colourOf(interval: TimelineInterval, reasons: string[]): string {
-  return interval.state === "blocked" ? colourOfReason(reasons, interval.reason) : (state_colours[interval.state] ?? state_colours.unknown);
 }
 
 function describe(interval: TimelineInterval): string {
@@ -99,7 +95,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       const left = Math.max(0, x(interval.from_ns));
       const right = Math.min(width, x(interval.to_ns));
       if (right < 0 || left > width || right <= drawn_to) continue;
-      context.fillStyle = colourOf(interval, reasons);
+      context.fillStyle = colourOfState(interval.state, interval.reason);
       // Running is tall, waiting for a CPU half, blocked low: the state shows without its colour too.
       const inset = interval.state === "on CPU" ? 0 : interval.state === "runnable" ? 8 : 15;
       context.fillRect(Math.max(left, drawn_to), top + inset, Math.max(1, right - Math.max(left, drawn_to)), state_height - inset);
@@ -206,7 +202,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       <div class="below-bars">
         <span class="key">
           {["on CPU", "runnable"].map((state) => <span key={state}><Swatch colour={state_colours[state]} /> {state} </span>)}
-          {reasons.map((reason) => <span key={reason}><Swatch colour={colourOfReason(reasons, reason)} /> blocked: {reason || "unknown"} </span>)}
+          {reasons.map((reason) => <span key={reason}><Swatch colour={colourOfReason(reason)} /> blocked: {reason || "unknown"} </span>)}
           <span><Swatch colour={state_colours.unknown} /> unknown</span>
         </span>
         {(view.from > 0 || view.to < whole) && <button type="button" class="quiet" onClick={() => show(0, whole)}>Whole delay</button>}

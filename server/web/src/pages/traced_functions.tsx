@@ -1,6 +1,7 @@
 // What all functions of a delay's process did, as counted while they were watched.
 import { formatCount, formatDuration, formatShare } from "../format";
-import { Section, SourcePlace } from "../parts";
+import { foldName } from "../names";
+import { FunctionName, Section, SourcePlace, Scroll } from "../parts";
 import type { TracedFunctions } from "../types";
 
 export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
@@ -8,10 +9,12 @@ export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
   return (
     <Section title="Functions traced" aside={<span class="muted">{span(traced)}; without the time of the probes</span>}>
       <div>
-        <table class="list" data-testid="traced-functions">
-          <thead><tr><th>Function</th><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Path to it</th></tr></thead>
-          <tbody>{traced.functions.map((one) => <FunctionRow key={`${one.module} ${one.name}`} one={one} whole_ns={Math.max(1, traced.own_ns)} />)}</tbody>
-        </table>
+        <Scroll label="Functions traced">
+          <table class="list" data-testid="traced-functions">
+            <thead><tr><th>Function</th><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Path to it</th></tr></thead>
+            <tbody>{traced.functions.map((one) => <FunctionRow key={`${one.module} ${one.name}`} one={one} whole_ns={Math.max(1, traced.own_ns)} />)}</tbody>
+          </table>
+        </Scroll>
       </div>
       {more > 0 && <p class="muted">and {formatCount(more)} more {more === 1 ? "function" : "functions"}</p>}
       <p class="muted">{losses(traced)}</p>
@@ -34,12 +37,12 @@ function losses(traced: TracedFunctions): string {
 function FunctionRow({ one, whole_ns }: { one: TracedFunctions["functions"][number]; whole_ns: number }) {
   return (
     <tr>
-      <td class="code" title={one.module}>{one.name}<SourcePlace place={one.source} /></td>
+      <td class="code" title={one.module}><FunctionName name={one.name} /><SourcePlace place={one.source} /></td>
       <td class="number">{formatDuration(one.own_ns)}</td>
       <td class="number">{formatShare(Math.min(1, one.own_ns / whole_ns))}</td>
       <td class="number">{formatCount(one.calls)}</td>
       <td class="number">{formatDuration(one.longest_ns)}</td>
-      <td class="code muted">{one.path.join(" › ")}</td>
+      <td class="code muted"><span title={one.path.join("\n")}>{one.path.map(foldName).join(" › ")}</span></td>
     </tr>
   );
 }

@@ -1,0 +1,86 @@
+// Runs over time, apart for each host, build or unit.
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include "server/store/sql_store.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+std::string column_of(SplitBy by) {
+    switch (by) {
+        case SplitBy::Host: return "r.host";
+        case SplitBy::Build: return "r.build";
+        case SplitBy::Unit: break;
+    }
+    return "r.unit";
+}
+
+void add_runs(SplitPoint& point, std::uint16_t bin, std::uint64_t weight, bool delay) {
+    point.runs += weight;
+    if (delay) point.delays += weight;
+    point.durations.add_bin(bin, weight);
+}
+
+}  // namespace
+
+void SplitPoint::add(const SplitPoint& other) {
+    runs += other.runs;
+    delays += other.delays;
+    durations.merge(other.durations);
+}
+
+void SplitPart::add(const SplitPart& other) {
+    whole.add(other.whole);
+    for (const auto& [from_ns, point] : other.points) points[from_ns].add(point);
+}
+
+Result<SplitRuns> SqlStore::split(const Filter& filter, SplitBy by, ActivityUnit unit, std::uint32_t run_limit) {
+    if (!filter.event) return make_error(ErrorKind::Invalid, "this question needs an event");
+    const std::uint64_t unit_ns = unit == ActivityUnit::Hour ? hour_ns : day_ns;
+    SplitRuns answer;
+    const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        answer = {};
+        Where where;
+        add_run_conditions(where, numbered);
+        add_mark_conditions(where, numbered);
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT r.begin_ns, " + column_of(by) + ", r.bin, r.weight, r.delay FROM run r" +
+                                        where.sql() + " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
+                                        std::to_string(run_limit),
+                                    where.values()));
+        std::unordered_map<std::uint32_t, SplitPart> parts;
+        for (;;) {
+            TRY_ASSIGN(const bool more, rows->next());
+            if (!more) break;
+            ++answer.runs_read;
+            answer.from_ns = rows->natural(0);
+            SplitPart& part = parts[rows->small(1)];
+            const auto bin = static_cast<std::uint16_t>(rows->integer(2));
+            const std::uint64_t weight = rows->natural(3);
+            const bool delay = rows->integer(4) != 0;
+            add_runs(part.whole, bin, weight, delay);
+            add_runs(part.points[answer.from_ns / unit_ns * unit_ns], bin, weight, delay);
+        }
+        // What is not known has no label in old rows, and an empty one in others.
+        std::map<std::string, SplitPart> named;
+        for (auto& [label, part] : parts) {
+            TRY_ASSIGN(const std::string name, labels_.text_of(connection, label));
+            named[name].add(part);
+        }
+        for (auto& [name, part] : named) {
+            part.name = name;
+            answer.parts.push_back(std::move(part));
+        }
+        return success();
+    });
+    if (!looked) return looked.error();
+    std::sort(answer.parts.begin(), answer.parts.end(), [](const SplitPart& one, const SplitPart& other) {
+        return std::tuple(other.whole.delays, other.whole.runs, one.name) <
+               std::tuple(one.whole.delays, one.whole.runs, other.name);
+    });
+    return answer;
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,111 @@
+// The questions that people come with, each as a path from signing in, its clicks counted. docs/questions.md has the same list.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { closeBrowser, needs, openPage, world } from "./support.mjs";
+
+after(closeBrowser);
+
+// Signs in as a person does; the clicks of `click` count, choosing in a list is one.
+async function begin() {
+  const opened = await openPage({ account: null });
+  const { page, go } = opened;
+  await go("/");
+  await page.getByLabel("Account").fill(world.accounts.admin.account);
+  await page.getByLabel("Password").fill(world.accounts.admin.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("table.ranking tbody tr").first().waitFor();
+  let clicks = 0;
+  const click = async (target) => {
+    ++clicks;
+    await target.click();
+  };
+  const choose = async (target, label) => {
+    ++clicks;
+    await target.selectOption({ label });
+  };
+  return { ...opened, click, choose, clicks: () => clicks };
+}
+const worst = (page) => page.locator("table.ranking tbody tr").first().getByRole("link").first();
+const function_of_cause = () => new RegExp(world.worse.cause.split("::").at(-1));
+
+test("what got worse this week, and its cause: at most four clicks", needs("worse.cause"), async () => {
+  const { page, click, choose, clicks, done } = await begin();
+  await choose(page.getByLabel("Span"), "Last 7 days");
+  await page.waitForURL(/span=7d/);
+  await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
+  await click(page.getByRole("link", { name: world.worse.event, exact: true }));
+  const causes = page.getByRole("region", { name: "Causes of the delays" });
+  await click(causes.getByRole("link", { name: "Its delays, hosts and history" }).first());
+  await page.getByTestId("cause-status").waitFor();
+  assert.match(await page.getByRole("heading", { level: 1 }).innerText(), function_of_cause());
+  assert.ok(clicks() <= 4, `${clicks()} clicks`);
+  await done();
+});
+
+test("the verdict and the first cause stand on the first screen of the event", needs("worse.cause"), async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(worst(page));
+  await page.getByTestId("trend-verdict").getByText(world.worse.build).first().waitFor();
+  const first = page.getByRole("region", { name: "Causes of the delays" }).locator(".panel-head, .cause, .notice").first();
+  await first.waitFor();
+  const box = await first.boundingBox();
+  assert.ok(box.y + box.height < 900, `the causes begin at ${box.y}`);
+  assert.equal(clicks(), 1);
+  await done();
+});
+
+test("since when and since which build: one click", needs("worse.cause"), async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(worst(page));
+  await page.getByTestId("trend-verdict").getByText(/It is slower since/).waitFor();
+  await page.getByTestId("changes").getByText(world.worse.build).first().waitFor();
+  assert.equal(clicks(), 1);
+  await done();
+});
+
+test("why: the recorded delay of a cause, its flame graph against normal runs, in three clicks", needs("worse.cause"), async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(page.getByRole("link", { name: "Events", exact: true }));
+  await click(page.getByRole("link", { name: world.worse.event, exact: true }));
+  await click(page.getByRole("link", { name: "Open an example" }).first());
+  await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();
+  await page.getByTestId("surroundings").getByText("Kernel").waitFor();
+  assert.ok(clicks() <= 3);
+  await done();
+});
+
+test("before and after: two sets in six clicks", needs("worse.cause"), async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(worst(page));
+  await click(page.getByRole("link", { name: "Compare two sets" }));
+  const b = page.getByRole("form", { name: "Set B" });
+  await click(b.getByRole("button", { name: "Build: any" }));
+  await click(b.getByRole("dialog", { name: "Build" }).getByRole("checkbox", { name: new RegExp(`^${world.worse.build}`) }));
+  await click(b.getByRole("button", { name: "Done" }));
+  await page.getByTestId("set-verdict").waitFor();
+  assert.ok(clicks() <= 6);
+  await done();
+});
+
+test("tell me: a rule's form is one click away", async () => {
+  const { page, click, done } = await begin();
+  await click(page.getByRole("link", { name: "Rules", exact: true }));
+  await page.getByLabel("Condition").waitFor();
+  await done();
+});
+
+test("get it out: runs as CSV in two clicks, a delay's trace and forms of other tools in three", needs("worse.cause"), async () => {
+  const { page, click, clicks, done } = await begin();
+  await click(worst(page));
+  let coming = page.waitForEvent("download");
+  await click(page.getByRole("region", { name: "Runs", exact: true }).getByRole("link", { name: "CSV" }));
+  await coming;
+  assert.equal(clicks(), 2);
+  await page.goto(`${world.url}/event/${encodeURIComponent(world.worse.event)}`);
+  await click(page.getByRole("link", { name: "Open an example" }).first());
+  await page.getByRole("region", { name: "In other tools" }).getByRole("link").first().waitFor();
+  coming = page.waitForEvent("download");
+  await click(page.getByRole("link", { name: "Trace (.pftrace)" }));
+  await coming;
+  await done();
+});
