@@ -177,7 +177,7 @@ json::array builds_json(const EventActivity& activity) {
 
 }  // namespace
 
-Reply get_overview(Store& store, const Route& route) {
+Reply get_overview(EvidenceStore& store, const Route& route) {
     auto read = read_asked(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;
@@ -218,7 +218,7 @@ Reply get_overview(Store& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_trend(Store& store, const Route& route) {
+Reply get_trend(EvidenceStore& store, const Route& route) {
     auto read = read_asked(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;

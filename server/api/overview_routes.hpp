@@ -8,8 +8,8 @@
 namespace lagtrap::server {
 
 // All events ranked, each against the time before.
-[[nodiscard]] Reply get_overview(Store& store, const Route& route);
+[[nodiscard]] Reply get_overview(EvidenceStore& store, const Route& route);
 // One event: percentiles over time, its builds, changes of level.
-[[nodiscard]] Reply get_trend(Store& store, const Route& route);
+[[nodiscard]] Reply get_trend(EvidenceStore& store, const Route& route);
 
 }  // namespace lagtrap::server
