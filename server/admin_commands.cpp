@@ -16,6 +16,7 @@
 #include "server/accounts/names.hpp"
 #include "server/accounts/passwords.hpp"
 #include "server/accounts/secrets.hpp"
+#include "server/accounts/team_rules.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -123,6 +124,14 @@ Result<std::string> find_build(Store& store, const std::string& beginning) {
     return make_error(ErrorKind::NotFound,
                       "no run has a build that begins with \"" + printable(beginning) +
                           "\"; before its first run a build is named by its whole id (readelf -n PROGRAM shows it)");
+}
+
+std::string patterns_of(const Team& team) {
+    std::string text;
+    for (const auto& [what, lines] :
+         {std::pair("event", &team.events), std::pair("unit", &team.units), std::pair("group", &team.groups)})
+        for (const std::string& line : *lines) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, line);
+    return text.empty() ? "sees nothing" : text;
 }
 
 Status warn_without_accounts(Store& store) {
@@ -236,6 +245,62 @@ Status revoke_token(Store& store, const std::string& id_or_name) {
     TRY(store.remove_token(*ids.begin()));
     fmt::print("revoked {}\n", id_or_name);
     return note(store, "revoke token", id_or_name);
+}
+
+Status set_team(Store& store, const Team& team) {
+    TRY(check_team(team));
+    TRY_ASSIGN(const AddOutcome set, store.set_team(team));
+    const bool fresh = set == AddOutcome::New;
+    fmt::print("{} team {}: {}\n", fresh ? "made" : "changed", team.name, patterns_of(team));
+    return note(store, fresh ? "add team" : "change team", team.name, patterns_of(team));
+}
+
+Status list_teams(Store& store) {
+    TRY_ASSIGN(const auto teams, store.teams());
+    for (const Team& team : teams) {
+        fmt::print("{:<24} {}\n", team.name, patterns_of(team));
+        for (const Team::Member& member : team.members)
+            fmt::print("    {}{}\n", member.account, member.by_group ? " (by group)" : "");
+    }
+    if (teams.empty())
+        fmt::print(
+            "no teams, so that everybody sees everything; make one with: lagtrap-server team set NAME --unit "
+            "PATTERN\n");
+    return success();
+}
+
+Status remove_team(Store& store, const std::string& name) {
+    const auto removed = store.remove_team(name);
+    if (!removed && removed.error().kind == ErrorKind::Busy)
+        return make_error(ErrorKind::Invalid,
+                          removed.error().message + "; put them into another team, or out of this one, first");
+    if (!removed) return removed.error();
+    if (!*removed) return make_error(ErrorKind::NotFound, "there is no team \"" + printable(name) + "\"");
+    fmt::print("removed team {}\n", name);
+    return note(store, "delete team", name);
+}
+
+Status join_team(Store& store, const std::string& team, const std::string& account) {
+    TRY_ASSIGN(const Account found, account_of(store, account));
+    TRY_ASSIGN(const bool joined, store.join_team(team, account));
+    if (!joined) return make_error(ErrorKind::NotFound, "there is no team \"" + printable(team) + "\"");
+    if (found.role == Role::Admin) {
+        fmt::print("{} is in team {}, and as an admin sees everything\n", account, team);
+    } else {
+        fmt::print("{} is in team {}\n", account, team);
+    }
+    return note(store, "join team", team, account);
+}
+
+Status leave_team(Store& store, const std::string& team, const std::string& account) {
+    TRY_ASSIGN(const bool left, store.leave_team(team, account));
+    if (!left)
+        return make_error(ErrorKind::NotFound,
+                          "\"" + printable(account) + "\" is not in a team \"" + printable(team) + "\"");
+    TRY_ASSIGN(const auto others, store.teams_of(account));
+    fmt::print("{} is out of team {}{}\n", account, team,
+               others.empty() ? ", is in no other, and sees everything" : "");
+    return note(store, "leave team", team, account);
 }
 
 Status label_build(Store& store, const std::string& build, const std::string& name) {

@@ -35,6 +35,15 @@ struct NewToken {
 // By id, or by name where only one has it.
 [[nodiscard]] Status revoke_token(Store& store, const std::string& id_or_name);
 
+// Makes a team, or gives one other patterns and groups.
+[[nodiscard]] Status set_team(Store& store, const Team& team);
+[[nodiscard]] Status list_teams(Store& store);
+// Refuses as long as somebody in it is in no other team.
+[[nodiscard]] Status remove_team(Store& store, const std::string& name);
+[[nodiscard]] Status join_team(Store& store, const std::string& team, const std::string& account);
+// Says so where the account sees everything from then on.
+[[nodiscard]] Status leave_team(Store& store, const std::string& team, const std::string& account);
+
 // `build`: a build id, or the beginning of one that runs have. An empty name takes the name away. Without a build: lists
 // the names.
 [[nodiscard]] Status label_build(Store& store, const std::string& build, const std::string& name);

@@ -319,6 +319,40 @@ void add_token_commands(CLI::App& app, Options& options, Command& chosen) {
     });
 }
 
+void add_team_commands(CLI::App& app, Options& options, Command& chosen) {
+    CLI::App* team = app.add_subcommand("team", "people who see their own events and units alone")
+                         ->require_subcommand(1)
+                         ->fallthrough();
+    const auto command = [&](const char* name, const char* text, auto run) {
+        CLI::App* added = team->add_subcommand(name, text)->fallthrough();
+        added->callback([&chosen, &options, run] {
+            chosen = [&options, run] {
+                return administer(options, [&options, run](Store& s) { return run(s, options); });
+            };
+        });
+        return added;
+    };
+    const auto with_name = [&](CLI::App* added) {
+        added->add_option("team", options.team.name, "letters, digits, dot, dash, underscore")->required();
+        return added;
+    };
+    CLI::App* set = with_name(command("set", "make a team, or give it other patterns and groups",
+                                      [](Store& s, const Options& o) { return set_team(s, o.team); }));
+    set->add_option("--event", options.team.events, "events that it sees, such as 'checkout.*'; may be repeated");
+    set->add_option("--unit", options.team.units, "units and containers that it sees; may be repeated");
+    set->add_option("--group", options.team.groups,
+                    "group of the provider whose people are in it; '*': all of them; may be repeated");
+    command("list", "list the teams", [](Store& s, const Options&) { return list_teams(s); });
+    with_name(
+        command("remove", "remove a team", [](Store& s, const Options& o) { return remove_team(s, o.team.name); }));
+    for (CLI::App* added :
+         {with_name(command("join", "put an account into a team",
+                            [](Store&s, const Options&o) { return join_team(s, o.team.name, o.account); })),
+          with_name(command("leave", "take an account out of a team",
+                            [](Store&s, const Options&o) { return leave_team(s, o.team.name, o.account); }))})
+        added->add_option("account", options.account, "the account")->required();
+}
+
 void add_label_command(CLI::App& app, Options& options, Command& chosen) {
     CLI::App* label = app.add_subcommand("label", "give a build a name, such as v1.2; without a build: list the names")
                           ->fallthrough();
@@ -367,6 +401,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "lagtrap-server " LAGTRAP_VERSION);
     add_user_commands(app, options, command);
     add_token_commands(app, options, command);
+    add_team_commands(app, options, command);
     add_label_command(app, options, command);
     add_upkeep_commands(app, options, command);
     try {

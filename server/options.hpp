@@ -42,6 +42,8 @@ struct Options {
     // Of commands.
     std::string name, role, password_name, file, label;
     NewToken token;
+    Team team;
+    std::string account;
 };
 
 // Ranges and spellings; errors name the option.

@@ -57,8 +57,23 @@ Result<std::optional<Principal>> Authenticator::of_session(std::string_view secr
     principal.name = account->name;
     give_rights(account->role, principal);
     principal.session_digest = digest;
+    principal.has_password = !account->password_hash.empty();
     principal.expires_ns = session->expires_realtime_ns;
+    if (account->role != Role::Admin) TRY(limit_to_teams(principal));
     return std::optional(std::move(principal));
+}
+
+Status Authenticator::limit_to_teams(Principal& principal) {
+    TRY_ASSIGN(const auto teams, store_.teams_of(principal.name));
+    if (teams.empty()) return success();
+    auto sight = std::make_shared<Sight>();
+    for (const Team& team : teams) {
+        principal.teams.push_back(team.name);
+        sight->events.insert(sight->events.end(), team.events.begin(), team.events.end());
+        sight->units.insert(sight->units.end(), team.units.begin(), team.units.end());
+    }
+    principal.sight = std::move(sight);
+    return success();
 }
 
 Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, std::string_view password,
@@ -93,8 +108,8 @@ Result<SignedIn> Authenticator::open_session(const std::string& name, const std:
 }
 
 Result<std::optional<SignedIn>> Authenticator::sign_in_known(const std::string& name, const std::string& subject,
-                                                             Role role, const std::string& address,
-                                                             std::uint64_t now_ns) {
+                                                             Role role, const std::vector<std::string>& groups,
+                                                             const std::string& address, std::uint64_t now_ns) {
     // Without a password: signs in by the provider alone.
     TRY(store_.add_account({name, role, {}, now_ns, false, subject}));
     TRY_ASSIGN(auto account, store_.find_account(name));
@@ -103,6 +118,7 @@ Result<std::optional<SignedIn>> Authenticator::sign_in_known(const std::string& 
         account->role = role;
         TRY(store_.change_account(*account, {}));
     }
+    TRY(store_.set_teams_by_groups(name, groups));
     TRY_ASSIGN(SignedIn signed_in, open_session(name, address, now_ns));
     return std::optional(std::move(signed_in));
 }

@@ -35,10 +35,10 @@ class Authenticator {
     [[nodiscard]] Result<std::optional<SignedIn>> sign_in(const std::string& account, std::string_view password,
                                                           const std::string& address, std::uint64_t now_ns);
     // Whoever `subject` is, by the word of a provider: their account is made at the first time, and has from then on the role
-    // given here. Nothing if the name is that of an account of somebody else, or if the account is disabled.
+    // given here, and is in the teams of these groups. Nothing if the name is that of an account of somebody else, or if the account is disabled.
     [[nodiscard]] Result<std::optional<SignedIn>> sign_in_known(const std::string& name, const std::string& subject,
-                                                                Role role, const std::string& address,
-                                                                std::uint64_t now_ns);
+                                                                Role role, const std::vector<std::string>& groups,
+                                                                const std::string& address, std::uint64_t now_ns);
     // Of the account of a session, whose other sessions end. False, after as long, if `old` is not its password. `fresh` has
     // been checked (check_password()).
     [[nodiscard]] Result<bool> change_password(const Principal& principal, std::string_view old,
@@ -49,6 +49,7 @@ class Authenticator {
     [[nodiscard]] Result<bool> knows_nobody();
 
   private:
+    [[nodiscard]] Status limit_to_teams(Principal& principal);
     [[nodiscard]] Result<SignedIn> open_session(const std::string& name, const std::string& address,
                                                 std::uint64_t now_ns);
 

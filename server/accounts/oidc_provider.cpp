@@ -201,7 +201,8 @@ Result<OidcPerson> OidcProvider::person_of(const std::string& code, const std::s
     if (facts->name.empty())
         return make_error(ErrorKind::Denied,
                           "the ID token has no \"" + settings_.name_claim + "\"; see name_claim and scopes");
-    return OidcPerson{settings_.issuer + " " + facts->subject, facts->name, settings_.role_of(facts->groups)};
+    return OidcPerson{settings_.issuer + " " + facts->subject, facts->name, settings_.role_of(facts->groups),
+                      facts->groups};
 }
 
 }  // namespace lagtrap::server

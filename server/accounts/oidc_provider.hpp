@@ -17,6 +17,7 @@ struct OidcPerson {
     std::string subject;       // issuer and subject: theirs for good
     std::string name;          // for the account
     std::optional<Role> role;  // nothing: none of their groups may do anything here
+    std::vector<std::string> groups;
 };
 
 // Any thread. Asks the provider when it has to, each time for ten seconds at most and for 1 MiB at most. What it says of itself

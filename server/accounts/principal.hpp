@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "server/store/sight.hpp"
 
 namespace lagtrap::server {
 
@@ -25,9 +28,12 @@ struct Principal {
     bool may_read = false;
     bool may_upload = false;
     bool may_administer = false;
-    std::string host;              // uploads may name this host alone; empty: any
-    std::string session_digest;    // of a session
-    std::uint64_t expires_ns = 0;  // of a session; 0: never
+    std::string host;                // uploads may name this host alone; empty: any
+    std::string session_digest;      // of a session
+    std::uint64_t expires_ns = 0;    // of a session; 0: never
+    bool has_password = false;       // of a session: an account that signs in with one
+    SightRef sight;                  // what they see; nothing: everything
+    std::vector<std::string> teams;  // by name, of whoever sees their own alone
 
     [[nodiscard]] bool may(Right right) const {
         if (may_administer) return true;

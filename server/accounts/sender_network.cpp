@@ -108,8 +108,9 @@ bool TrustedProxies::contains(const std::string& address) const {
 }
 
 std::optional<std::string> TrustedProxies::sender_of(const std::vector<std::string_view>& values) const {
-    const auto sender =
-        last_element_if(values, [this](std::string_view element) { return !contains(std::string(element)); });
+    auto sender = last_element_if(values, [this](std::string_view element) { return !contains(std::string(element)); });
+    // A client on a proxy's own machine: what the nearest proxy has added, which nobody else can.
+    if (sender.empty()) sender = last_element(values);
     return sender.empty() ? std::nullopt : std::optional(std::string(sender));
 }
 

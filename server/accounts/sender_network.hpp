@@ -30,7 +30,8 @@ class TrustedProxies {
 
     // Whom a proxy speaks for, by the values of X-Forwarded-For in the order in which they were received: each proxy adds
     // the address it was called from at the end, and what stands before may be the caller's invention. So it is the
-    // last address that is not a trusted proxy's itself. Nothing if there is none.
+    // last address that is not a trusted proxy's itself; where all are, the last one: a client on a proxy's own machine.
+    // Nothing if there is none.
     [[nodiscard]] std::optional<std::string> sender_of(const std::vector<std::string_view>& values) const;
 
   private:

@@ -99,9 +99,13 @@ std::variant<AuditPart, Refusal> read_audit_part(const Route& route) {
 }  // namespace
 
 Reply get_session(const Principal& principal) {
+    json::array teams;
+    for (const std::string& team : principal.teams) teams.emplace_back(team);
     return json_reply(json::object{
         {"account", principal.name},
         {"role", principal.role()},
+        {"has_password", principal.has_password},
+        {"teams", std::move(teams)},
         {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
 }
 

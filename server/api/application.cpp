@@ -22,7 +22,9 @@
 #include "server/api/report_routes.hpp"
 #include "server/api/rule_routes.hpp"
 #include "server/api/run_routes.hpp"
+#include "server/api/team_routes.hpp"
 #include "server/api/upload.hpp"
+#include "server/store/sighted_store.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -63,6 +65,7 @@ std::uint64_t body_limit_of(RouteKind kind) {
         case RouteKind::LabelBuild:
         case RouteKind::ChangeCause:
         case RouteKind::AddAccount:
+        case RouteKind::SetTeam:
         case RouteKind::AddRule:
         case RouteKind::ChangeRule:
         case RouteKind::AddToken: return small_body_bytes;
@@ -105,6 +108,22 @@ Work work_of(RouteKind kind) {
         default: return Work::Light;
     }
 }
+
+bool is_of_the_whole_machine(RouteKind kind) {
+    return kind == RouteKind::GetBundle || kind == RouteKind::GetSystemFile || kind == RouteKind::GetTrace;
+}
+
+// Keeps the store that a reply is read from as long as the reply.
+class KeepingSource final : public BodySource {
+  public:
+    KeepingSource(std::shared_ptr<BodySource> source, std::shared_ptr<EvidenceStore> kept)
+        : kept_(std::move(kept)), source_(std::move(source)) {}
+    Result<std::size_t> read(char* into, std::size_t size) override { return source_->read(into, size); }
+
+  private:
+    std::shared_ptr<EvidenceStore> kept_;
+    std::shared_ptr<BodySource> source_;  // goes first
+};
 
 // For those who type the host alone, or leave out the last slash.
 Plan plan_to_base(const BasePath& base) {
@@ -367,14 +386,14 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
     return plan;
 }
 
-Reply Application::metrics() {
+Reply Application::metrics(EvidenceStore& evidence, const Sight* sight) {
     const auto totals = parts_.store.totals();
     if (!totals) return failure(totals.error());
     const auto size = parts_.store.size();
     if (!size) return failure(size.error());
     const auto jobs = parts_.store.job_counts();
     if (!jobs) return failure(jobs.error());
-    const auto causes = parts_.store.cause_totals(cause_metrics_limit);
+    const auto causes = evidence.cause_totals(cause_metrics_limit);
     if (!causes) return failure(causes.error());
     const auto messages = parts_.store.message_counts();
     if (!messages) return failure(messages.error());
@@ -384,12 +403,25 @@ Reply Application::metrics() {
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
     reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
-                 teller_metrics(parts_.teller.figures(), *messages) + parts_.ingest.event_counters().text() +
+                 teller_metrics(parts_.teller.figures(), *messages) + parts_.ingest.event_counters().text(sight) +
                  cause_metrics(*causes);
     return reply;
 }
 
 Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
+    if (!principal.sight) return answer_from(parts_.store, route, principal, request);
+    if (is_of_the_whole_machine(route.kind))
+        return reply_of({403,
+                         "a recording as a file holds all that ran on its machine, and you see what is your teams'",
+                         "the page of a delay shows the delay, and exports it"});
+    const auto seen = std::make_shared<SightedStore>(parts_.store, principal.sight);
+    Reply reply = answer_from(*seen, route, principal, request);
+    if (reply.source) reply.source = std::make_shared<KeepingSource>(std::move(reply.source), seen);
+    return reply;
+}
+
+Reply Application::answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
+                               const Request& request) {
     Store& store = parts_.store;
     Blobs& blobs = parts_.ingest.blobs();
     switch (route.kind) {
@@ -398,45 +430,45 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::Health:
             if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
             return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
-        case RouteKind::Metrics: return metrics();
+        case RouteKind::Metrics: return metrics(evidence, principal.sight.get());
         case RouteKind::GetSignInWays: return get_sign_in_ways(parts_.provider);
         case RouteKind::GetSession: return get_session(principal);
         case RouteKind::SignOut: return sign_out(sign_in_parts(), principal, request);
-        case RouteKind::ListEvents: return list_events(store, route);
-        case RouteKind::GetOverview: return get_overview(store, route);
-        case RouteKind::GetTrend: return get_trend(store, route);
-        case RouteKind::GetSplit: return get_split(store, route);
-        case RouteKind::ListBuildLabels: return list_build_labels(store);
-        case RouteKind::LabelBuild: return label_build(store, audit_, route, principal, request);
-        case RouteKind::ListCauses: return list_causes(store, route);
-        case RouteKind::GetCause: return get_cause(store, route);
-        case RouteKind::ChangeCause: return change_cause(store, audit_, route, principal, request);
-        case RouteKind::GetChoices: return get_choices(store, route);
-        case RouteKind::GetSummary: return get_summary(store, route);
-        case RouteKind::GetDelaySummary: return get_delay_summary(store, route);
-        case RouteKind::ListAllDelays: return list_all_delays(store, route);
-        case RouteKind::ExportRuns: return export_runs(store, route);
-        case RouteKind::ExportDelays: return export_delays(store, route);
-        case RouteKind::ListRuns: return list_runs(store, route);
-        case RouteKind::GetStageStacks: return get_stage_stacks(store, route);
-        case RouteKind::GetTimeShift: return get_time_shift(store, route);
-        case RouteKind::GetCauses: return get_causes(store, route);
-        case RouteKind::GetRun: return get_run(store, route);
-        case RouteKind::SetDirty: return set_dirty(store, route, principal, request);
-        case RouteKind::CompareRuns: return compare_runs(store, request);
-        case RouteKind::CompareSets: return compare_sets(store, route);
-        case RouteKind::GetSetFlame: return get_set_flame(store, route);
-        case RouteKind::ListBundles: return list_bundles(store, route);
-        case RouteKind::HasBundle: return has_bundle(store, route);
-        case RouteKind::GetBundle: return get_bundle(store, blobs, route);
-        case RouteKind::GetSystemFile: return get_system_file(store, blobs, route);
-        case RouteKind::GetTrace: return get_trace(store, blobs, route);
-        case RouteKind::ListDelays: return list_delays(store, blobs, route);
-        case RouteKind::GetProfile: return get_profile(store, route);
-        case RouteKind::GetTimeline: return get_timeline(store, blobs, route);
-        case RouteKind::ExportDelay: return export_delay(store, blobs, route);
+        case RouteKind::ListEvents: return list_events(evidence, route);
+        case RouteKind::GetOverview: return get_overview(evidence, route);
+        case RouteKind::GetTrend: return get_trend(evidence, route);
+        case RouteKind::GetSplit: return get_split(evidence, route);
+        case RouteKind::ListBuildLabels: return list_build_labels(evidence);
+        case RouteKind::LabelBuild: return label_build(evidence, audit_, route, principal, request);
+        case RouteKind::ListCauses: return list_causes(evidence, route);
+        case RouteKind::GetCause: return get_cause(evidence, route);
+        case RouteKind::ChangeCause: return change_cause(evidence, audit_, route, principal, request);
+        case RouteKind::GetChoices: return get_choices(evidence, route);
+        case RouteKind::GetSummary: return get_summary(evidence, route);
+        case RouteKind::GetDelaySummary: return get_delay_summary(evidence, route);
+        case RouteKind::ListAllDelays: return list_all_delays(evidence, route);
+        case RouteKind::ExportRuns: return export_runs(evidence, route);
+        case RouteKind::ExportDelays: return export_delays(evidence, route);
+        case RouteKind::ListRuns: return list_runs(evidence, route);
+        case RouteKind::GetStageStacks: return get_stage_stacks(evidence, route);
+        case RouteKind::GetTimeShift: return get_time_shift(evidence, route);
+        case RouteKind::GetCauses: return get_causes(evidence, route);
+        case RouteKind::GetRun: return get_run(evidence, route);
+        case RouteKind::SetDirty: return set_dirty(evidence, route, principal, request);
+        case RouteKind::CompareRuns: return compare_runs(evidence, request);
+        case RouteKind::CompareSets: return compare_sets(evidence, route);
+        case RouteKind::GetSetFlame: return get_set_flame(evidence, route);
+        case RouteKind::ListBundles: return list_bundles(evidence, route);
+        case RouteKind::HasBundle: return has_bundle(evidence, route);
+        case RouteKind::GetBundle: return get_bundle(evidence, blobs, route);
+        case RouteKind::GetSystemFile: return get_system_file(evidence, blobs, route);
+        case RouteKind::GetTrace: return get_trace(evidence, blobs, route);
+        case RouteKind::ListDelays: return list_delays(evidence, blobs, route);
+        case RouteKind::GetProfile: return get_profile(evidence, route);
+        case RouteKind::GetTimeline: return get_timeline(evidence, blobs, route);
+        case RouteKind::ExportDelay: return export_delay(evidence, blobs, route);
         case RouteKind::ListFormats: return list_formats();
-        case RouteKind::HasBatch: return has_batch(store, route);
+        case RouteKind::HasBatch: return has_batch(evidence, route);
         case RouteKind::ListAccounts: return list_accounts(store);
         case RouteKind::AddAccount: return add_first_or_further_account(principal, request);
         case RouteKind::DeleteAccount: return delete_account(store, audit_, principal, route.arguments[0], request);
@@ -445,6 +477,11 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
         case RouteKind::DeleteToken: return delete_token(store, audit_, principal, route.arguments[0], request);
         case RouteKind::ListAudit: return list_audit(store, route);
         case RouteKind::ExportAudit: return export_audit(store, route);
+        case RouteKind::ListTeams: return list_teams(store);
+        case RouteKind::SetTeam: return set_team({store, audit_, principal}, route, request);
+        case RouteKind::DeleteTeam: return delete_team({store, audit_, principal}, route, request);
+        case RouteKind::JoinTeam: return join_team({store, audit_, principal}, route, request);
+        case RouteKind::LeaveTeam: return leave_team({store, audit_, principal}, route, request);
         case RouteKind::ListRules: return list_rules(store);
         case RouteKind::GetRule: return get_rule(store, route);
         case RouteKind::AddRule: return add_rule({store, audit_, parts_.teller, principal}, request);

@@ -84,7 +84,10 @@ class Application final : public Service {
     [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
-    [[nodiscard]] Reply metrics();
+    // From the store as the principal sees it.
+    [[nodiscard]] Reply answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
+                                    const Request& request);
+    [[nodiscard]] Reply metrics(EvidenceStore& evidence, const Sight* sight);
 
     Parts parts_;
     const SenderLimits limits_;

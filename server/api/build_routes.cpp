@@ -35,7 +35,9 @@ Reply label_build(RunStore& store, Audit& audit, const Route& route, const Princ
     if (label.build.size() > build_limit_bytes) return reply_of({400, "the build id is longer than 256 bytes"});
     if (printable(label.name) != label.name)
         return reply_of({400, "\"name\": expected a text without control characters"});
-    if (const auto stored = store.label_build(label); !stored) return failure(stored.error());
+    const auto stored = store.label_build(label);
+    if (!stored && stored.error().kind == ErrorKind::Denied) return reply_of({403, stored.error().message});
+    if (!stored) return failure(stored.error());
     audit.note(label.by, "label build", label.build, label.name);
     return json_reply(label_json(label));
 }

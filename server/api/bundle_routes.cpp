@@ -67,6 +67,14 @@ std::variant<BundleRow, Reply> readable_bundle(BundleStore& store, const Route& 
     return std::move(**row);
 }
 
+// What to say if the bundle has no such delay.
+std::optional<Reply> unless_there(BundleStore& store, const BundleRow& row, std::uint64_t number) {
+    const auto delay = store.find_delay(row.digest, static_cast<std::uint32_t>(number));
+    if (!delay) return failure(delay.error());
+    if (!*delay) return reply_of({404, "there is no such delay"});
+    return std::nullopt;
+}
+
 Result<std::unique_ptr<ParseWorker>> start_worker(Blobs& blobs, const std::string& digest, const ParseTask& task) {
     TRY_ASSIGN(const LocalBlob local, blobs.local(digest));
     TRY_ASSIGN(const UniqueFd file, open_file(local.path(), O_RDONLY));
@@ -237,7 +245,7 @@ Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
-    if (*number > row.facts.delays) return reply_of({404, "there is no such delay"});
+    if (auto reply = unless_there(store, row, *number)) return *reply;
     ParseTask task{ParseTask::Kind::Export};
     task.delay = static_cast<std::uint32_t>(*number);
     task.format = format->name;
@@ -266,7 +274,7 @@ Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
     if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    if (*number > std::get<BundleRow>(found).facts.delays) return reply_of({404, "there is no such delay"});
+    if (auto reply = unless_there(store, std::get<BundleRow>(found), *number)) return *reply;
     const ParseTask task{ParseTask::Kind::Timeline, static_cast<std::uint32_t>(*number)};
     auto text = ask_worker(blobs, route.arguments[0], task, timeline_limit_bytes);
     if (!text) return worker_failure(text.error());

@@ -174,7 +174,7 @@ json::object cause_record_json(const CauseRecord& cause) {
             {"hosts", json_number(cause.hosts)}};
 }
 
-Reply get_causes(Store& store, const Route& route) {
+Reply get_causes(EvidenceStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     reports::CauseFinder finder;

@@ -11,7 +11,7 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply get_causes(Store& store, const Route& route);
+[[nodiscard]] Reply get_causes(EvidenceStore& store, const Route& route);
 [[nodiscard]] Reply list_causes(CauseStore& store, const Route& route);
 [[nodiscard]] Reply get_cause(CauseStore& store, const Route& route);
 [[nodiscard]] Reply change_cause(CauseStore& store, Audit& audit, const Route& route, const Principal& principal,

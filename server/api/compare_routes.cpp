@@ -155,7 +155,7 @@ json::value cause_side_json(const reports::Cause* cause) {
                         {"share", std::clamp(cause->share, 0.0, 1.0)}};
 }
 
-Status add_causes(Store& store, const Sets& sets, json::object& answer) {
+Status add_causes(EvidenceStore& store, const Sets& sets, json::object& answer) {
     TRY_ASSIGN(const auto a, causes_of(store, sets.a));
     TRY_ASSIGN(const auto b, causes_of(store, sets.b));
     TRY_ASSIGN(const auto known, store.causes(sets.a.event, known_limit));
@@ -197,7 +197,7 @@ Result<std::vector<analysis::RunProfile>> delayed_profiles(BundleStore& store, c
 
 }  // namespace
 
-Reply compare_sets(Store& store, const Route& route) {
+Reply compare_sets(EvidenceStore& store, const Route& route) {
     const auto read = read_sets(route);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const Sets& sets = std::get<Sets>(read);
@@ -224,7 +224,7 @@ Reply compare_sets(Store& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_set_flame(Store& store, const Route& route) {
+Reply get_set_flame(EvidenceStore& store, const Route& route) {
     const auto read = read_sets(route);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const auto state = route.parameter("state").value_or("all");

@@ -71,7 +71,7 @@ void add_delay(std::string& line, const StoredDelay& stored) {
 
 }  // namespace
 
-Reply export_runs(Store& store, const Route& route) {
+Reply export_runs(EvidenceStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto format = read_list_format(route);
@@ -92,7 +92,7 @@ Reply export_runs(Store& store, const Route& route) {
     return list_file(std::get<ListFormat>(format), "runs", run_columns, std::move(next));
 }
 
-Reply export_delays(Store& store, const Route& route) {
+Reply export_delays(EvidenceStore& store, const Route& route) {
     const auto filter = read_filter(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto format = read_list_format(route);

@@ -67,8 +67,8 @@ Reply open_session(const OidcParts& parts, const OidcPerson& person, const std::
     if (!person.role) return refuse("no-group", "none of the groups has a role here");
     if (const auto status = check_account_name(person.name); !status) return refuse("bad-name", status.error().message);
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    const auto signed_in =
-        sign_in.authenticator.sign_in_known(person.name, person.subject, *person.role, request.sender, now_ns);
+    const auto signed_in = sign_in.authenticator.sign_in_known(person.name, person.subject, *person.role, person.groups,
+                                                               request.sender, now_ns);
     if (!signed_in) return failure(signed_in.error());
     if (!*signed_in) return refuse("name-taken", "the account of that name is another person's, or disabled");
     sign_in.audit.note(person.name, "sign in", {},

@@ -210,7 +210,7 @@ json::array builds_json(const EventActivity& activity) {
 
 }  // namespace
 
-Reply get_overview(Store& store, const Route& route) {
+Reply get_overview(EvidenceStore& store, const Route& route) {
     auto read = read_asked(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;
@@ -251,7 +251,7 @@ Reply get_overview(Store& store, const Route& route) {
     return json_reply(answer);
 }
 
-Reply get_split(RunStore& store, const Route& route) {
+Reply get_split(EvidenceStore& store, const Route& route) {
     auto asked = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&asked)) return reply_of(*wrong);
     auto& filter = std::get<Filter>(asked);
@@ -289,7 +289,7 @@ Reply get_split(RunStore& store, const Route& route) {
         {"other_names", json_number(other_names)}});
 }
 
-Reply get_trend(Store& store, const Route& route) {
+Reply get_trend(EvidenceStore& store, const Route& route) {
     auto read = read_asked(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     const ActivityQuestion& question = std::get<Asked>(read).question;

@@ -8,10 +8,10 @@
 namespace lagtrap::server {
 
 // All events ranked, each against the time before.
-[[nodiscard]] Reply get_overview(Store& store, const Route& route);
+[[nodiscard]] Reply get_overview(EvidenceStore& store, const Route& route);
 // One event: percentiles over time, its builds, changes of level.
-[[nodiscard]] Reply get_trend(Store& store, const Route& route);
+[[nodiscard]] Reply get_trend(EvidenceStore& store, const Route& route);
 // One event's runs over time, apart for each host, build or unit.
-[[nodiscard]] Reply get_split(RunStore& store, const Route& route);
+[[nodiscard]] Reply get_split(EvidenceStore& store, const Route& route);
 
 }  // namespace lagtrap::server

@@ -78,6 +78,11 @@ constexpr std::array patterns{
     Pattern{Method::Delete, "/api/v1/tokens/{id}", RouteKind::DeleteToken, ""},
     Pattern{Method::Get, "/api/v1/audit", RouteKind::ListAudit, "only limit after"},
     Pattern{Method::Get, "/api/v1/audit/export", RouteKind::ExportAudit, "only format"},
+    Pattern{Method::Get, "/api/v1/teams", RouteKind::ListTeams, ""},
+    Pattern{Method::Put, "/api/v1/teams/{team}", RouteKind::SetTeam, ""},
+    Pattern{Method::Delete, "/api/v1/teams/{team}", RouteKind::DeleteTeam, ""},
+    Pattern{Method::Put, "/api/v1/teams/{team}/accounts/{account}", RouteKind::JoinTeam, ""},
+    Pattern{Method::Delete, "/api/v1/teams/{team}/accounts/{account}", RouteKind::LeaveTeam, ""},
     Pattern{Method::Get, "/api/v1/rules", RouteKind::ListRules, ""},
     Pattern{Method::Post, "/api/v1/rules", RouteKind::AddRule, ""},
     Pattern{Method::Get, "/api/v1/rules/{id}", RouteKind::GetRule, ""},
@@ -254,6 +259,11 @@ std::optional<Need> need_of(RouteKind kind) {
         case RouteKind::DeleteToken:
         case RouteKind::ListAudit:
         case RouteKind::ExportAudit:
+        case RouteKind::ListTeams:
+        case RouteKind::SetTeam:
+        case RouteKind::DeleteTeam:
+        case RouteKind::JoinTeam:
+        case RouteKind::LeaveTeam:
         case RouteKind::ListRules:
         case RouteKind::AddRule:
         case RouteKind::GetRule:

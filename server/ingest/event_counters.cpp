@@ -11,6 +11,12 @@ namespace {
 
 constexpr const char* further_units = "other";
 
+// Of those that are counted together nobody knows which they are.
+bool is_seen(const Sight& sight, const std::string& event, const std::string& unit) {
+    if (event.empty()) return false;
+    return sight.sees_event(event) || (unit != further_units && sight.sees_unit(unit));
+}
+
 }  // namespace
 
 std::uint64_t EventCounters::bound_ns(std::size_t bucket) {
@@ -33,10 +39,12 @@ EventCounters::Counts& EventCounters::counts_of(const std::string& event, const 
 }
 
 template <typename Visit>
-void EventCounters::for_each(const Visit& visit) const {
+void EventCounters::for_each(const Sight* sight, const Visit& visit) const {
     for (const auto& [event, units] : events_)
-        for (const auto& [unit, counts] : units)
+        for (const auto& [unit, counts] : units) {
+            if (sight != nullptr && !is_seen(*sight, event, unit)) continue;
             visit(fmt::format("event=\"{}\",unit=\"{}\"", label_value(event), label_value(unit)), counts);
+        }
 }
 
 void EventCounters::add(const trace::RunBatch& batch) {
@@ -54,12 +62,12 @@ void EventCounters::add(const trace::RunBatch& batch) {
     }
 }
 
-std::string EventCounters::text() const {
+std::string EventCounters::text(const Sight* sight) const {
     const std::lock_guard lock(mutex_);
     std::string text =
         "# HELP lagtrap_event_duration_seconds Durations of runs that came in, by event and unit or container.\n"
         "# TYPE lagtrap_event_duration_seconds histogram\n";
-    for_each([&text](const std::string& labels, const Counts& counts) {
+    for_each(sight, [&text](const std::string& labels, const Counts& counts) {
         auto out = std::back_inserter(text);
         std::uint64_t below = 0;
         for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
@@ -74,7 +82,7 @@ std::string EventCounters::text() const {
     text +=
         "# HELP lagtrap_event_delays_total Runs over their threshold that came in, by event and unit or container.\n"
         "# TYPE lagtrap_event_delays_total counter\n";
-    for_each([&text](const std::string& labels, const Counts& counts) {
+    for_each(sight, [&text](const std::string& labels, const Counts& counts) {
         text += fmt::format("lagtrap_event_delays_total{{{}}} {}\n", labels, counts.delays);
     });
     return text;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "server/store/sight.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
@@ -24,7 +25,8 @@ class EventCounters {
     // Those of a batch that was stored for the first time; weighted. Runs that the machine said are dirty are left out.
     void add(const trace::RunBatch& batch);
     // In Prometheus' text format: a histogram of durations and a counter of delays for each event and unit.
-    [[nodiscard]] std::string text() const;
+    // Those that `sight` (may be nullptr: all) leaves out, and those that may be among others, are not told.
+    [[nodiscard]] std::string text(const Sight* sight = nullptr) const;
 
   private:
     static constexpr std::size_t bucket_count = 18;  // 100 us, 250 us, 500 us, 1 ms ... 50 s; and one for all beyond
@@ -36,9 +38,9 @@ class EventCounters {
     static std::uint64_t bound_ns(std::size_t bucket);
     // Of this event and unit, or of those that are counted together with them.
     Counts& counts_of(const std::string& event, const std::string& unit);
-    // Calls `visit` with the labels of each.
+    // Calls `visit` with the labels of each that is seen.
     template <typename Visit>
-    void for_each(const Visit& visit) const;
+    void for_each(const Sight* sight, const Visit& visit) const;
 
     mutable std::mutex mutex_;                                     // guards the rest
     std::map<std::string, std::map<std::string, Counts>> events_;  // by unit, or container; empty: not known

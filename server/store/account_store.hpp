@@ -59,6 +59,22 @@ struct AuditEntry {
 // Which entries of the audit: all, those of signing in and out and of attempts at it, or what was refused.
 enum class AuditPart : std::uint8_t { All, SignIns, Refusals };
 
+// People who see their own events and units alone. Whoever is in a team sees what fits the patterns of any of their teams;
+// admins, and whoever is in none, see everything.
+struct Team {
+    std::string name;                        // as tokens are called
+    std::vector<std::string> events, units;  // patterns, as Sight has them
+    std::vector<std::string> groups;  // of a provider of OpenID Connect, whose people are in it; "*": all of them
+    struct Member {
+        std::string account;
+        bool by_group = false;  // until the next sign-in says otherwise
+    };
+    std::vector<Member> members{};  // by account
+};
+inline constexpr std::size_t teams_limit = 1000;
+inline constexpr std::size_t team_lines_limit = 100;       // patterns of events, of units, and groups
+inline constexpr std::size_t team_line_limit_bytes = 256;  // of one
+
 // As for RunStore.
 class AccountStore {
   public:
@@ -90,6 +106,20 @@ class AccountStore {
     [[nodiscard]] virtual Status touch_token(const std::string& id, std::uint64_t used_realtime_ns) = 0;
     // False if there was none.
     [[nodiscard]] virtual Result<bool> remove_token(const std::string& id) = 0;
+
+    // Makes a team, or gives one other patterns and groups; who is in it stays. ErrorKind::TooLarge beyond teams_limit.
+    [[nodiscard]] virtual Result<AddOutcome> set_team(const Team& team) = 0;
+    // False if there is none. ErrorKind::Busy if somebody in it is in no other team: they would see everything.
+    [[nodiscard]] virtual Result<bool> remove_team(const std::string& name) = 0;
+    [[nodiscard]] virtual Result<std::vector<Team>> teams() = 0;                               // by name
+    [[nodiscard]] virtual Result<std::vector<Team>> teams_of(const std::string& account) = 0;  // without members
+    // False if there is no such team or account.
+    [[nodiscard]] virtual Result<bool> join_team(const std::string& team, const std::string& account) = 0;
+    // False if the account was not in it.
+    [[nodiscard]] virtual Result<bool> leave_team(const std::string& team, const std::string& account) = 0;
+    // Puts an account into the teams of its groups, and out of those that it was in by other groups.
+    [[nodiscard]] virtual Status set_teams_by_groups(const std::string& account,
+                                                     const std::vector<std::string>& groups) = 0;
 
     // Kept for 400 days; of those whose action begins with "refuse", the newest 100,000.
     [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;

@@ -20,6 +20,7 @@ Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupL
     where.add("bucket < ?", to);
     where.add_any_of("build", filter.build);
     if (filter.start) where.add("start = ?", *filter.start);
+    if (filter.sight) where.add("event IN (" + id_list(filter.sight->events) + ")");
     where.add("records > 0");
     const bool sketches = detail == Detail::Sketches;
     TRY_ASSIGN(

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/store/sight.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::server {
@@ -24,6 +25,7 @@ struct Filter {
     std::optional<trace::StartKind> start;
     bool with_dirty = false;        // hidden runs too
     bool without_outliers = false;  // only runs whose duration does not differ plainly from the others'
+    SightRef sight;                 // of whoever asks
 };
 
 // Where a page of a list ends: what the next page is asked with. Opaque but for its order.

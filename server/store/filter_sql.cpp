@@ -1,6 +1,7 @@
 #include "server/store/filter_sql.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "server/store/database.hpp"
 
@@ -17,9 +18,53 @@ void add_common_conditions(Where& where, const NumberedFilter& filter, const std
     where.add_any_of(table + ".process", filter.process);
     where.add_any_of(table + ".unit", filter.unit);
     if (filter.start) where.add(table + ".start = ?", *filter.start);
+    if (filter.sight) where.add(filter.sight->condition(table));
+}
+
+Result<std::vector<std::uint64_t>> labels_that(Connection& connection, LabelKind kind,
+                                               const std::function<bool(std::string_view)>& fit) {
+    std::vector<std::uint64_t> numbers;
+    TRY_ASSIGN(const auto rows, connection.query("SELECT id, text FROM label WHERE kind = $1", {kind}));
+    for (;;) {
+        TRY_ASSIGN(const bool more, rows->next());
+        if (!more) return numbers;
+        if (fit(rows->bytes(1))) numbers.push_back(rows->natural(0));
+    }
 }
 
 }  // namespace
+
+std::string id_list(const std::vector<std::uint64_t>& ids) {
+    std::string text;
+    for (const std::uint64_t id : ids) {
+        // No row has it, and a number beyond the column's type would keep the database from using the index.
+        if (id > INT64_MAX) continue;
+        if (!text.empty()) text += ',';
+        text += std::to_string(id);
+    }
+    return text.empty() ? "NULL" : text;
+}
+
+std::string NumberedSight::condition(const std::string& table) const {
+    return "(" + table + ".event IN (" + id_list(events) + ") OR " + table + ".unit IN (" + id_list(units) + "))";
+}
+
+bool NumberedSight::sees_event(std::uint32_t event) const {
+    return std::find(events.begin(), events.end(), event) != events.end();
+}
+
+Result<NumberedSight> number_sight(Connection& connection, const Sight& sight) {
+    NumberedSight numbered;
+    if (!sight.events.empty()) {
+        TRY_ASSIGN(numbered.events, labels_that(connection, LabelKind::Event,
+                                                [&](std::string_view text) { return sight.sees_event(text); }));
+    }
+    if (!sight.units.empty()) {
+        TRY_ASSIGN(numbered.units, labels_that(connection, LabelKind::Unit,
+                                               [&](std::string_view text) { return sight.sees_unit(text); }));
+    }
+    return numbered;
+}
 
 Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter) {
     NumberedFilter numbered;
@@ -50,6 +95,12 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
         }
         if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
+    if (!filter.sight) return std::optional(numbered);
+    // Of an event that is seen all is seen, and roll-ups can answer.
+    if (filter.event && filter.sight->sees_event(stored_text(*filter.event))) return std::optional(numbered);
+    if (filter.event && filter.sight->units.empty()) return std::optional<NumberedFilter>();
+    TRY_ASSIGN(numbered.sight, number_sight(connection, *filter.sight));
+    if (numbered.sight->events.empty() && numbered.sight->units.empty()) return std::optional<NumberedFilter>();
     return std::optional(numbered);
 }
 

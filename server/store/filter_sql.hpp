@@ -11,6 +11,15 @@
 
 namespace lagtrap::server {
 
+// A sight whose patterns are the numbers of what fits them.
+struct NumberedSight {
+    std::vector<std::uint64_t> events, units;
+
+    // "(r.event IN (1,2) OR r.unit IN (3))" for rows of `table`.
+    [[nodiscard]] std::string condition(const std::string& table) const;
+    [[nodiscard]] bool sees_event(std::uint32_t event) const;
+};
+
 // A filter whose names are numbers of labels.
 struct NumberedFilter {
     std::optional<std::uint32_t> event;
@@ -21,17 +30,24 @@ struct NumberedFilter {
     bool with_dirty = false;
     bool without_outliers = false;
     bool from_given = false, to_given = false;
+    std::optional<NumberedSight> sight;  // nothing: all that the rest selects is seen
 
     [[nodiscard]] bool shows(RunMark mark) const {
         return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
     }
     // Whether roll-ups can answer.
-    [[nodiscard]] bool fits_rollups() const { return host.empty() && user.empty() && process.empty() && unit.empty(); }
+    [[nodiscard]] bool fits_rollups() const {
+        return host.empty() && user.empty() && process.empty() && unit.empty() && (!sight || sight->units.empty());
+    }
 };
 
-// Nothing if the filter names nothing but what the store has never seen: then nothing fits.
+// Nothing if the filter names nothing but what the store has never seen, or sees none of it: then nothing fits.
 [[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
                                                                   const Filter& filter);
+
+[[nodiscard]] Result<NumberedSight> number_sight(Connection& connection, const Sight& sight);
+// "1,2,3" for an IN list.
+[[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);
 
 class Where;
 // Leaves out runs with marks that the filter does not show.

@@ -111,6 +111,7 @@ Result<bool> SqlStore::change_account(const Account& account, const std::string&
 Status SqlStore::remove_account(const std::string& name) {
     return database_->write([&](Connection& connection) -> Status {
         TRY(connection.execute("DELETE FROM session WHERE account = $1", {name}));
+        TRY(connection.execute("DELETE FROM team_account WHERE account = $1", {name}));
         TRY(connection.execute("DELETE FROM account WHERE name = $1", {name}));
         return success();
     });

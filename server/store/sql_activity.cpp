@@ -57,6 +57,15 @@ Status SqlStore::count_hosts_of_event(Connection& connection, const NumberedFilt
         activity.hosts = activity.last_ns >= from_ns ? 1 : 0;
         return success();
     }
+    if (numbered.sight) {
+        NumberedFilter since = numbered;
+        since.from_given = true;
+        since.from_ns = from_ns;
+        TRY_ASSIGN(const auto hosts, hosts_seen_in_part(connection, since));
+        const auto found = hosts.find(*numbered.event);
+        activity.hosts = found == hosts.end() ? 0 : found->second.size();
+        return success();
+    }
     Where where;
     where.add("event = ?", *numbered.event);
     where.add("kind = ?", LabelKind::Host);

@@ -162,6 +162,15 @@ Status keep_sightings(Connection& connection, const KnownCause& known, const Sig
     return success();
 }
 
+// Of the delays `d` of causes `c`, those that are seen.
+std::string seen_delays(const NumberedSight* sight) {
+    if (sight == nullptr) return {};
+    return " AND (c.event IN (" + id_list(sight->events) +
+           ") OR EXISTS (SELECT 1 FROM delay x WHERE x.bundle = d.bundle AND x.number = d.number AND x.delayed = 1"
+           " AND x.unit IN (" +
+           id_list(sight->units) + ")))";
+}
+
 KnownCause* find_root(KnownCauses& known, std::uint64_t root) {
     for (auto& [signature, cause] : known)
         if (cause.id == root) return &cause;
@@ -216,17 +225,22 @@ Result<std::vector<CauseNews>> SqlStore::note_causes(const std::string& event, c
     return news;
 }
 
-Result<std::vector<CauseRecord>> SqlStore::select_causes(Connection& connection, const Where& where,
-                                                         std::uint32_t limit) {
+Result<std::vector<CauseRecord>> SqlStore::select_causes(Connection& connection, Where where, std::uint32_t limit,
+                                                         const NumberedSight* sight) {
     std::vector<CauseRecord> found;
+    const std::string seen = seen_delays(sight);
+    if (sight != nullptr) where.add("EXISTS (SELECT 1 FROM cause_delay d WHERE d.cause = c.id" + seen + ")");
     TRY_ASSIGN(
         const auto rows,
         connection.query("SELECT c.id, c.root, c.event, c.signature, c.title, c.state, c.reason, c.frames, c.first_ns,"
                          " c.last_ns, c.noticed_ns, c.status, c.resolved_ns, c.resolved_build, c.regressed_ns, c.owner,"
                          " c.note, c.link, c.author, c.changed_ns,"
-                         " (SELECT count(*) FROM cause_delay d WHERE d.cause = c.id),"
-                         " (SELECT count(DISTINCT d.host) FROM cause_delay d WHERE d.cause = c.id) FROM cause c" +
-                             where.sql() + " ORDER BY c.noticed_ns DESC, c.id DESC LIMIT " + std::to_string(limit),
+                         " (SELECT count(*) FROM cause_delay d WHERE d.cause = c.id" +
+                             seen +
+                             "),"
+                             " (SELECT count(DISTINCT d.host) FROM cause_delay d WHERE d.cause = c.id" +
+                             seen + ") FROM cause c" + where.sql() + " ORDER BY c.noticed_ns DESC, c.id DESC LIMIT " +
+                             std::to_string(limit),
                          where.values()));
     std::vector<std::uint32_t> events;
     for (;;) {
@@ -269,7 +283,7 @@ Result<std::vector<CauseRecord>> SqlStore::causes(const std::optional<std::strin
     const Status looked = read_filtered(filter, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
         Where where;
         if (numbered.event) where.add("c.event = ?", *numbered.event);
-        TRY_ASSIGN(found, select_causes(connection, where, limit));
+        TRY_ASSIGN(found, select_causes(connection, where, limit, nullptr));
         return success();
     });
     if (!looked) return looked.error();
@@ -294,13 +308,14 @@ Result<std::vector<CauseTotal>> SqlStore::cause_totals(std::uint32_t limit) {
     return totals;
 }
 
-Status SqlStore::read_sightings(Connection& connection, CauseLife& life) {
+Status SqlStore::read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight) {
     // A delay counts once, whichever of the parts has it.
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT d.bundle, d.number, max(d.host), max(d.build), max(d.begin_ns),"
                                 " max(d.excess_ns), max(b.digest) FROM cause_delay d"
                                 " JOIN cause c ON c.id = d.cause LEFT JOIN bundle b ON b.number = d.bundle"
-                                " WHERE c.root = $1 GROUP BY d.bundle, d.number ORDER BY 5 DESC, 1, 2",
+                                " WHERE c.root = $1" +
+                                    seen_delays(sight) + " GROUP BY d.bundle, d.number ORDER BY 5 DESC, 1, 2",
                                 {life.cause.root}));
     std::map<std::uint32_t, CauseCount> hosts, builds;
     std::map<std::uint64_t, std::uint64_t> days;
@@ -339,23 +354,27 @@ Status SqlStore::read_sightings(Connection& connection, CauseLife& life) {
     return success();
 }
 
+Result<std::optional<CauseLife>> SqlStore::read_life(Connection& connection, std::uint64_t id,
+                                                     const NumberedSight* sight) {
+    if (id > INT64_MAX) return std::optional<CauseLife>();
+    Where of_id;
+    of_id.add("c.id = ?", id);
+    TRY_ASSIGN(auto one, select_causes(connection, of_id, 1, sight));
+    if (one.empty()) return std::optional<CauseLife>();
+    CauseLife life;
+    life.cause = std::move(one.front());
+    Where of_root;
+    of_root.add("c.root = ?", life.cause.root);
+    TRY_ASSIGN(life.parts, select_causes(connection, of_root, parts_limit, sight));
+    std::erase_if(life.parts, [&](const CauseRecord& part) { return part.id == life.cause.id; });
+    TRY(read_sightings(connection, life, sight));
+    return std::optional(std::move(life));
+}
+
 Result<std::optional<CauseLife>> SqlStore::find_cause(std::uint64_t id) {
     std::optional<CauseLife> found;
-    if (id > INT64_MAX) return found;
     const Status looked = database_->read([&](Connection& connection) -> Status {
-        found.reset();
-        Where of_id;
-        of_id.add("c.id = ?", id);
-        TRY_ASSIGN(auto one, select_causes(connection, of_id, 1));
-        if (one.empty()) return success();
-        CauseLife life;
-        life.cause = std::move(one.front());
-        Where of_root;
-        of_root.add("c.root = ?", life.cause.root);
-        TRY_ASSIGN(life.parts, select_causes(connection, of_root, parts_limit));
-        std::erase_if(life.parts, [&](const CauseRecord& part) { return part.id == life.cause.id; });
-        TRY(read_sightings(connection, life));
-        found = std::move(life);
+        TRY_ASSIGN(found, read_life(connection, id, nullptr));
         return success();
     });
     if (!looked) return looked.error();

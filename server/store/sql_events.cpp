@@ -15,15 +15,29 @@ constexpr std::size_t losing_hosts_limit = 20;
 
 Status SqlStore::count_run_events(Connection& connection, const NumberedFilter& filter,
                                   std::map<std::uint32_t, EventRow>& events) {
-    return each_piece(connection, database_->dialect(), filter, Detail::Counts, Grain::Day,
-                      [&](const Piece& piece) -> Status {
-                          if (!filter.shows(piece.mark)) return success();
-                          EventRow& row = events[piece.event];
-                          row.runs += piece.runs;
-                          row.delays += piece.delays;
-                          row.last_realtime_ns = std::max(row.last_realtime_ns, piece.last_ns);
-                          return success();
-                      });
+    const auto count = [&](const NumberedFilter& part) {
+        return each_piece(connection, database_->dialect(), part, Detail::Counts, Grain::Day,
+                          [&](const Piece& piece) -> Status {
+                              if (!part.shows(piece.mark)) return success();
+                              EventRow& row = events[piece.event];
+                              row.runs += piece.runs;
+                              row.delays += piece.delays;
+                              row.last_realtime_ns = std::max(row.last_realtime_ns, piece.last_ns);
+                              return success();
+                          });
+    };
+    if (!filter.sight || filter.event) return count(filter);
+    // Roll-ups know events, not units: what is seen whole is counted apart from what is seen in part.
+    NumberedFilter part = filter;
+    part.sight->units.clear();
+    if (!part.sight->events.empty()) TRY(count(part));
+    TRY_ASSIGN(const auto in_part, events_seen_in_part(connection, *filter.sight));
+    part.sight = NumberedSight{{}, filter.sight->units};
+    for (const std::uint64_t event : in_part) {
+        part.event = static_cast<std::uint32_t>(event);
+        TRY(count(part));
+    }
+    return success();
 }
 
 Status SqlStore::count_bundle_events(Connection& connection, const NumberedFilter& filter,
@@ -55,6 +69,12 @@ Status SqlStore::count_hosts(Connection& connection, const NumberedFilter& filte
     where.add("first_ns < ?", filter.to_ns);
     if (filter.event) where.add("event = ?", *filter.event);
     where.add_any_of("label", filter.host);
+    if (filter.sight) where.add("event IN (" + id_list(filter.sight->events) + ")");
+    if (filter.sight) {
+        TRY_ASSIGN(const auto in_part, hosts_seen_in_part(connection, filter));
+        for (const auto& [event, hosts] : in_part)
+            if (const auto found = events.find(event); found != events.end()) found->second.hosts = hosts.size();
+    }
     TRY_ASSIGN(const auto rows,
                connection.query("SELECT event, count(*) FROM seen" + where.sql() + " GROUP BY event", where.values()));
     for (;;) {
@@ -105,6 +125,7 @@ Result<Losses> SqlStore::losses(const Filter& filter) {
     of_host.host = filter.host;
     of_host.from_ns = filter.from_ns;
     of_host.to_ns = filter.to_ns;
+    of_host.sight = filter.sight;
     const Status looked = read_filtered(of_host, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
         losses = {};
         Where where;
@@ -112,6 +133,10 @@ Result<Losses> SqlStore::losses(const Filter& filter) {
         where.add("received_ns >= ?", numbered.from_ns);
         where.add("received_ns < ?", numbered.to_ns);
         where.add_any_of("host", numbered.host);
+        if (numbered.sight) {
+            TRY_ASSIGN(const auto hosts, hosts_in_sight(connection, numbered));
+            where.add("host IN (" + id_list(hosts) + ")");
+        }
         TRY_ASSIGN(const auto rows,
                    connection.query("SELECT host, CAST(sum(lost) AS BIGINT), max(received_ns) FROM batch" +
                                         where.sql() + " GROUP BY host ORDER BY 2 DESC, host",

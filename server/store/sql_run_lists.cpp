@@ -24,17 +24,6 @@ struct StackHits {
 
 }  // namespace
 
-std::string id_list(const std::vector<std::uint64_t>& ids) {
-    std::string text;
-    for (const std::uint64_t id : ids) {
-        // No row has it, and a number beyond the column's type would keep the database from using the index.
-        if (id > INT64_MAX) continue;
-        if (!text.empty()) text += ',';
-        text += std::to_string(id);
-    }
-    return text.empty() ? "NULL" : text;
-}
-
 std::string SqlStore::run_columns() const {
     return std::string(
                "SELECT r.id, r.event, r.begin_ns, r.duration_ns, r.host, r.account, r.build, r.process, r.start,"

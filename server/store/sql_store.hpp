@@ -1,7 +1,9 @@
 // The store over a database of either engine.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 
 #include "server/store/batch_writer.hpp"
 #include "server/store/counting.hpp"
@@ -79,6 +81,14 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) override;
     [[nodiscard]] Result<bool> change_cause(std::uint64_t id, const CauseChange& change) override;
 
+    // what a part of it is seen of (sql_sight.cpp)
+    [[nodiscard]] Result<Choices> choices_in(const Sight& sight, const std::string& event) override;
+    [[nodiscard]] Result<std::vector<CauseRecord>> causes_in(const Sight& sight,
+                                                             const std::optional<std::string>& event,
+                                                             std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<CauseLife>> find_cause_in(const Sight& sight, std::uint64_t id) override;
+    [[nodiscard]] Status limit_to_sight(const Sight& sight, std::vector<BundleRow>& rows) override;
+
     // accounts (sql_accounts.cpp)
     [[nodiscard]] Result<AddOutcome> add_account(const Account& account) override;
     [[nodiscard]] Result<std::optional<Account>> find_account(const std::string& name) override;
@@ -98,6 +108,16 @@ class SqlStore : public Store {
     [[nodiscard]] Status add_audit(const AuditEntry& entry) override;
     [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit, std::optional<std::uint64_t> before,
                                                         AuditPart part) override;
+
+    // teams (sql_teams.cpp)
+    [[nodiscard]] Result<AddOutcome> set_team(const Team& team) override;
+    [[nodiscard]] Result<bool> remove_team(const std::string& name) override;
+    [[nodiscard]] Result<std::vector<Team>> teams() override;
+    [[nodiscard]] Result<std::vector<Team>> teams_of(const std::string& account) override;
+    [[nodiscard]] Result<bool> join_team(const std::string& team, const std::string& account) override;
+    [[nodiscard]] Result<bool> leave_team(const std::string& team, const std::string& account) override;
+    [[nodiscard]] Status set_teams_by_groups(const std::string& account,
+                                             const std::vector<std::string>& groups) override;
 
     // jobs (sql_jobs.cpp)
     [[nodiscard]] Result<AddOutcome> put_job(const NewJob& job) override;
@@ -177,9 +197,12 @@ class SqlStore : public Store {
                                              const ActivityQuestion& question, EventActivity& activity);
     [[nodiscard]] static Status count_hosts_of_event(Connection& connection, const NumberedFilter& numbered,
                                                      std::uint64_t from_ns, EventActivity& activity);
-    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, const Where& where,
-                                                                 std::uint32_t limit);
-    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life);
+    // `sight`: whose, or nullptr.
+    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, Where where,
+                                                                 std::uint32_t limit, const NumberedSight* sight);
+    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight);
+    [[nodiscard]] Result<std::optional<CauseLife>> read_life(Connection& connection, std::uint64_t id,
+                                                             const NumberedSight* sight);
     // Links delays that have no run with runs, those of `host` (all if nothing) that began from `from_ns` to `to_ns`.
     [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);
@@ -192,10 +215,16 @@ class SqlStore : public Store {
     BatchWriter batches_;
 };
 
+// Events of which units are seen, but not all.
+[[nodiscard]] Result<std::vector<std::uint64_t>> events_seen_in_part(Connection& connection,
+                                                                     const NumberedSight& sight);
+// The hosts of these, in the filter's time: of runs and delays that are seen.
+[[nodiscard]] Result<std::map<std::uint32_t, std::set<std::uint32_t>>> hosts_seen_in_part(Connection& connection,
+                                                                                          const NumberedFilter& filter);
+// All hosts with something that is seen.
+[[nodiscard]] Result<std::vector<std::uint64_t>> hosts_in_sight(Connection& connection, const NumberedFilter& filter);
+
 // Within the caller's transaction; false if such a job waits already.
 [[nodiscard]] Result<bool> insert_job(Connection& connection, const NewJob& job);
-
-// "1,2,3" for an IN list.
-[[nodiscard]] std::string id_list(const std::vector<std::uint64_t>& ids);
 
 }  // namespace lagtrap::server

@@ -114,12 +114,18 @@ constexpr const char* subjects = R"(
 ALTER TABLE account ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 )";
 
+// Patterns and groups end with a newline each.
+constexpr const char* teams = R"(
+CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NULL, sso_groups TEXT NOT NULL) STRICT;
+CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group INTEGER NOT NULL, PRIMARY KEY(account, team)) STRICT, WITHOUT ROWID;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects}};
+        {8, units},   {9, subjects},          {10, teams}};
     return steps;
 }
 

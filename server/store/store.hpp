@@ -9,11 +9,9 @@
 
 #include "core/result.hpp"
 #include "server/store/account_store.hpp"
-#include "server/store/bundle_store.hpp"
-#include "server/store/cause_store.hpp"
+#include "server/store/evidence_store.hpp"
 #include "server/store/job_store.hpp"
 #include "server/store/rule_store.hpp"
-#include "server/store/run_store.hpp"
 
 namespace lagtrap::server {
 
@@ -33,12 +31,7 @@ struct RemovedRuns {
 // Every function may be called from any thread and blocks; what a changing function has returned survives a power
 // failure. ErrorKind::Busy, Timeout: the store is not to be reached or too busy; the same call may succeed later.
 // system_errno ENOSPC: its disk is full.
-class Store : public RunStore,
-              public BundleStore,
-              public CauseStore,
-              public AccountStore,
-              public JobStore,
-              public RuleStore {
+class Store : public EvidenceStore, public AccountStore, public JobStore, public RuleStore {
   public:
     // Removes runs that began before; whole hours only, so that up to an hour more may stay.
     [[nodiscard]] virtual Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) = 0;

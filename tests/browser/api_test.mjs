@@ -163,6 +163,7 @@ test("delays of all bundles, and of an event without runs", needs("delays_event"
 test("administration", async () => {
   await check("listAccounts", "/api/v1/accounts");
   await check("listTokens", "/api/v1/tokens");
+  await check("listTeams", "/api/v1/teams");
   await check("listAudit", "/api/v1/audit");
 });
 

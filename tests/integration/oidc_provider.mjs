@@ -17,7 +17,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   cookies: { keys: ["a key of this test alone"] },
   findAccount: (_context, id) => {
     const [name, ...groups] = id.split("+");
-    return { accountId: id, claims: () => ({ sub: id, preferred_username: name.split("/")[0], groups }) };
+    return { accountId: id, claims: () => ({ sub: name, preferred_username: name.split("/")[0], groups }) };
   },
 });
 provider.on("server_error", (_context, error) => console.error(error));

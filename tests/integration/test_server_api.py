@@ -513,6 +513,17 @@ class Api(ServerCase):
         newest = checker.ask("GET", "/api/v1/audit?limit=1")[1]["entries"][0]
         self.assertEqual((newest["who"], newest["action"], newest["object"]), ("ann", "delete account", "ulla"))
 
+        team = {"events": ["query"], "units": ["*"], "groups": []}
+        checker.ask("PUT", "/api/v1/teams/shop", team, 201)
+        checker.ask("PUT", "/api/v1/teams/shop", team, 200)
+        checker.ask("PUT", "/api/v1/teams/a%20b", team, 400)
+        checker.ask("PUT", "/api/v1/teams/shop/accounts/rita", expect=204)
+        _, teams = checker.ask("GET", "/api/v1/teams")
+        self.assertEqual(teams["teams"], [{**team, "team": "shop", "accounts": [{"account": "rita", "by_group": False}]}])
+        checker.ask("DELETE", "/api/v1/teams/shop", expect=409)
+        checker.ask("DELETE", "/api/v1/teams/shop/accounts/rita", expect=204)
+        checker.ask("DELETE", "/api/v1/teams/shop", expect=204)
+
         for query in ("", "?format=ndjson&only=refusals"):
             checker.ask("GET", "/api/v1/audit/export" + query)
         checker.ask("GET", "/api/v1/session/ways")

@@ -111,6 +111,7 @@ class Oidc(ServerCase):
         entries = self.audit(server)
         self.assertIn(("ann", "sign in", None, "by Example Login"), entries)
         self.assertIn((None, "refuse sign-in", "eve", "none of the groups has a role here"), entries)
+        self.assertEqual((ann.session()["has_password"], checker.ask("GET", "/api/v1/session")[1]["has_password"]), (False, True))
         change = urllib.request.Request(f"{server.url}/api/v1/session/password", method="PUT",
                                         data=json.dumps({"password": "any password", "new_password": "another password"}).encode(),
                                         headers={"Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"})
@@ -129,6 +130,23 @@ class Oidc(ServerCase):
         # Another subject that calls itself ann.
         self.assertEqual(Person(server).sign_in("ann/2+staff"), f"{server.url}/?sign_in=name-taken")
         self.assertEqual(Person(server).sign_in("not a name+staff"), f"{server.url}/?sign_in=bad-name")
+
+    def test_groups_give_teams_each_time(self):
+        server = self.with_provider("reader *")
+        checker = Checker(self, server)
+        checker.sign_in("local")
+        for team, groups in (("shop", ["shop-devs", "leads"]), ("pay", ["pay-devs"]), ("everybody", ["*"])):
+            checker.ask("PUT", f"/api/v1/teams/{team}", {"events": [f"{team}.*"], "units": [], "groups": groups}, 201)
+
+        def teams_of(login):
+            person = Person(server)
+            person.sign_in(login)
+            return person.session()["teams"]
+        self.assertEqual(teams_of("ann+shop-devs+pay-devs"), ["everybody", "pay", "shop"])
+        checker.ask("PUT", "/api/v1/teams/pay/accounts/ann", expect=204)
+        # Out of the group, out of its team; what an admin did by hand stays.
+        self.assertEqual(teams_of("ann+others"), ["everybody", "pay"])
+        self.assertEqual(teams_of("rita"), ["everybody"])
 
     def test_what_comes_back_has_to_fit_what_was_begun(self):
         server = self.with_provider("reader *")

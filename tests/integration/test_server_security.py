@@ -166,6 +166,19 @@ class SignIn(ServerCase):
             response, _ = checker.ask("POST", "/api/v1/session", body, 204, headers)
             self.assertTrue(response.headers["Set-Cookie"].startswith(cookie), network)
 
+    def test_a_client_on_the_proxys_own_machine(self):
+        add_user(self.root / "data", "ann", "admin")
+        server = self.server("--behind-proxy", "--trusted-proxy", "127.0.0.1")
+        body = {"account": "ann", "password": PASSWORD}
+        checker = Checker(self, server)
+        response, _ = checker.ask("POST", "/api/v1/session", body, 204, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "https"})
+        self.assertTrue(response.headers["Set-Cookie"].startswith("__Host-lagtrap="))
+        # The proxy speaks for somebody without TLS, however near.
+        checker.ask("POST", "/api/v1/session", body, 403, {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http"})
+        # Nobody speaks: an operator beside the server.
+        response, _ = checker.ask("POST", "/api/v1/session", body, 204)
+        self.assertTrue(response.headers["Set-Cookie"].startswith("lagtrap="))
+
     def test_one_sender_keeps_nobody_from_signing_in(self):
         add_user(self.root / "data", "ann", "admin")
         server = self.server("--behind-proxy")

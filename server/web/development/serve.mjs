@@ -25,6 +25,7 @@ const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; ch
 const password = process.env.LAGTRAP_DEVELOPMENT_PASSWORD ?? randomBytes(9).toString("base64url");
 const accounts = new Map(["admin", "reader"].map((account) => [account, { account, role: account, password, created_ns: ns(Date.now() - 86400000), last_sign_in_ns: null }]));
 const tokens = new Map();
+const teams = new Map();
 const audit = [];
 const sessions = new Map();
 
@@ -60,7 +61,7 @@ async function signIn(request, response) {
   found.last_sign_in_ns = ns(Date.now());
   note(account, "sign in", null, "from 127.0.0.1");
   const secret = randomBytes(24).toString("base64url");
-  sessions.set(secret, { account, role: found.role, expires_ns: ns(Date.now() + 12 * 3600000) });
+  sessions.set(secret, { account, role: found.role, has_password: true, teams: [], expires_ns: ns(Date.now() + 12 * 3600000) });
   response.setHeader("Set-Cookie", `lagtrap=${secret}; Path=/; HttpOnly; SameSite=Lax`);
   return undefined;
 }
@@ -111,6 +112,15 @@ async function administer(method, kind, name, request, session, query) {
     note(session.account, "add account", body.account, `${body.role}, from 127.0.0.1`);
     return shown(made);
   }
+  if (kind === "teams") {
+    if (method === "GET") return { teams: [...teams.values()] };
+    if (method === "DELETE") {
+      if (!teams.delete(name)) throw new Refusal(404, "there is no such team, or no such account in it");
+      return undefined;
+    }
+    teams.set(name, { accounts: teams.get(name)?.accounts ?? [], ...(await bodyOf(request)), team: name });
+    return teams.get(name);
+  }
   if (method === "GET") return { tokens: [...tokens.values()] };
   if (method === "DELETE") {
     if (!tokens.delete(name)) throw new Refusal(404, "there is no such token");
@@ -136,7 +146,7 @@ async function answer(request, response, url) {
     for (const [secret, candidate] of sessions) if (candidate === session) sessions.delete(secret);
     return undefined;
   }
-  if (["accounts", "tokens", "audit"].includes(kind)) return administer(method, kind, name, request, session, query);
+  if (["accounts", "tokens", "teams", "audit"].includes(kind)) return administer(method, kind, name, request, session, query);
   if (kind === "rules") {
     needAdmin(session);
     return (await answerRules(method, name, what, method === "POST" && what === undefined || method === "PUT" ? await bodyOf(request) : null, session.account)) ?? unknown();

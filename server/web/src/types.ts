@@ -9,6 +9,8 @@ export type ThreadState = "on CPU" | "runnable" | "blocked" | "unknown";
 export interface Session {
   account: string;
   role: Role;
+  has_password: boolean;
+  teams: string[]; // none: everything is seen
   expires_ns: string | null;
 }
 
@@ -449,6 +451,13 @@ export interface Account {
   role: Role;
   created_ns: string;
   last_sign_in_ns: string | null;
+}
+export interface Team {
+  team: string;
+  events: string[];
+  units: string[];
+  groups: string[];
+  accounts: { account: string; by_group: boolean }[];
 }
 export interface Token {
   id: string;

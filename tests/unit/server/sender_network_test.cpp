@@ -45,7 +45,8 @@ TEST(TrustedProxies, TakesTheLastAddressThatIsNoProxys) {
     const auto proxies = TrustedProxies::parse({"10.0.0.0/8"}).value();
     EXPECT_EQ(proxies.sender_of({"203.0.113.9, 198.51.100.4, 10.0.0.7"}), "198.51.100.4");
     EXPECT_EQ(proxies.sender_of({"203.0.113.9", "198.51.100.4", "10.0.0.7,10.0.0.8"}), "198.51.100.4");
-    EXPECT_EQ(proxies.sender_of({"10.0.0.7"}), std::nullopt);
+    EXPECT_EQ(proxies.sender_of({"10.0.0.7"}), "10.0.0.7");
+    EXPECT_EQ(proxies.sender_of({"10.0.0.9, 10.0.0.7"}), "10.0.0.7");
     EXPECT_EQ(proxies.sender_of({}), std::nullopt);
 }
 

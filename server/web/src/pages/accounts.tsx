@@ -1,25 +1,11 @@
 // Accounts of people and tokens of machines; for admins.
 import { useState } from "preact/hooks";
-import { ApiError, send } from "../api";
+import { useAction } from "../action";
+import { send } from "../api";
 import { useGet } from "../load";
 import { Confirm, Empty, Failure, Ready, Section, Time, Title } from "../parts";
+import { TeamSection } from "./teams";
 import type { Account, Role, Scope, Session, Token } from "../types";
-
-function useAction(reload: () => void): { problem: ApiError | null; act: (work: () => Promise<void>) => Promise<boolean> } {
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  const act = async (work: () => Promise<void>) => {
-    setProblem(null);
-    try {
-      await work();
-      reload();
-      return true;
-    } catch (error) {
-      setProblem(error instanceof ApiError ? error : new ApiError(0, String(error), "Try again."));
-      return false;
-    }
-  };
-  return { problem, act };
-}
 
 export function Accounts({ session }: { session: Session }) {
   return (
@@ -57,6 +43,7 @@ function AccountSection({ session }: { session: Session }) {
     }
   };
   return (
+    <>
     <Section title="Accounts">
       {problem && <Failure error={problem} />}
       <Ready of={list}>
@@ -82,7 +69,7 @@ function AccountSection({ session }: { session: Session }) {
         <label class="field"><span>Password, 12 letters or more</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
         <label class="field"><span>Role</span>
           <select name="new-role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {!first && <option value="reader">reader: sees everything</option>}
+            {!first && <option value="reader">reader: sees everything, or what their teams see</option>}
             {!first && <option value="uploader">uploader: may also upload and mark runs</option>}
             <option value="admin">admin: may do everything</option>
           </select>
@@ -90,6 +77,8 @@ function AccountSection({ session }: { session: Session }) {
         <button type="submit" class="primary">Add account</button>
       </form>
     </Section>
+    {!first && <Ready of={list}>{(data) => <TeamSection accounts={data.accounts} />}</Ready>}
+    </>
   );
 }
 

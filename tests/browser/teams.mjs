@@ -1,0 +1,46 @@
+// Teams: an admin makes one and puts somebody in, who then sees its events alone. Run by name.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
+
+after(closeBrowser);
+
+test("an admin makes a team, and whoever is in it sees its events alone", async () => {
+  const admin = await openPage();
+  await admin.go("/accounts");
+  await admin.page.getByText("There is no team: everybody sees everything.").waitFor();
+  await admin.page.getByLabel("New team").fill("shop");
+  await admin.page.getByLabel("Events, one pattern a line").fill("shop.*\n  cart.*  ");
+  await admin.page.getByRole("button", { name: "Make team" }).click();
+  const row = admin.page.getByTestId("teams").getByRole("row", { name: /^shop/ });
+  await row.getByText("cart.*").waitFor();
+  await row.getByLabel("Put an account into shop").selectOption(world.accounts.reader.account);
+  await row.getByRole("button", { name: "Take out" }).waitFor();
+  await keep(admin.page, "teams");
+  await checkAxe(admin.page);
+
+  const reader = await openPage({ account: "reader" });
+  await reader.go("/account");
+  assert.match(await reader.page.getByTestId("own-teams").innerText(), /the team shop/);
+  await checkAxe(reader.page);
+  await reader.go("/bundles");
+  await reader.page.getByText(world.event.name).first().waitFor();
+  assert.ok(!(await reader.page.locator("main").innerText()).includes(world.foreign));
+  await reader.done();
+
+  await row.getByRole("button", { name: "Edit shop" }).click();
+  await admin.page.getByLabel("Events, one pattern a line").fill("");
+  await admin.page.getByLabel("Units, one pattern a line").fill("shop-*.service");
+  await admin.page.getByRole("button", { name: "Save team" }).click();
+  await row.getByText("shop-*.service").waitFor();
+  await row.getByRole("button", { name: "Delete" }).click();
+  await row.getByRole("button", { name: "Delete shop" }).click();
+  await admin.page.getByText(/are in no other team and would see everything/).waitFor();
+  await row.getByRole("button", { name: "Take out" }).click();
+  await row.getByRole("button", { name: /^Take .* out of shop$/ }).click();
+  await row.getByRole("button", { name: "Take out" }).waitFor({ state: "detached" });
+  await row.getByRole("button", { name: "Delete" }).click();
+  await row.getByRole("button", { name: "Delete shop" }).click();
+  await row.waitFor({ state: "detached" });
+  await admin.done();
+});

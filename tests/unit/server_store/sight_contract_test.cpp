@@ -1,0 +1,226 @@
+// What somebody sees who sees a part of the store.
+#include <gmock/gmock.h>
+
+#include "server/store/sighted_store.hpp"
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Sight, PatternsHaveStars) {
+    for (const auto& [pattern, text] :
+         {std::pair("shop", "shop"), std::pair("shop.*", "shop."), std::pair("*", ""), std::pair("a*b*c", "axxbxbc"),
+          std::pair("**", "x"), std::pair("*.service", "web.service"), std::pair("a*a", "aa")})
+        EXPECT_TRUE(fits_pattern(pattern, text)) << pattern << " " << text;
+    for (const auto& [pattern, text] : {std::pair("shop", "shops"), std::pair("shop.*", "shop"), std::pair("", "x"),
+                                        std::pair("a*b", "abc"), std::pair("a*a", "a"), std::pair("Shop", "shop")})
+        EXPECT_FALSE(fits_pattern(pattern, text)) << pattern << " " << text;
+    EXPECT_FALSE((Sight{{}, {"*"}}.sees("open", "")));
+    EXPECT_TRUE((Sight{{}, {"*"}}.sees("open", "web.service")));
+}
+
+class SightContract : public StoreTest {
+  protected:
+    // On host alpha `open` runs in web.service and db.service, `close` in db.service; on beta `open` in db.service alone.
+    void add_runs() {
+        BatchMaker alpha("alpha"), beta("beta");
+        for (std::uint64_t i = 0; i < 4; ++i) {
+            alpha.add(monday + i * second, 10 * ms).unit = "web.service";
+            alpha.add(monday + hour + i * second, 10 * ms).unit = "db.service";
+            alpha.add(monday + day + i * second, 10 * ms, "close").unit = "db.service";
+            beta.add(monday + i * second, 10 * ms).unit = "db.service";
+        }
+        alpha.batch.runs.front().user = "web";
+        beta.batch.runs.front().user = "secret";
+        ASSERT_EQ(must(store_->add_batch(receipt_of(1), alpha.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->add_batch(receipt_of(2), beta.batch)), AddOutcome::New);
+    }
+    // A bundle whose delay N ran in units[N - 1].
+    std::string add_bundle(std::uint64_t number, const std::vector<std::string>& units,
+                           const std::string& event = "open") {
+        BundleRow row;
+        row.digest = receipt_of(number).digest;
+        EXPECT_EQ(must(store_->add(row, {"parse", row.digest, monday})), AddOutcome::New);
+        BundleFacts facts;
+        facts.host = "alpha";
+        facts.event = "the longest one's";
+        facts.delays = static_cast<std::uint32_t>(units.size());
+        std::vector<BundleDelay> delays(units.size());
+        for (std::uint32_t i = 0; i < delays.size(); ++i) {
+            delays[i].number = i + 1;
+            delays[i].event = event;
+            delays[i].begin_realtime_ns = monday + i * second;
+            delays[i].duration_ns = (100 + i) * ms;
+            delays[i].process = "in " + units[i];
+            delays[i].unit = units[i];
+            delays[i].profile = "p";
+        }
+        EXPECT_TRUE(must(store_->set_contents(row.digest, facts, {}, delays)));
+        return row.digest;
+    }
+    SightedStore seen(std::vector<std::string> events, std::vector<std::string> units) {
+        return {*store_, std::make_shared<const Sight>(Sight{std::move(events), std::move(units)})};
+    }
+    static std::vector<std::pair<std::string, std::uint64_t>> names(const EventPage& page) {
+        std::vector<std::pair<std::string, std::uint64_t>> list;
+        for (const EventRow& row : page.events) list.emplace_back(row.event, row.runs);
+        return list;
+    }
+};
+
+TEST_F(SightContract, EventsAreSeenWholeAndUnitsInPart) {
+    add_runs();
+    auto whole = seen({"op*"}, {});
+    EXPECT_THAT(names(must(whole.events({}, {}, 10, {}))), ElementsAre(std::pair("open", 12)));
+    EXPECT_EQ(must(whole.events({}, {}, 10, {})).events[0].hosts, 2U);
+    EXPECT_EQ(must(whole.summary(event_filter("close"))).counts.runs, 0U);
+    auto web = seen({}, {"web.*"});
+    EXPECT_THAT(names(must(web.events({}, {}, 10, {}))), ElementsAre(std::pair("open", 4)));
+    EXPECT_EQ(must(web.events({}, {}, 10, {})).events[0].hosts, 1U);
+    EXPECT_EQ(must(web.summary(event_filter())).counts.runs, 4U);
+    EXPECT_THAT(must(web.runs(event_filter(), RunOrder::Newest, 100, {})).runs, SizeIs(4));
+    auto both = seen({"close"}, {"web.*"});
+    EXPECT_THAT(names(must(both.events({}, {}, 10, {}))), ElementsAre(std::pair("close", 4), std::pair("open", 4)));
+    auto nothing = seen({}, {});
+    EXPECT_THAT(must(nothing.events({}, {}, 10, {})).events, IsEmpty());
+    EXPECT_THAT(must(nothing.choices({})).hosts, IsEmpty());
+}
+
+TEST_F(SightContract, ChoicesHaveNothingElse) {
+    add_runs();
+    for (const char* event : {"open", ""}) {
+        const auto choices = must(seen({}, {"web.*"}).choices(event));
+        EXPECT_THAT(choices.hosts, ElementsAre("alpha"));
+        EXPECT_THAT(choices.units, ElementsAre("web.service"));
+        EXPECT_THAT(choices.users, ElementsAre("ann", "web"));
+        EXPECT_EQ(choices.from_realtime_ns, monday);
+        EXPECT_EQ(choices.to_realtime_ns, monday + 3 * second + 1);
+    }
+    EXPECT_THAT(must(seen({"open"}, {}).choices({})).users, ElementsAre("ann", "secret", "web"));
+    EXPECT_THAT(must(seen({"close"}, {}).choices("open")).hosts, IsEmpty());
+}
+
+TEST_F(SightContract, OneRunIsThereOrNot) {
+    add_runs();
+    const auto runs = must(store_->runs(event_filter(), RunOrder::Newest, 100, {})).runs;
+    auto web = seen({}, {"web.service"});
+    for (const StoredRun& run : runs) {
+        EXPECT_EQ(must(web.find_run(run.id)).has_value(), run.unit == "web.service");
+        EXPECT_THAT(must(web.find_runs({run.id})), SizeIs(run.unit == "web.service" ? 1 : 0));
+        const auto marked = must(web.mark_dirty({{run.id, true, rule_by_hand, "why", "ann", monday}}));
+        EXPECT_EQ(marked, run.unit == "web.service" ? 1U : 0U);
+    }
+}
+
+TEST_F(SightContract, BundlesAreThoseWithADelayThatIsSeen) {
+    const auto mixed = add_bundle(1, {"web.service", "db.service", "web.service"});
+    const auto other = add_bundle(2, {"db.service"});
+    auto web = seen({}, {"web.service"});
+    EXPECT_FALSE(must(web.find(other)).has_value());
+    const auto row = must(web.find(mixed));
+    ASSERT_TRUE(row.has_value());
+    EXPECT_EQ(row->facts.event, "open");
+    EXPECT_EQ(row->facts.process, "in web.service");
+    EXPECT_EQ(row->facts.delays, 2U);
+    EXPECT_EQ(row->facts.longest_delay_ns, 102 * ms);
+    EXPECT_THAT(must(web.list_filtered({}, 10, {})).bundles, SizeIs(1));
+    EXPECT_THAT(must(web.list_delays({}, mixed, RunOrder::Newest, 10, {})).delays, SizeIs(2));
+    EXPECT_THAT(must(web.list_delays({}, {}, RunOrder::Newest, 10, {})).delays, SizeIs(2));
+    EXPECT_TRUE(must(web.find_delay(mixed, 1)).has_value());
+    EXPECT_FALSE(must(web.find_delay(mixed, 2)).has_value());
+    EXPECT_EQ(must(web.summarise_delays(event_filter())).delays, 2U);
+    std::uint32_t profiles = 0;
+    ASSERT_TRUE(web.profiles(event_filter(), true, 100, [&](StoredDelay&&) { return ++profiles > 0; }).ok());
+    EXPECT_EQ(profiles, 2U);
+    EXPECT_FALSE(must(seen({"close"}, {}).find(mixed)).has_value());
+}
+
+TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
+    const auto mixed = add_bundle(1, {"web.service", "db.service"});
+    const auto other = add_bundle(2, {"db.service"});
+    const auto news =
+        must(store_->note_causes("open",
+                                 {{"lock",
+                                   "waits",
+                                   "blocked",
+                                   "lock",
+                                   "[]",
+                                   {{mixed, 1, "alpha", "v1", monday, ms}, {mixed, 2, "alpha", "v1", monday, ms}}},
+                                  {"disk", "reads", "blocked", "disk", "[]", {{other, 1, "beta", "v2", monday, ms}}}},
+                                 monday));
+    ASSERT_THAT(news, SizeIs(2));
+    auto web = seen({}, {"web.service"});
+    const auto causes = must(web.causes({}, 10));
+    ASSERT_THAT(causes, SizeIs(1));
+    EXPECT_EQ(causes[0].signature, "lock");
+    EXPECT_EQ(causes[0].delays, 1U);
+    EXPECT_EQ(must(web.find_cause(causes[0].id))->sightings.size(), 1U);
+    const std::uint64_t hidden = news[0].id == causes[0].id ? news[1].id : news[0].id;
+    EXPECT_FALSE(must(web.find_cause(hidden)).has_value());
+    CauseChange change;
+    change.note = "mine";
+    EXPECT_FALSE(must(web.change_cause(hidden, change)));
+    EXPECT_TRUE(must(web.change_cause(causes[0].id, change)));
+    change.root = hidden;
+    EXPECT_FALSE(web.change_cause(causes[0].id, change).ok());
+    EXPECT_THAT(must(web.cause_totals(10)), IsEmpty());
+    EXPECT_THAT(must(seen({"open"}, {}).causes("open", 10)), SizeIs(2));
+    EXPECT_THAT(must(seen({"open"}, {}).cause_totals(10)), SizeIs(1));
+    EXPECT_THAT(must(seen({"close"}, {}).causes({}, 10)), IsEmpty());
+}
+
+TEST_F(SightContract, LossesAreThoseOfHostsWithSomethingThatIsSeen) {
+    BatchMaker alpha("alpha"), beta("beta");
+    alpha.add(monday, ms).unit = "web.service";
+    beta.add(monday, ms, "close").unit = "db.service";
+    alpha.batch.runs_lost = 3;
+    beta.batch.runs_lost = 9;
+    ASSERT_EQ(must(store_->add_batch(receipt_of(1), alpha.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(2), beta.batch)), AddOutcome::New);
+    EXPECT_EQ(must(seen({}, {"web.service"}).losses({})).runs, 3U);
+    EXPECT_EQ(must(seen({"close"}, {}).losses({})).runs, 9U);
+    EXPECT_EQ(must(seen({"*"}, {}).losses({})).runs, 12U);
+}
+
+TEST_F(SightContract, TheServersOwnWorkIsNotForPeople) {
+    auto web = seen({"*"}, {});
+    EXPECT_EQ(web.add_batch(receipt_of(1), {}).error().kind, ErrorKind::Denied);
+    EXPECT_EQ(web.remove(receipt_of(1).digest).error().kind, ErrorKind::Denied);
+    EXPECT_EQ(web.note_causes("open", {}, monday).error().kind, ErrorKind::Denied);
+}
+
+TEST_F(SightContract, TeamsComeAndGo) {
+    for (const char* name : {"ann", "bob"})
+        ASSERT_EQ(must(store_->add_account({name, Role::Reader, "", 1, false})), AddOutcome::New);
+    EXPECT_EQ(must(store_->set_team({"shop", {"shop.*", "cart"}, {}, {"devs"}})), AddOutcome::New);
+    EXPECT_EQ(must(store_->set_team({"all", {}, {}, {"*"}})), AddOutcome::New);
+    EXPECT_EQ(must(store_->set_team({"all", {}, {"*"}, {"*"}})), AddOutcome::Already);
+    EXPECT_TRUE(must(store_->join_team("shop", "ann")));
+    EXPECT_FALSE(must(store_->join_team("shop", "eve")));
+    EXPECT_FALSE(must(store_->join_team("none", "ann")));
+    reopen();
+    const auto of_ann = must(store_->teams_of("ann"));
+    ASSERT_THAT(of_ann, SizeIs(1));
+    EXPECT_THAT(of_ann[0].events, ElementsAre("shop.*", "cart"));
+    EXPECT_THAT(of_ann[0].groups, ElementsAre("devs"));
+    ASSERT_TRUE(store_->set_teams_by_groups("bob", {"devs"}).ok());
+    EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(2));
+    ASSERT_TRUE(store_->set_teams_by_groups("bob", {}).ok());
+    EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(1));
+    // Nobody comes to see everything by a team's end.
+    EXPECT_EQ(store_->remove_team("shop").error().kind, ErrorKind::Busy);
+    ASSERT_TRUE(store_->set_teams_by_groups("ann", {}).ok());
+    EXPECT_TRUE(must(store_->remove_team("shop")));
+    EXPECT_FALSE(must(store_->remove_team("shop")));
+    EXPECT_TRUE(must(store_->leave_team("all", "ann")));
+    EXPECT_FALSE(must(store_->leave_team("all", "ann")));
+    ASSERT_TRUE(store_->remove_account("bob").ok());
+    EXPECT_THAT(must(store_->teams())[0].members, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lagtrap::server
