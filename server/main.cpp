@@ -23,7 +23,8 @@ namespace {
 
 // The unit does not restart the program after wrong_options.
 enum ExitCode { done = 0, failed = 1, wrong_options = 2 };
-constexpr std::uint64_t retention_interval_ns = 3600ULL * 1'000'000'000ULL;
+// What is too old or too much is gone within a minute.
+constexpr std::uint64_t retention_interval_ns = 50ULL * 1'000'000'000ULL;
 constexpr std::uint64_t maintenance_interval_ns = 300ULL * 1'000'000'000ULL;
 constexpr std::uint64_t freeing_interval_ns = 10ULL * 1'000'000'000ULL;
 

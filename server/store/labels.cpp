@@ -1,5 +1,7 @@
 #include "server/store/labels.hpp"
 
+#include <set>
+
 #include "core/text.hpp"
 
 namespace lagtrap::server {
@@ -7,12 +9,33 @@ namespace {
 
 constexpr std::size_t text_limit_bytes = 1024;
 constexpr std::size_t remembered_limit = 200'000;
+// What a program does not know by name any more: events and stages are few by nature, threads may count up for ever.
+constexpr std::int64_t names_limit_of_events = 10'000;
+constexpr std::int64_t names_limit = 100'000;
+constexpr std::string_view further_names = "(further names)";
+
+std::int64_t limit_of(LabelKind kind) {
+    return kind == LabelKind::Event || kind == LabelKind::Stage ? names_limit_of_events : names_limit;
+}
 
 Result<std::optional<std::uint32_t>> select_number(Connection& connection, const LabelName& name) {
     TRY_ASSIGN(const auto found,
                connection.number("SELECT id FROM label WHERE kind = $1 AND text = $2", {name.first, name.second}));
     if (!found) return std::optional<std::uint32_t>();
     return std::optional(static_cast<std::uint32_t>(*found));
+}
+
+Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name) {
+    TRY(connection.execute("INSERT INTO label(kind, text) VALUES($1, $2) ON CONFLICT(kind, text) DO NOTHING",
+                           {name.first, name.second}));
+    TRY_ASSIGN(const auto number, select_number(connection, name));
+    if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
+    return *number;
+}
+
+Result<bool> is_full(Connection& connection, LabelKind kind) {
+    TRY_ASSIGN(const auto there, connection.number("SELECT count(*) FROM label WHERE kind = $1", {kind}));
+    return there.value_or(0) >= limit_of(kind);
 }
 
 }  // namespace
@@ -57,22 +80,24 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted) {
     }
     if (missing.empty()) return success();
     // In the order of the map: two servers that add the same names do not wait for each other crosswise.
+    std::set<const void*> further;  // had no place among the names
     const Status written = database_.write([&](Connection& connection) -> Status {
+        further.clear();
         for (auto* entry : missing) {
             TRY_ASSIGN(auto number, select_number(connection, entry->first));
+            const LabelName& name = entry->first;
             if (!number) {
-                TRY(connection.execute(
-                    "INSERT INTO label(kind, text) VALUES($1, $2) ON CONFLICT(kind, text) DO NOTHING",
-                    {entry->first.first, entry->first.second}));
-                TRY_ASSIGN(number, select_number(connection, entry->first));
+                TRY_ASSIGN(const bool full, is_full(connection, name.first));
+                TRY_ASSIGN(number, insert_label(connection, full ? LabelName(name.first, further_names) : name));
+                if (full) further.insert(entry);
             }
-            if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
             entry->second = *number;
         }
         return success();
     });
     if (!written) return written.error();
-    for (const auto* entry : missing) remember(entry->first, entry->second);
+    for (const auto* entry : missing)
+        if (!further.contains(entry)) remember(entry->first, entry->second);
     return success();
 }
 

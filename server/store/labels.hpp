@@ -31,6 +31,8 @@ class Labels {
     explicit Labels(Database& database) : database_(database) {}
 
     // Fills in the numbers; makes those that are not there, in a transaction of its own (never inside write()).
+    // Beyond 10,000 names of events and of stages, and 100,000 of each other kind, further ones have the number of
+    // "(further names)".
     [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted);
     // Nothing if the name is not there.
     [[nodiscard]] Result<std::optional<std::uint32_t>> find(Connection& connection, LabelKind kind,

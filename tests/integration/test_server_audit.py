@@ -6,8 +6,9 @@ import subprocess
 import time
 import unittest
 
-from lagtrap_test import SERVER
+from lagtrap_test import SERVER, wait_for
 from test_server_api import Checker, PASSWORD, ServerCase, add_user
+from upload_world import sha256
 
 
 class Audit(ServerCase):
@@ -60,6 +61,16 @@ class Audit(ServerCase):
         checker.sign_in("ann")
         removed = [entry for entry in self.entries(checker) if entry["action"] == "remove bundles"]
         self.assertTrue(removed and removed[0]["who"] == "retention", self.entries(checker))
+
+    def test_what_is_too_old_goes_by_itself(self):
+        """Nothing else comes that would make the server look."""
+        checker = self.open_world("--keep-for", "1s", "--keep-runs-for", "1d")
+        for kind, content in (("bundles", self.bundles[0]), ("batches", self.batches[0])):
+            checker.ask("PUT", f"/api/v1/{kind}/{sha256(content)}", content, 201, content_type="application/zstd")
+        self.assertGreater(checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"], 0)
+        wait_for(lambda: not checker.ask("GET", "/api/v1/bundles")[1]["bundles"] and checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"] == 0,
+                 "retention", 200)
+        self.assertEqual({entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"}, {"remove bundles", "remove runs"})
 
     def test_it_is_read_part_by_part_and_by_admins_alone(self):
         checker = self.open_world()

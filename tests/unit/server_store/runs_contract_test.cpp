@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 #include <thread>
 
@@ -508,6 +509,25 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
     scanned.process = {"demo"};
     EXPECT_EQ(must(store_->summary(scanned)).durations, must(store_->summary(event_filter())).durations);
     EXPECT_THAT(must(store_->check()), IsEmpty());
+}
+
+// Whoever may send runs may send any names.
+TEST_F(RunsContract, NamesAreBounded) {
+    ASSERT_TRUE(backend_
+                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
+                             " INSERT INTO label(kind, text) SELECT 1, 'event ' || i FROM n")
+                    .ok());
+    BatchMaker maker;
+    for (const char* event : {"one of many", "one more", "and more"}) maker.add(monday, 10 * ms, event);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
+    std::map<std::string, std::uint64_t> runs;
+    for (const EventRow& row : must(store_->events({}, {}, 10, {})).events) runs[row.event] = row.runs;
+    EXPECT_EQ(runs, (std::map<std::string, std::uint64_t>{{"(further names)", 2}, {"and more", 1}}));
+    // A name that is known stays so, and the same names come to the same place again.
+    ASSERT_EQ(must(store_->add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
+    EXPECT_EQ(must(store_->summary(event_filter("(further names)"))).counts.runs, 4U);
+    EXPECT_EQ(must(store_->summary(event_filter("and more"))).counts.runs, 2U);
+    EXPECT_EQ(must(store_->summary(event_filter("one more"))).counts.runs, 0U);
 }
 
 }  // namespace
