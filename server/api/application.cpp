@@ -463,7 +463,8 @@ Reply Application::answer_from(EvidenceStore& evidence, const Route& route, cons
         case RouteKind::GetBundle: return get_bundle(evidence, blobs, route);
         case RouteKind::GetSystemFile: return get_system_file(evidence, blobs, route);
         case RouteKind::GetTrace: return get_trace(evidence, blobs, route);
-        case RouteKind::ListDelays: return list_delays(evidence, blobs, route);
+        case RouteKind::ListDelays:
+            return list_delays(evidence, blobs, route, principal.sight ? Neighbours::Hidden : Neighbours::Shown);
         case RouteKind::GetProfile: return get_profile(evidence, route);
         case RouteKind::GetTimeline: return get_timeline(evidence, blobs, route);
         case RouteKind::ExportDelay: return export_delay(evidence, blobs, route);

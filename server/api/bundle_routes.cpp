@@ -179,7 +179,7 @@ Reply get_bundle(BundleStore& store, Blobs& blobs, const Route& route) {
     return reply;
 }
 
-Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
+Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbours neighbours) {
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
@@ -201,6 +201,8 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route) {
     for (const StoredDelay& delay : page.delays) list.push_back(delay_json(delay, quality));
     if (list.size() > 1)
         for (json::value& delay : list) delay.as_object()["surroundings"] = nullptr;
+    if (neighbours == Neighbours::Hidden)
+        for (json::value& delay : list) leave_out_neighbours(delay.as_object());
     if (quality.is_null()) {
         // A recording by hand has no delay to carry it.
         const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);

@@ -69,6 +69,14 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     return object;
 }
 
+void leave_out_neighbours(json::object& delay) {
+    auto* const around = delay["surroundings"].if_object();
+    if (around == nullptr) return;
+    (*around)["cpu_use"] = nullptr;
+    (*around)["cpu_holders"] = json::array{};
+    (*around)["started"] = json::array{};
+}
+
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);

@@ -22,6 +22,8 @@ struct DelayQuestion {
 
 // What ingest found of the delay; `quality` becomes what it found of its recording, if that is there.
 [[nodiscard]] json::object delay_json(const StoredDelay& stored, json::value& quality);
+// Takes the other processes out of what delay_json() gave.
+void leave_out_neighbours(boost::json::object& delay);
 // With bundle, host, user and build.
 [[nodiscard]] json::object placed_delay_json(const StoredDelay& stored);
 
