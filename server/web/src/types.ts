@@ -320,6 +320,12 @@ export interface Delay {
   objects?: FollowedObjects | null;
   run?: string | null;
 }
+export interface CreationStack {
+  alive: number;
+  cut: boolean;
+  frames: string[];
+}
+
 export interface FollowedObjects {
   process: string;
   length_ns: number;
@@ -331,7 +337,7 @@ export interface FollowedObjects {
   failures: { function: string; module: string; count: number; error: string; object: number; title: string }[];
   functions: { name: string; module: string; role: string; calls: number; failures: number; elapsed_ns: number }[];
   longest: { name: string; module: string; role: string; depth: number; begin_ns: number; elapsed_ns: number; bytes: number; object: number; title: string; state: string; error: string }[];
-  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string }[];
+  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string; shares_stack: boolean; stack: CreationStack | null }[];
 }
 export interface TracedFunctions {
   length_ns: number;
