@@ -25,6 +25,7 @@ import before  # noqa: E402
 import calls  # noqa: E402
 import functions  # noqa: E402
 import names  # noqa: E402
+import objects  # noqa: E402
 import scale  # noqa: E402
 import server  # noqa: E402
 import stacks  # noqa: E402
@@ -410,6 +411,11 @@ def bench_calls():
     calls.bench(row)
 
 
+def bench_objects():
+    """Objects over a boundary: what the program pays for one"""
+    objects.bench(row)
+
+
 def bench_arming():
     """Many events on one large library, until they are watched and until they are not."""
     arming.bench(row)
@@ -420,7 +426,7 @@ def bench_functions():
     functions.bench(row)
 
 
-BENCHES = {"marker": bench_marker, "idle": bench_idle, "arming": bench_arming, "calls": bench_calls, "functions": bench_functions, "switches": bench_switches, "before": bench_before, "count": bench_count, "breach": bench_breach,
+BENCHES = {"marker": bench_marker, "idle": bench_idle, "arming": bench_arming, "calls": bench_calls, "functions": bench_functions, "objects": bench_objects, "switches": bench_switches, "before": bench_before, "count": bench_count, "breach": bench_breach,
            "capture": bench_capture, "recording": bench_recording, "merge": bench_merge, "stacks": bench_stacks, "names": bench_names,
            "server": bench_server, "scale": bench_scale}
 

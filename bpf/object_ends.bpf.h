@@ -165,6 +165,10 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
     struct lagtrap_object_function* function = function_of(frame->function);
     struct lagtrap_object_totals* all = all_totals();
     thread->depth = place;
+    if (ending->left && frame->jumped_ns) {
+        ending->left = 0;
+        ending->now_ns = frame->jumped_ns;
+    }
     if (!function || !all) return;
     struct object_frame* caller = frame_at(thread, place - 1);
     if (function->role == LAGTRAP_OBJECT_MESSAGE) {
@@ -189,6 +193,7 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
     }
     if (function->role == LAGTRAP_OBJECT_CREATE && (!ending->left || frame->inserted))
         end_creation(thread, place, failed || ending->left);
+    leave_stack(frame->stack);
     __u64 whole_ns = less(ending->now_ns, frame->begin_ns);
     __u64 probes_ns = frame->probes_ns + function->inside_ns;
     __u64 net_ns = less(whole_ns, probes_ns);

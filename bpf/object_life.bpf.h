@@ -5,7 +5,7 @@
 #ifndef LAGTRAP_BPF_OBJECT_LIFE_BPF_H
 #define LAGTRAP_BPF_OBJECT_LIFE_BPF_H
 
-#include "bpf/object_threads.bpf.h"
+#include "bpf/object_stacks.bpf.h"
 
 /* Whether an open call further out creates or releases the object. */
 struct object_walk {
@@ -47,10 +47,13 @@ static __always_inline void keep_alive(struct object_frame* frame, struct lagtra
                                          .open = open};
     __builtin_memcpy(fresh.title, frame->title, sizeof(fresh.title));
     bpf_map_delete_elem(&released, key);
+    struct lagtrap_object_alive* before = bpf_map_lookup_elem(&alive, key);
+    __u64 stack = before ? before->stack : 0;
     if (bpf_map_update_elem(&alive, key, &fresh, BPF_ANY)) {
         __sync_fetch_and_add(&class->not_followed, 1);
         return;
     }
+    leave_stack(stack);
     frame->inserted = 1;
 }
 
@@ -103,6 +106,9 @@ static __noinline void end_creation(struct object_thread* thread, __u32 place, b
     __sync_fetch_and_add(&class->created, 1);
     if (!known) return;
     known->open = 0;
+    known->stack = frame->stack;
+    known->shares_stack = frame->shares_stack;
+    frame->stack = 0;
     known->bytes =
         (__s64)(thread->taken_bytes - frame->taken_bytes) - (__s64)(thread->given_bytes - frame->given_bytes);
 }
@@ -140,8 +146,9 @@ static __noinline void release_object(struct object_thread* thread, __u32 place)
     __u32 number = function->class_number;
     if (known && !known->open) {
         number = known->class_number;
+        __u64 stack = known->stack;
         struct lagtrap_object_class* class = class_of(number);
-        bpf_map_delete_elem(&alive, &key);
+        if (!bpf_map_delete_elem(&alive, &key)) leave_stack(stack);
         if (class) __sync_fetch_and_add(&class->released, 1);
         frame->state = LAGTRAP_OBJECT_RELEASED;
     } else {

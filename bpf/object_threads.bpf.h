@@ -12,6 +12,8 @@ const volatile __u32 target_pid = 0;
 const volatile __u64 errno_slot =
     0; /* address of the word that says where errno is, from the thread's base; 0: not known */
 
+const volatile __u8 memory_by_request = 0; /* blocks do not tell their size: what was asked for is remembered */
+
 struct object_frame {
     __u64 stack_pointer; /* at the first instruction */
     __u64 begin_ns;
@@ -24,11 +26,13 @@ struct object_frame {
     __u64 place; /* where the object's number will be */
     __u64 caller;
     __s64 resident_pages;
+    __u64 jumped_ns; /* it went on to the allocator, as its last; 0: it did not */
+    __u64 stack;     /* of a creation; another object's, once it has it */
     __u32 function;
     __u8 state;    /* enum lagtrap_object_state */
     __u8 inserted; /* it put the object among those alive */
     __u8 wanted;   /* something below it was sent */
-    __u8 padding;
+    __u8 shares_stack;
     char title[LAGTRAP_OBJECT_TEXT_BYTES];
 };
 
@@ -38,8 +42,10 @@ struct object_thread {
     __u64 taken_bytes;
     __u64 given_bytes;
     __u64 allocations;
-    __u64 changed_bytes; /* of the block that realloc has */
-    __u64 memory_place;  /* of posix_memalign */
+    __u64 changed_bytes;        /* of the block that realloc has */
+    __u64 memory_place;         /* of posix_memalign */
+    __u64 memory_stack_pointer; /* of a call of the allocator that is open; 0: none; by request alone */
+    __u64 asked_bytes;
     __u64 thrown_ns;
     __u32 depth;
     __u32 in_change; /* realloc is open */

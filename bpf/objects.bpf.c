@@ -134,6 +134,7 @@ int on_object_call(struct pt_regs* ctx) {
         bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
         if (walk.found) return 0;
     }
+    thread->memory_stack_pointer = 0; /* of one that an exception left, at the most */
     __u32 place = thread->depth;
     struct object_frame* frame = frame_at(thread, place);
     if (!frame) {
@@ -150,7 +151,8 @@ int on_object_call(struct pt_regs* ctx) {
     frame->caller = caller;
     frame->resident_pages = resident_pages(task);
     frame->function = number;
-    frame->state = frame->inserted = frame->wanted = 0;
+    frame->stack = frame->jumped_ns = 0;
+    frame->state = frame->inserted = frame->wanted = frame->shares_stack = 0;
     frame->title[0] = 0;
     find_object(ctx, frame, function);
     if (function->title_from != LAGTRAP_FROM_NOWHERE && function->title_from != LAGTRAP_FROM_RESULT) {
@@ -162,6 +164,12 @@ int on_object_call(struct pt_regs* ctx) {
     frame->begin_ns = bpf_ktime_get_ns();
     if (frame->object || function->reused)
         meet_object(thread, place, frame->object || function->role != LAGTRAP_OBJECT_CREATE ? function->role : 0);
+    if (function->role == LAGTRAP_OBJECT_CREATE && frame->state != LAGTRAP_OBJECT_WITHIN) {
+        __u64 from_ns = bpf_ktime_get_ns();
+        find_creation_stack(frame, task);
+        struct object_frame* outer = frame_at(thread, place - 1);
+        if (outer) outer->probes_ns += bpf_ktime_get_ns() - from_ns;
+    }
     frame->begin_ns = bpf_ktime_get_ns();
     return 0;
 }
@@ -208,6 +216,19 @@ int on_object_return(struct pt_regs* ctx) {
     return on_left(ctx, bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
+SEC("uprobe") /* a jump to the allocator, by which a function gives its object's memory back as its last */
+int on_object_jump(struct pt_regs* ctx) {
+    struct lagtrap_object_totals* all = all_totals();
+    if (!all) return 0;
+    if (all->memory_is_out) return on_left(ctx, bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx), false);
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    struct object_frame* innermost = thread ? frame_at(thread, thread->depth - 1) : NULL;
+    if (innermost && innermost->stack_pointer == PT_REGS_SP(ctx)) innermost->jumped_ns = bpf_ktime_get_ns();
+    return 0;
+}
+
 static __always_inline struct object_thread* thread_in_call(void) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return NULL;
@@ -221,6 +242,7 @@ int on_throw(struct pt_regs* ctx) {
     if (!thread) return 0;
     __u64 object = ctx->rdi, type = ctx->rsi, name = 0;
     thread->thrown_ns = bpf_ktime_get_ns();
+    thread->memory_stack_pointer = 0;
     thread->thrown_type[0] = thread->thrown_text[0] = 0;
     if (bpf_probe_read_user(&name, sizeof(name), (const void*)(type + TYPE_NAME))) return 0;
     bpf_probe_read_user_str(thread->thrown_type, sizeof(thread->thrown_type), (const void*)name);
@@ -246,8 +268,19 @@ int on_catch(struct pt_regs* ctx) {
     return 0;
 }
 
-/* The size of a block of glibc's allocator, as it stands before it: malloc/malloc.c, struct malloc_chunk. */
-static __always_inline __u64 block_bytes(__u64 block) {
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, LAGTRAP_OBJECT_BLOCKS);
+    __type(key, __u64);   /* the block */
+    __type(value, __u64); /* its size, as it was asked for */
+} blocks SEC(".maps");
+
+/* The size of a block; 0: not known. Of glibc's allocator it stands before it: malloc/malloc.c, struct malloc_chunk. */
+static __noinline __u64 block_bytes(__u64 block) {
+    if (memory_by_request) {
+        __u64* known = bpf_map_lookup_elem(&blocks, &block);
+        return known ? *known : 0;
+    }
     __u64 size = 0;
     if (!block || bpf_probe_read_user(&size, sizeof(size), (const void*)(block - sizeof(size)))) return 0;
     return size & ~7ULL;
@@ -267,15 +300,29 @@ static __always_inline struct object_thread* thread_of_memory(__u32 number) {
     return thread;
 }
 
+static __always_inline void note_request(struct pt_regs* ctx, struct object_thread* thread, __u64 cookie) {
+    thread->memory_stack_pointer = PT_REGS_SP(ctx);
+    thread->asked_bytes = register_value(ctx, cookie >> LAGTRAP_COOKIE_SIZE_SHIFT & LAGTRAP_COOKIE_SIZE_MASK);
+    if (cookie & LAGTRAP_COOKIE_SIZE_TIMES) thread->asked_bytes *= ctx->rsi;
+}
+
 SEC("uprobe") /* free, and what has to be known before a block is there */
 int on_memory_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     struct object_thread* thread = thread_of_memory(cookie);
     if (!thread) return 0;
-    __u32 kind = cookie >> LAGTRAP_COOKIE_MEMORY_SHIFT;
+    /* Within another call of the allocator. */
+    if (thread->memory_stack_pointer > PT_REGS_SP(ctx)) return 0;
+    __u32 kind = cookie >> LAGTRAP_COOKIE_MEMORY_SHIFT & LAGTRAP_COOKIE_MEMORY_MASK;
     if (kind == LAGTRAP_MEMORY_GIVE) {
-        if (!thread->in_change) thread->given_bytes += block_bytes(ctx->rdi);
-    } else if (kind == LAGTRAP_MEMORY_CHANGE) {
+        __u64 block = ctx->rdi;
+        if (thread->in_change) return 0;
+        thread->given_bytes += block_bytes(block);
+        if (memory_by_request) bpf_map_delete_elem(&blocks, &block);
+        return 0;
+    }
+    if (memory_by_request) note_request(ctx, thread, cookie);
+    if (kind == LAGTRAP_MEMORY_CHANGE) {
         thread->changed_bytes = block_bytes(ctx->rdi);
         thread->in_change = 1;
     } else {
@@ -284,13 +331,46 @@ int on_memory_call(struct pt_regs* ctx) {
     return 0;
 }
 
+static __always_inline void take_block(struct object_thread* thread, __u64 block) {
+    thread->allocations++;
+    if (!memory_by_request) {
+        thread->taken_bytes += block_bytes(block);
+        return;
+    }
+    thread->taken_bytes += thread->asked_bytes;
+    bpf_map_update_elem(&blocks, &block, &thread->asked_bytes, BPF_ANY);
+}
+
+SEC("uprobe") /* instructions that leave operator new, which exceptions may leave too */
+int on_memory_exit(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    struct object_thread* thread = thread_of_memory(cookie);
+    if (!thread || thread->memory_stack_pointer != PT_REGS_SP(ctx)) return 0;
+    thread->memory_stack_pointer = 0;
+    if (ctx->rax) take_block(thread, ctx->rax);
+    return 0;
+}
+
 SEC("uretprobe")
 int on_memory_return(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     struct object_thread* thread = thread_of_memory(cookie);
     if (!thread) return 0;
-    __u32 kind = cookie >> LAGTRAP_COOKIE_MEMORY_SHIFT;
+    __u32 kind = cookie >> LAGTRAP_COOKIE_MEMORY_SHIFT & LAGTRAP_COOKIE_MEMORY_MASK;
     __u64 block = ctx->rax;
+    if (kind == LAGTRAP_MEMORY_GIVE) {
+        struct object_frame* innermost = frame_at(thread, thread->depth - 1);
+        if (!innermost || !innermost->jumped_ns) return 0;
+        if (innermost->stack_pointer != PT_REGS_SP(ctx) - sizeof(__u64)) return 0;
+        struct ending ending = {.now_ns = bpf_ktime_get_ns(), .result = block};
+        end_call(thread, thread->depth, &ending);
+        return 0;
+    }
+    if (memory_by_request) {
+        if (thread->memory_stack_pointer != PT_REGS_SP(ctx) - sizeof(__u64)) return 0;
+        thread->memory_stack_pointer = 0;
+    }
     if (kind == LAGTRAP_MEMORY_CHANGE) {
         if (!thread->in_change) return 0;
         thread->in_change = 0;
@@ -302,8 +382,6 @@ int on_memory_return(struct pt_regs* ctx) {
         __u64 place = thread->memory_place;
         if ((__s32)block != 0 || bpf_probe_read_user(&block, sizeof(block), (const void*)place)) return 0;
     }
-    if (!block) return 0;
-    thread->taken_bytes += block_bytes(block);
-    thread->allocations++;
+    if (block) take_block(thread, block);
     return 0;
 }

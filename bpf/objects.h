@@ -15,6 +15,7 @@
 #define LAGTRAP_OBJECT_DEPTH 64 /* open calls of a thread that are known; a power of two */
 #define LAGTRAP_OBJECTS_ALIVE 65536
 #define LAGTRAP_OBJECTS_RELEASED 16384 /* that are remembered */
+#define LAGTRAP_OBJECT_STACKS 4096     /* of creations, that differ */
 #define LAGTRAP_OBJECT_TEXT_BYTES 64
 #define LAGTRAP_OBJECT_SUCCESSES 4
 #define LAGTRAP_OBJECT_RING_BYTES (2 << 20)
@@ -92,8 +93,18 @@ struct lagtrap_object_alive {
     __u32 function; /* that created it */
     __u32 class_number;
     __u32 tid;
-    __u32 open; /* it is being created */
+    __u32 open;         /* it is being created */
+    __u64 stack;        /* of its creation; 0: not known */
+    __u64 shares_stack; /* it is that of another creation by the same call */
     char title[LAGTRAP_OBJECT_TEXT_BYTES];
+};
+
+/* A stack of creations, by a hash of its frames. */
+struct lagtrap_object_stack {
+    __u64 objects; /* that live, or are being created, from here */
+    __u32 frame_count;
+    __u32 end;                        /* enum lagtrap_stack_end, as bpf/records.h has it */
+    __u64 frames[LAGTRAP_MAX_FRAMES]; /* the innermost first: the function that creates */
 };
 
 enum lagtrap_object_state {
@@ -149,6 +160,9 @@ struct lagtrap_object_totals {
     __u64 least_ns;           /* shorter uses are not sent; by user space */
     __u64 relinking_until_ns; /* until then a begin may be seen twice; by user space */
     __s64 room;               /* calls that may be sent yet, but for failures; by user space, which fills it */
+    __s64 stack_room;         /* stacks that may be walked yet where one is known; the same */
+    __u64 memory_is_out;      /* nobody sees the end of what jumps to the allocator; by user space */
+    __u64 stacks_lost;        /* for want of room */
     __u64 sent;
     __u64 not_sent; /* for want of room */
     __u64 too_deep;
@@ -161,5 +175,10 @@ enum lagtrap_memory_kind {
     LAGTRAP_MEMORY_TAKE_BEHIND = 3, /* posix_memalign: the block is where the first argument points */
 };
 #define LAGTRAP_COOKIE_MEMORY_SHIFT 32 /* the kind; below it is the function's number */
+#define LAGTRAP_COOKIE_MEMORY_MASK 0xff
+#define LAGTRAP_COOKIE_SIZE_SHIFT 40 /* the register with the size that is asked for (usdt_argument.bpf.h) */
+#define LAGTRAP_COOKIE_SIZE_MASK 0xff
+#define LAGTRAP_COOKIE_SIZE_TIMES (1ULL << 48) /* times the second argument (calloc) */
+#define LAGTRAP_OBJECT_BLOCKS 65536            /* of an allocator that does not tell sizes, which are remembered */
 
 #endif

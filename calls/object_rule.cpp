@@ -71,6 +71,7 @@ std::string text_of(const std::vector<ObjectFunctions>& functions) {
         text += (text.empty() ? "" : " ") + one.pattern + ":";
         text +=
             one.object.argument ? fmt::format("arg{}{}", *one.object.argument, one.object.behind ? "*" : "") : "result";
+        if (one.failure) text += fmt::format(":{}", name_of(*one.failure));
     }
     return text;
 }
@@ -167,13 +168,18 @@ ObjectRule preset_rule(const json::object& attributes) { return *parse_object_ru
 Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view text) {
     std::vector<ObjectFunctions> functions;
     for (const std::string_view word : words_of(text)) {
-        const std::size_t colon = word.rfind(':');
+        const std::size_t colon = word.find(':');
         if (colon == std::string_view::npos || colon == 0)
             return make_error(
                 ErrorKind::Invalid,
                 fmt::format("\"{}\": expected FUNCTION:PLACE, as fopen:result or close:arg0", printable(word)));
-        TRY_ASSIGN(const ValuePlace place, parse_place(word.substr(colon + 1)));
-        functions.push_back({std::string(word.substr(0, colon)), place});
+        const std::string_view rest = word.substr(colon + 1);
+        TRY_ASSIGN(const ValuePlace place, parse_place(rest.substr(0, rest.find(':'))));
+        std::optional<Failure> failure;
+        if (rest.find(':') != std::string_view::npos) {
+            TRY_ASSIGN(failure, parse_failure(rest.substr(rest.find(':') + 1)));
+        }
+        functions.push_back({std::string(word.substr(0, colon)), place, failure});
         if (functions.size() > most_patterns)
             return make_error(ErrorKind::TooLarge, fmt::format("there are more than {} functions", most_patterns));
     }
@@ -247,15 +253,17 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"title", "arg1"}})}},
         {"openssl",
          "connections of OpenSSL",
-         {preset_rule({{"name", "SSL"},
-                       {"library", "libssl*"},
-                       {"create", "SSL_new:result"},
-                       {"use",
-                        "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "
-                        "SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0"},
-                       {"release", "SSL_free:arg0"},
-                       {"create-error", "null"},
-                       {"use-error", "not-positive"}})}},
+         {preset_rule(
+             {{"name", "SSL"},
+              {"library", "libssl*"},
+              {"create", "SSL_new:result"},
+              {"use",
+               "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "
+               "SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0 SSL_get_error:arg0:nonzero"},
+              {"release", "SSL_free:arg0"},
+              {"create-error", "null"},
+              // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: to be called again, or the end.
+              {"success", "2 3 4 6"}})}},
         {"stdio",
          "files of the C library (FILE)",
          {preset_rule({{"name", "FILE"},

@@ -24,13 +24,14 @@ struct ValuePlace {
     bool operator==(const ValuePlace&) const = default;
 };
 
+enum class Failure : std::uint8_t { Never, Negative, Null, Nonzero, NotPositive, MinusOne };
+
 struct ObjectFunctions {
-    std::string pattern;  // of symbols: "sqlite3_prepare*"
-    ValuePlace object;    // of functions that tell an error: the text
+    std::string pattern;             // of symbols: "sqlite3_prepare*"
+    ValuePlace object;               // of functions that tell an error: the text
+    std::optional<Failure> failure;  // in place of the rule's
     bool operator==(const ObjectFunctions&) const = default;
 };
-
-enum class Failure : std::uint8_t { Never, Negative, Null, Nonzero, NotPositive, MinusOne };
 
 // Objects by functions of C, or of C++ by `class_pattern` alone: then constructors, destructors and methods are found by name,
 // and exceptions are failures.
@@ -47,7 +48,8 @@ struct ObjectRule {
     bool operator==(const ObjectRule&) const = default;
 };
 
-// "sqlite3_prepare*:arg3* sqlite3_open:arg1*"; also "fopen:result". ErrorKind::Invalid: what was found and what is allowed.
+// "sqlite3_prepare*:arg3* sqlite3_open:arg1*"; also "fopen:result", and with a failure of its own "SSL_get_error:arg0:nonzero".
+// ErrorKind::Invalid: what was found and what is allowed.
 [[nodiscard]] Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view text);
 // "never", "negative", "null", "nonzero", "not-positive", "errno" (a result of -1). ErrorKind::Invalid, the same.
 [[nodiscard]] Result<Failure> parse_failure(std::string_view text);

@@ -135,8 +135,17 @@ ObjectsEnded ended_of(const json::object& object) {
     for (const json::value& row : object.at("oldest").as_array()) {
         OldObject& one = ended.oldest.emplace_back();
         Row(row) >> one.class_number >> one.function >> one.tid >> one.object >> one.age_ns >> one.uses >> one.bytes >>
-            one.title >> one.caller;
+            one.title >> one.caller >> one.stack >> one.shares_stack;
     }
+    for (const json::value& row : object.at("stacks").as_array()) {
+        CreationStack& one = ended.stacks.emplace_back();
+        Row(row) >> one.alive >> one.cut;
+        for (const json::value& frame : row.as_array().at(2).as_array()) {
+            if (one.frames.size() >= CreationStack::frames_limit) throw std::out_of_range("a stack of too many frames");
+            one.frames.push_back(printable(std::string_view(frame.as_string())));
+        }
+    }
+    ended.stacks_lost = number_in(object, "stacks_lost");
     return ended;
 }
 
@@ -218,12 +227,17 @@ json::object to_json(const std::vector<ObjectFailure>& failures) {
 }
 
 json::object to_json(const ObjectsEnded& ended) {
-    json::array totals, oldest;
+    json::array totals, oldest, stacks;
     for (const ObjectFunctionTotals& one : ended.totals)
         totals.push_back(json::array{one.function, one.calls, one.failures, one.elapsed_ns});
     for (const OldObject& one : ended.oldest)
         oldest.push_back(json::array{one.class_number, one.function, one.tid, one.object, one.age_ns, one.uses,
-                                     one.bytes, one.title, one.caller});
+                                     one.bytes, one.title, one.caller, one.stack, one.shares_stack ? 1 : 0});
+    for (const CreationStack& one : ended.stacks) {
+        json::array frames;
+        for (const std::string& frame : one.frames) frames.emplace_back(frame);
+        stacks.push_back(json::array{one.alive, one.cut ? 1 : 0, std::move(frames)});
+    }
     return {{"ended_objects",
              {{"reason", ended.reason},
               {"length_ns", ended.length_ns},
@@ -233,7 +247,9 @@ json::object to_json(const ObjectsEnded& ended) {
               {"detach_ns", ended.detach_ns},
               {"classes", rows_of(ended.classes)},
               {"totals", std::move(totals)},
-              {"oldest", std::move(oldest)}}}};
+              {"oldest", std::move(oldest)},
+              {"stacks", std::move(stacks)},
+              {"stacks_lost", ended.stacks_lost}}}};
 }
 
 Result<ObjectsReply> parse_objects_reply(const std::string& line) {

@@ -123,7 +123,17 @@ struct OldObject {
     std::uint64_t uses = 0;
     std::int64_t bytes = 0;  // taken by its creation
     std::string title;
-    std::string caller;  // the function that had it created; empty: not known
+    std::string caller;         // the function that had it created; empty: not known
+    std::uint32_t stack = 0;    // of its creation: its number from 1 among those of ObjectsEnded; 0: not known
+    bool shares_stack = false;  // it is that of another creation by the same call
+};
+
+// From which objects were created.
+struct CreationStack {
+    static constexpr std::size_t frames_limit = 64;
+    std::uint64_t alive = 0;          // objects from here, whatever their class
+    bool cut = false;                 // there are more frames, which are not known
+    std::vector<std::string> frames;  // "load_page (shop)"; the innermost first
 };
 
 struct ObjectsEnded {
@@ -136,6 +146,8 @@ struct ObjectsEnded {
     std::vector<ClassCounts> classes;
     std::vector<ObjectFunctionTotals> totals;  // of functions that were called
     std::vector<OldObject> oldest;             // of those alive, of each class; the oldest first
+    std::vector<CreationStack> stacks;         // of these, each once
+    std::uint64_t stacks_lost = 0;             // creations whose stack was not kept, for want of room
 };
 
 [[nodiscard]] std::string_view name_of(ObjectRole role);

@@ -70,6 +70,12 @@ json::object row_of(const ClassCounts& one, const std::string& name) {
             {"not_followed", number(one.not_followed)}};
 }
 
+json::object row_of(const CreationStack& stack) {
+    json::array frames;
+    for (const std::string& frame : stack.frames) frames.emplace_back(shortened(frame));
+    return {{"alive", number(stack.alive)}, {"cut", stack.cut}, {"frames", std::move(frames)}};
+}
+
 }  // namespace
 
 Status ObjectsSummary::check(const ObjectsReply& reply) const {
@@ -82,7 +88,8 @@ Status ObjectsSummary::check(const ObjectsReply& reply) const {
     if (reply.ended) {
         good = good && std::all_of(reply.ended->totals.begin(), reply.ended->totals.end(), is_known);
         for (const OldObject& one : reply.ended->oldest)
-            good = good && is_known(one) && one.class_number < started_.classes.size();
+            good = good && is_known(one) && one.class_number < started_.classes.size() &&
+                   one.stack <= reply.ended->stacks.size();
     }
     return good ? success() : Status(make_error(ErrorKind::Invalid, "a line names a function that is not known"));
 }
@@ -172,13 +179,16 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
     for (const ObjectNode& root : longest_) add_rows(root, root.call.begin_ns, 0, rows_limit * 5, started_, longest);
     for (const OldObject& one : ended.oldest) {
         if (oldest.size() >= rows_limit) break;
-        oldest.push_back({{"class", shortened(started_.classes[one.class_number])},
-                          {"object", number(one.object)},
-                          {"title", shortened(one.title)},
-                          {"age_ns", number(one.age_ns)},
-                          {"uses", number(one.uses)},
-                          {"bytes", number(one.bytes)},
-                          {"caller", shortened(one.caller)}});
+        oldest.push_back(
+            {{"class", shortened(started_.classes[one.class_number])},
+             {"object", number(one.object)},
+             {"title", shortened(one.title)},
+             {"age_ns", number(one.age_ns)},
+             {"uses", number(one.uses)},
+             {"bytes", number(one.bytes)},
+             {"caller", shortened(one.caller)},
+             {"shares_stack", one.shares_stack},
+             {"stack", one.stack == 0 ? json::value(nullptr) : json::value(row_of(ended.stacks[one.stack - 1]))}});
     }
     return {{"pid", started_.pid},
             {"process", shortened(started_.process)},

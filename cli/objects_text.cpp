@@ -165,15 +165,50 @@ std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals, cons
     return text;
 }
 
+// Of one class, from the same place.
+bool is_created_alike(const calls::OldObject& one, const calls::OldObject& other) {
+    return one.class_number == other.class_number && one.stack == other.stack && one.caller == other.caller &&
+           one.shares_stack == other.shares_stack;
+}
+
+// Who had it created, outwards.
+std::string creation_text(const calls::OldObject& one, const calls::ObjectsEnded& ended, const CallsLook& look) {
+    constexpr std::size_t indent = 24, most_frames = 12;
+    if (one.stack == 0) return one.caller.empty() ? "" : wrap_words("by " + one.caller, look.columns, indent);
+    const calls::CreationStack& stack = ended.stacks[one.stack - 1];
+    const std::size_t shown = look.all ? stack.frames.size() : std::min(stack.frames.size(), most_frames);
+    std::string text;
+    for (std::size_t at = 0; at < shown; ++at)
+        text += wrap_words((at == 0 ? "by " : "") + (stack.frames[at].empty() ? "?" : stack.frames[at]), look.columns,
+                           at == 0 ? indent : indent + 3);
+    if (shown < stack.frames.size())
+        text += wrap_words(
+            fmt::format("and {} more; --all shows them", counted(stack.frames.size() - shown, "caller", "callers")),
+            look.columns, indent + 3);
+    if (stack.cut) text += wrap_words("what called that is not known", look.columns, indent + 3);
+    if (one.shares_stack)
+        text += wrap_words("(of another object that the same call created)", look.columns, indent + 3);
+    if (stack.alive > 1)
+        text += wrap_words(fmt::format("{} objects from here are alive", with_commas(stack.alive)), look.columns,
+                           indent + 3);
+    return text;
+}
+
 std::string alive_text(const calls::ObjectsEnded& ended, const calls::ObjectsStarted& started, const CallsLook& look) {
     if (ended.oldest.empty()) return "";
     std::string text = "\n" + look.paint(Colour::Bold, "Alive the longest, and who had them created") + "\n";
-    for (const calls::OldObject& one : ended.oldest) {
+    for (std::size_t at = 0; at < ended.oldest.size(); ++at) {
+        const calls::OldObject& one = ended.oldest[at];
         text += fmt::format("{} {}  {} {}, {}\n", pad_left(duration(one.age_ns), 11), pad_left(change(one.bytes), 10),
                             started.classes[one.class_number], object_name(one.title, one.object),
                             counted(one.uses, "call", "calls"));
-        if (!one.caller.empty()) text += wrap_words("by " + one.caller, look.columns, 24);
+        const bool goes_on = at + 1 < ended.oldest.size() && is_created_alike(one, ended.oldest[at + 1]);
+        if (!goes_on) text += creation_text(one, ended, look);
     }
+    if (ended.stacks_lost != 0)
+        text += wrap_words(fmt::format("{} without a stack: 4,096 different ones are kept at once.",
+                                       counted(ended.stacks_lost, "object was created", "objects were created")),
+                           look.columns, 2);
     return text;
 }
 

@@ -39,6 +39,8 @@ struct PlannedFunction {
     std::vector<binaries::FunctionExit> exits;  // empty: return_probe
     bool return_probe = false;
     std::vector<binaries::IndirectCall> indirect;
+    bool ends_elsewhere =
+        false;  // it has exits that are watched by others: none of `exits` is no reason for return_probe
 };
 
 struct CallPlan {

@@ -36,7 +36,8 @@ Status FunctionProbes::gather(const PlannedFunction& function, std::uint32_t num
         probes.exit_numbers.emplace(exit.offset, probes.exits.size());
         probes.exits.push_back(std::move(exit));
     }
-    if (function.exits.empty()) probes.returns.push_back({function.entry, number, {number}});
+    if (function.exits.empty() && !function.ends_elsewhere)
+        probes.returns.push_back({function.entry, number, {number}});
     probes.entries.push_back({function.entry, number | target, {number}});
     return success();
 }
@@ -61,7 +62,7 @@ Result<std::vector<CallProbes::Refused>> FunctionProbes::attach(const std::vecto
     const std::uint32_t first = functions_;
     for (const PlannedFunction& function : functions) {
         const std::uint32_t number = functions_++;
-        has_return_probe_.push_back(function.exits.empty());
+        has_return_probe_.push_back(function.exits.empty() && !function.ends_elsewhere);
         const bool too_many = !has_uprobe_multi() && number >= most_functions_one_by_one;
         if (number >= limit || too_many) {
             refused.push_back({number, fmt::format("beyond the {} functions that can be watched at once{}",

@@ -15,6 +15,7 @@
 #include "binaries/elf/program_file.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "daemon/probes/exit_cookies.hpp"
 #include "objects.skel.h"
 
 namespace lagtrap::daemon {
@@ -43,20 +44,28 @@ std::string thrown_text(const lagtrap_object_call_texts& texts) {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, std::uint64_t errno_slot) {
+Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, const ObjectPlan& plan, const UnwindStore& tables) {
     std::unique_ptr<ObjectEngine> self(new ObjectEngine);
     self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
     const auto& all = self->programs_->progs;
     if (has_uprobe_multi())
-        for (bpf_program* program : {all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw,
-                                     all.on_catch, all.on_memory_call, all.on_memory_return})
+        for (bpf_program* program :
+             {all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw, all.on_catch,
+              all.on_memory_call, all.on_memory_return, all.on_object_jump, all.on_memory_exit})
             bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
-    self->programs_->rodata->errno_slot = errno_slot;
+    self->programs_->rodata->errno_slot = plan.errno_slot;
+    self->programs_->rodata->memory_by_request = plan.memory_by_request ? 1 : 0;
+    if (!plan.memory_by_request) bpf_map__set_max_entries(self->programs_->maps.blocks, 1);
+    const auto& maps = self->programs_->maps;
+    for (const auto& [map, fd] :
+         {std::pair(maps.unwind_regions, tables.regions_fd()), std::pair(maps.unwind_tables, tables.tables_fd()),
+          std::pair(maps.unwind_processes, tables.processes_fd())})
+        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
+            return libbpf_error("give the programs that follow objects the unwind tables", failed);
     if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that follow objects", failed);
-    const auto& maps = self->programs_->maps;
     TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),
                                                 LAGTRAP_OBJECT_FUNCTIONS, "counts of functions"));
     TRY_ASSIGN(self->classes_, MappedMap::map(bpf_map__fd(maps.classes), sizeof(lagtrap_object_class),
@@ -92,6 +101,32 @@ void ObjectEngine::set_room(std::uint64_t calls) {
     __atomic_store_n(&totals->room, static_cast<__s64>(calls), __ATOMIC_RELAXED);
 }
 
+void ObjectEngine::set_stack_room(std::uint64_t stacks) {
+    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
+    __atomic_store_n(&totals->stack_room, static_cast<__s64>(stacks), __ATOMIC_RELAXED);
+}
+
+std::optional<lagtrap_object_stack> ObjectEngine::stack(std::uint64_t number) const {
+    lagtrap_object_stack found{};
+    if (bpf_map_lookup_elem(bpf_map__fd(programs_->maps.stacks), &number, &found) != 0) return std::nullopt;
+    return found;
+}
+
+void ObjectEngine::sweep_stacks() {
+    const int map = bpf_map__fd(programs_->maps.stacks);
+    std::vector<std::uint64_t> kept;
+    std::uint64_t number = 0, next = 0;
+    const std::uint64_t* before = nullptr;
+    while (kept.size() < LAGTRAP_OBJECT_STACKS && bpf_map_get_next_key(map, before, &next) == 0) {
+        number = next;
+        before = &number;
+        kept.push_back(number);
+    }
+    if (kept.size() < LAGTRAP_OBJECT_STACKS / 4 * 3) return;
+    for (const std::uint64_t one : kept)
+        if (const auto known = stack(one); known && known->objects == 0) (void)bpf_map_delete_elem(map, &one);
+}
+
 // The allocator first: what a call that is seen from its begin takes is seen whole.
 Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& plan,
                                                               const std::vector<calls::ProbeCost>& costs) {
@@ -113,17 +148,33 @@ Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& 
 
 Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
     if (plan.memory.empty()) return success();
-    std::vector<CallProbe> entries, returns;
+    std::vector<CallProbe> entries, returns, leaving;
+    std::map<std::uint64_t, CallProbe> exits;
     for (std::uint32_t at = 0; at < plan.memory.size(); ++at) {
         const MemoryFunction& one = plan.memory[at];
         const std::uint32_t number = watched_ + at;
-        const std::uint64_t cookie = number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT;
-        if (one.kind != LAGTRAP_MEMORY_TAKE) entries.push_back({one.entry, cookie, {number}});
-        if (one.kind != LAGTRAP_MEMORY_GIVE) returns.push_back({one.entry, cookie, {number}});
+        const std::uint64_t cookie = number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT |
+                                     std::uint64_t{one.size_from} << LAGTRAP_COOKIE_SIZE_SHIFT |
+                                     (one.size_times ? LAGTRAP_COOKIE_SIZE_TIMES : 0);
+        if (one.kind != LAGTRAP_MEMORY_TAKE || plan.memory_by_request) entries.push_back({one.entry, cookie, {number}});
+        for (const binaries::FunctionExit& exit : one.exits) {
+            CallProbe& probe = exits[exit.file_offset];
+            if (probe.functions.empty()) probe = {exit.file_offset, number | exit_cookie_of(exit, 0), {}};
+            probe.functions.push_back(number);
+        }
+        if (!one.exits.empty()) continue;
+        if (one.kind != LAGTRAP_MEMORY_GIVE || !plan.jumps.empty()) returns.push_back({one.entry, cookie, {number}});
     }
     const auto& file = plan.files[plan.memory_file].file;
     TRY(other_probes_->attach(programs_->progs.on_memory_call, file, std::move(entries), false));
     TRY(other_probes_->attach(programs_->progs.on_memory_return, file, std::move(returns), true));
+    for (auto& [offset, probe] : exits) leaving.push_back(std::move(probe));
+    TRY(other_probes_->attach(programs_->progs.on_memory_exit, file, std::move(leaving), false));
+    std::map<std::uint32_t, std::vector<CallProbe>> jumps;  // by file
+    for (const ObjectPlan::Jump& one : plan.jumps)
+        jumps[plan.functions[one.function].file].push_back({one.offset, one.function, {one.function}});
+    for (auto& [number, probes] : jumps)
+        TRY(other_probes_->attach(programs_->progs.on_object_jump, plan.files[number].file, std::move(probes), false));
     return success();
 }
 
@@ -150,9 +201,11 @@ Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
     }
     if (!memory_is_out_ && !functions.empty() && *functions.rbegin() >= watched_) {
         memory_is_out_ = true;
+        __atomic_store_n(&totals->memory_is_out, 1, __ATOMIC_RELAXED);
         for (std::uint32_t at = 0; at < memory_; ++at) memory.insert(watched_ + at);
-        TRY(other_probes_->take_out(memory));
     }
+    memory.insert(watched.begin(), watched.end());  // and their jumps to it
+    if (!memory.empty()) TRY(other_probes_->take_out(memory));
     return watched.empty() ? success() : probes_->take_out(watched);
 }
 
@@ -266,10 +319,10 @@ std::vector<calls::ClassCounts> ObjectEngine::counts(std::size_t classes) const 
     return counts;
 }
 
-std::vector<std::pair<calls::OldObject, std::uint64_t>> ObjectEngine::oldest(std::size_t most) const {
+std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
     const std::uint64_t now_ns = monotonic_ns();
-    std::map<std::uint32_t, std::vector<std::pair<calls::OldObject, std::uint64_t>>> by_class;
-    const auto is_older = [](const auto& one, const auto& other) { return one.first.age_ns > other.first.age_ns; };
+    std::map<std::uint32_t, std::vector<Old>> by_class;
+    const auto is_older = [](const auto& one, const auto& other) { return one.object.age_ns > other.object.age_ns; };
     for_each_alive(bpf_map__fd(programs_->maps.alive),
                    [&](const lagtrap_object_key& key, const lagtrap_object_alive& one) {
                        auto& own = by_class[one.class_number];
@@ -281,14 +334,17 @@ std::vector<std::pair<calls::OldObject, std::uint64_t>> ObjectEngine::oldest(std
                                        one.uses,
                                        one.bytes,
                                        text_of(one.title),
-                                       {}},
-                                      one.caller});
+                                       {},
+                                       0,
+                                       one.shares_stack != 0},
+                                      one.caller,
+                                      one.stack});
                        std::push_heap(own.begin(), own.end(), is_older);
                        if (own.size() <= most) return;
                        std::pop_heap(own.begin(), own.end(), is_older);
                        own.pop_back();
                    });
-    std::vector<std::pair<calls::OldObject, std::uint64_t>> oldest;
+    std::vector<Old> oldest;
     for (auto& [number, own] : by_class) {
         std::sort(own.begin(), own.end(), is_older);
         std::move(own.begin(), own.end(), std::back_inserter(oldest));

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "daemon/calls/function_probes.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/objects/object_plan.hpp"
+#include "daemon/unwinding/unwind_store.hpp"
 
 struct objects_bpf;
 struct ring_buffer;
@@ -26,14 +28,19 @@ namespace lagtrap::daemon {
 // One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
 class ObjectEngine {
   public:
-    // Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(pid_t pid, std::uint64_t errno_slot);
+    // `tables`, by which stacks are walked, outlive it. Errors: the kernel refuses the programs.
+    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(pid_t pid, const ObjectPlan& plan,
+                                                                    const UnwindStore& tables);
     ~ObjectEngine();
 
     // From now on shorter uses that succeed are counted and not told.
     void set_least(std::chrono::nanoseconds least);
     // From now on so many calls, and failures, may be told.
     void set_room(std::uint64_t calls);
+    // From now on so many creations may have their stacks walked whose call has one already.
+    void set_stack_room(std::uint64_t stacks);
+    // Forgets stacks from which nothing lives any more, where room for others grows short.
+    void sweep_stacks();
     // `costs`: of each function of the plan, then of each of the allocator's. Tells which could not be watched. Errors:
     // Vanished; none of them could be.
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const ObjectPlan& plan,
@@ -52,8 +59,15 @@ class ObjectEngine {
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
     // What lives is counted, which takes a moment for each of them.
     [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
-    // Alive, with the address that had each created; of each class the oldest, at most `most` each.
-    [[nodiscard]] std::vector<std::pair<calls::OldObject, std::uint64_t>> oldest(std::size_t most) const;
+    struct Old {
+        calls::OldObject object;
+        std::uint64_t caller = 0;  // address that had it created
+        std::uint64_t stack = 0;   // its number; 0: not known
+    };
+    // Alive; of each class the oldest, at most `most` each.
+    [[nodiscard]] std::vector<Old> oldest(std::size_t most) const;
+    // nullopt: it was forgotten.
+    [[nodiscard]] std::optional<lagtrap_object_stack> stack(std::uint64_t number) const;
     [[nodiscard]] lagtrap_object_totals totals() const;
     // Returns when the kernel has taken all probes out.
     void detach();

@@ -14,8 +14,12 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "calls/function_sorting.hpp"
+#include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/objects/object_exits.hpp"
+#include "daemon/objects/object_memory.hpp"
 #include "daemon/objects/object_names.hpp"
+#include "daemon/objects/object_vtables.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -72,48 +76,17 @@ __u8 failure_of(calls::Failure failure) {
     return LAGTRAP_FAILS_MINUS_ONE;
 }
 
-struct MemoryName {
-    std::string_view name;
-    lagtrap_memory_kind kind;
-};
-constexpr MemoryName memory_names[] = {
-    {"malloc", LAGTRAP_MEMORY_TAKE},   {"calloc", LAGTRAP_MEMORY_TAKE},
-    {"memalign", LAGTRAP_MEMORY_TAKE}, {"aligned_alloc", LAGTRAP_MEMORY_TAKE},
-    {"valloc", LAGTRAP_MEMORY_TAKE},   {"realloc", LAGTRAP_MEMORY_CHANGE},
-    {"free", LAGTRAP_MEMORY_GIVE},     {"posix_memalign", LAGTRAP_MEMORY_TAKE_BEHIND}};
-
-// Where a direct jump leads to, conditional or not, in the same file; nullopt: it is none.
-std::optional<std::uint64_t> jump_target(std::string_view code, std::uint64_t offset) {
-    const auto byte = [&](std::size_t at) {
-        return at < code.size() ? static_cast<std::uint8_t>(code[at]) : std::uint8_t{0};
-    };
-    std::size_t at = byte(0) == 0xf2 || byte(0) == 0x3e ? 1 : 0;  // bnd, notrack
-    bool is_near = byte(at) == 0xe9;
-    if (byte(at) == 0x0f && (byte(at + 1) & 0xf0) == 0x80) {
-        is_near = true;
-        ++at;
-    }
-    if (is_near) {
-        std::int32_t distance = 0;
-        if (code.size() < at + 1 + sizeof distance) return std::nullopt;
-        std::memcpy(&distance, code.data() + at + 1, sizeof distance);
-        return offset + at + 1 + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
-    }
-    if (byte(at) != 0xeb && (byte(at) & 0xf0) != 0x70) return std::nullopt;
-    return offset + at + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(byte(at + 1))});
+// What gives memory back and is jumped to by what releases an object: free, operator delete of any kind.
+bool gives_back(std::string_view symbol) {
+    symbol = symbol.substr(0, symbol.find('@'));
+    return symbol == "free" || symbol.starts_with("_ZdlPv") || symbol.starts_with("_ZdaPv");
 }
-
-bool is_return(std::string_view code) {
-    const std::size_t at = code.starts_with('\xf3') || code.starts_with('\xf2') ? 1 : 0;  // rep, bnd
-    return code.size() > at && (code[at] == '\xc3' || code[at] == '\xc2');
-}
-
-constexpr const char* other_allocators[] = {"libjemalloc*", "libtcmalloc*", "libmimalloc*", "libasan*", "ld-musl-*"};
 
 }  // namespace
 
 struct ObjectPlanner::Search {
-    Search(ProcessInspector& inspector, const std::atomic<bool>& given_up) : code(inspector, given_up) {}
+    Search(ProcessInspector& inspector_, const std::atomic<bool>& given_up)
+        : inspector(inspector_), code(inspector_, given_up) {}
 
     struct Wanted {
         std::string name;
@@ -126,11 +99,15 @@ struct ObjectPlanner::Search {
         TRY_ASSIGN(exclude, expression_of(wishes.exclude));
         code.begin_anew();
         TRY(code.read(wishes.pid));
+        pid = wishes.pid;
+        find_memory(code, wishes.memory, made);
         for (std::uint32_t rule = 0; rule < wishes.rules.size(); ++rule) TRY(add_rule(rule, wishes.rules[rule]));
         if (made.functions.empty()) return nothing(wishes);
+        std::erase_if(made.memory, [&](const MemoryFunction& one) {
+            return taken.contains({made.memory_file, one.entry});
+        });
         find_exceptions();
         find_errno();
-        find_memory(wishes.memory);
         made.files = code.opened();
         describe();
         return std::move(made);
@@ -156,13 +133,12 @@ struct ObjectPlanner::Search {
             auto program = code.program(file);
             auto functions =
                 program ? (*program)->functions() : Result<std::vector<binaries::Function>>(program.error());
-            if (!functions) {
-                if (file == 0 || !rule.library.empty()) note(printable(functions.error().message));
-                continue;
-            }
+            if (!functions && (file == 0 || !rule.library.empty())) note(printable(functions.error().message));
             WantedByEntry wanted;
-            for (const binaries::Function& function : *functions) consider(function, number, rule, wanted);
+            if (functions)
+                for (const binaries::Function& function : *functions) consider(function, number, rule, wanted);
             TRY(add(file, wanted));
+            if (wanted.empty() && program && !rule.class_pattern.empty()) TRY(add_virtual_functions(file, number));
         }
         if (made.functions.size() == before)
             note(fmt::format("{}: no function of it is in the process{}", rule.name,
@@ -187,12 +163,12 @@ struct ObjectPlanner::Search {
                 lagtrap_object_function described = blank(rule_number, class_named(rule.name), role);
                 described.object_from = register_of(one.object);
                 described.object_behind = one.object.behind ? 1 : 0;
-                described.failure = failure_of(failure);
+                described.failure = failure_of(one.failure.value_or(failure));
                 described.successes = static_cast<__u8>(rule.successes.size());
                 std::copy(rule.successes.begin(), rule.successes.end(), described.success);
                 if (role == ObjectRole::Create && rule.title) described.title_from = register_of({rule.title, false});
                 described.reused = rule.reused ? 1 : 0;
-                return want(function, symbol, described, wanted);
+                return want(function.file_offset, symbol, described, wanted);
             }
             return false;
         };
@@ -202,19 +178,91 @@ struct ObjectPlanner::Search {
                try_role(ObjectRole::Message, rule.message, calls::Failure::Never));
     }
 
+    [[nodiscard]] bool is_wanted_class(const std::string& name) const {
+        if (is_whole(class_expression, name)) return true;
+        const std::size_t scope = name.rfind("::");
+        return scope != std::string::npos && is_whole(class_expression, name.substr(scope + 2));
+    }
+
+    [[nodiscard]] bool is_code(std::uint64_t address) const {
+        const auto next = std::upper_bound(
+            code.parts().begin(), code.parts().end(), address,
+            [](std::uint64_t wanted, const ProcessFiles::Part& part) { return wanted < part.mapping.start; });
+        return next != code.parts().begin() &&
+               address - std::prev(next)->mapping.start < std::prev(next)->mapping.length;
+    }
+
+    // In the file's own code; nullopt: it is not there.
+    [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file, std::uint64_t address) const {
+        for (const ProcessFiles::Part& part : code.parts())
+            if (part.file == file && address >= part.mapping.start &&
+                address - part.mapping.start < part.mapping.length)
+                return address - part.mapping.start + part.mapping.file_offset;
+        return std::nullopt;
+    }
+
+    // Of classes without symbols: those that virtual tables have.
+    Status add_virtual_functions(std::uint32_t file, std::uint32_t rule) {
+        constexpr std::size_t maps_limit = 16 << 20;
+        TRY_ASSIGN(const std::string maps, read_file(fmt::format("/proc/{}/maps", pid), maps_limit));
+        const auto ranges = relocated_data(maps, code.files()[file].mapping.mapping.inode);
+        auto found = find_virtual_functions(
+            inspector, pid, ranges, [&](std::uint64_t address) { return is_code(address); },
+            [&](const std::string& name) { return is_wanted_class(name); });
+        if (!found) return refuse(found.error().message);
+        WantedByEntry wanted;
+        std::set<std::string> classes;
+        const std::set<std::uint64_t> destructors = destructors_among(file, *found);
+        for (const VirtualFunction& one : *found) {
+            const auto entry = offset_in(file, one.address);
+            if (!entry) continue;
+            const bool destroys = destructors.contains(one.address);
+            lagtrap_object_function described =
+                blank(rule, class_named(one.class_name), destroys ? ObjectRole::Release : ObjectRole::Use);
+            described.object_from = register_of({0, false});
+            described.is_method = 1;
+            const std::string name =
+                fmt::format("{}::virtual #{}{}", one.class_name, one.slot, destroys ? " (destructor)" : "");
+            if (want(*entry, name, described, wanted)) classes.insert(one.class_name);
+        }
+        for (const std::string& name : classes)
+            note(fmt::format(
+                "{}: has no symbols; its virtual functions are those of its virtual table in memory, by their "
+                "places from 0, and other methods are not seen",
+                name));
+        return add(file, wanted);
+    }
+
+    // Of two in a row, the second of which calls the first and gives the object's memory back.
+    [[nodiscard]] std::set<std::uint64_t> destructors_among(std::uint32_t file,
+                                                            const std::vector<VirtualFunction>& functions) {
+        std::set<std::uint64_t> addresses;
+        for (std::size_t at = 1; at < functions.size(); ++at) {
+            const auto first = offset_in(file, functions[at - 1].address),
+                       second = offset_in(file, functions[at].address);
+            if (functions[at].slot == 0 || !first || !second) continue;
+            const auto calls = code.calls_of(file, {*second});
+            if (!calls || calls->empty()) continue;
+            const std::vector<std::uint64_t>& callees = calls->front().callees;
+            const std::vector<binaries::CodeSlot>& slots = calls->front().slots;
+            if (std::binary_search(callees.begin(), callees.end(), *first) &&
+                std::any_of(slots.begin(), slots.end(),
+                            [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
+                addresses.insert({functions[at - 1].address, functions[at].address});
+        }
+        return addresses;
+    }
+
     void consider_member(const binaries::Function& function, std::uint32_t rule, WantedByEntry& wanted) {
         if (!function.name.starts_with("_Z") || function.name.find('.') != std::string::npos) return;
         const std::string name = binaries::demangle_without_parameters(function.name);
         const auto member = member_name(name);
         if (!member) return;
-        if (!is_whole(class_expression, member->class_name)) {
-            const std::size_t scope = member->class_name.rfind("::");
-            if (scope == std::string::npos || !is_whole(class_expression, member->class_name.substr(scope + 2))) return;
-        }
+        if (!is_wanted_class(member->class_name)) return;
         lagtrap_object_function described = blank(rule, class_named(member->class_name), member->role);
         described.object_from = register_of({0, false});
         described.is_method = 1;
-        (void)want(function, name, described, wanted);
+        (void)want(function.file_offset, name, described, wanted);
     }
 
     [[nodiscard]] static lagtrap_object_function blank(std::uint32_t rule, std::uint32_t class_number,
@@ -238,11 +286,11 @@ struct ObjectPlanner::Search {
         }
     }
 
-    bool want(const binaries::Function& function, const std::string& name, const lagtrap_object_function& described,
+    bool want(std::uint64_t entry, const std::string& name, const lagtrap_object_function& described,
               WantedByEntry& wanted) {
         const bool is_use = described.role == LAGTRAP_OBJECT_USE;
         if (is_use && ((!include.empty() && !finds(include, name)) || finds(exclude, name))) return true;
-        wanted.emplace(function.file_offset, Wanted{name, described});
+        wanted.emplace(entry, Wanted{name, described});
         return true;
     }
 
@@ -288,11 +336,13 @@ struct ObjectPlanner::Search {
             (void)refuse("ends by a jump to another file, so that its result is not seen");
             return;
         }
-        if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - std::size(memory_names)) {
+        if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - most_memory_functions) {
             ++made.told.beyond_limit;
             return;
         }
         if (wanted.described.role == LAGTRAP_OBJECT_CREATE) created.insert(wanted.described.class_number);
+        const bool ends_elsewhere = wanted.described.role == LAGTRAP_OBJECT_RELEASE &&
+                                    !needs_result(wanted.described) && take_jumps(file, found);
         made.functions.push_back({file,
                                   entry,
                                   wanted.name.substr(0, most_name_bytes),
@@ -300,9 +350,28 @@ struct ObjectPlanner::Search {
                                   std::move(found.first_code),
                                   std::move(found.exits),
                                   found.return_probe,
-                                  {}});
+                                  {},
+                                  ends_elsewhere});
         made.described.push_back(wanted.described);
         set_inner(file, made.described.back());
+    }
+
+    // What ends by a jump to the allocator ends when that one does, as far as memory is counted.
+    bool take_jumps(std::uint32_t file, binaries::FunctionCalls& function) {
+        if (made.memory.empty() || function.exits.empty()) return false;
+        const auto program = code.program(file);
+        if (!program) return false;
+        const auto number = static_cast<std::uint32_t>(made.functions.size());
+        const auto is_jump = [&](const binaries::FunctionExit& exit) {
+            if (exit.condition != binaries::JumpCondition::Always || exit.of_others_too) return false;
+            const auto slot = jump_slot(**program, exit.file_offset);
+            const auto known = std::find_if(function.slots.begin(), function.slots.end(),
+                                            [&](const binaries::CodeSlot& one) { return one.address == slot; });
+            if (!slot || known == function.slots.end() || !gives_back(known->symbol)) return false;
+            made.jumps.push_back({number, exit.file_offset});
+            return true;
+        };
+        return std::erase_if(function.exits, is_jump) != 0;
     }
 
     [[nodiscard]] static bool needs_result(const lagtrap_object_function& described) {
@@ -315,41 +384,15 @@ struct ObjectPlanner::Search {
     bool see_result(std::uint32_t file, binaries::FunctionCalls& function) {
         auto program = code.program(file);
         if (!program) return false;
-        std::map<std::uint64_t, binaries::FunctionExit> exits;
-        std::set<std::uint64_t> followed;
-        if (follow(file, **program, function.exits, false, exits, followed)) {
-            function.exits.clear();
-            for (auto& [offset, exit] : exits) function.exits.push_back(exit);
+        std::vector<binaries::FunctionExit> exits;
+        if (follow_exits(code, file, function.exits, exits)) {
+            function.exits = std::move(exits);
             return true;
         }
         if ((*program)->exceptions_may_pass()) return false;
         function.exits.clear();
         function.return_probe = true;
         return true;
-    }
-
-    bool follow(std::uint32_t file, binaries::ProgramFile& program, const std::vector<binaries::FunctionExit>& from,
-                bool is_other, std::map<std::uint64_t, binaries::FunctionExit>& exits,
-                std::set<std::uint64_t>& followed) {
-        constexpr std::size_t most_followed = 64;
-        for (binaries::FunctionExit exit : from) {
-            const auto bytes = program.code_at(exit.file_offset);
-            if (!bytes || exit.by_target) return false;
-            const auto target = jump_target(*bytes, exit.file_offset);
-            if (!target && !is_return(*bytes)) return false;
-            if (!target) {
-                exit.of_others_too = exit.of_others_too || is_other;
-                exits.emplace(exit.file_offset, exit);
-                continue;
-            }
-            if (!followed.insert(*target).second) continue;
-            if (followed.size() > most_followed) return false;
-            const auto found = code.calls_of(file, {*target});
-            if (!found || found->empty() || !found->front().problem.empty() || found->front().exits.empty())
-                return false;
-            if (!follow(file, program, found->front().exits, true, exits, followed)) return false;
-        }
-        return !exits.empty();
     }
 
     void note(std::string text) {
@@ -405,43 +448,6 @@ struct ObjectPlanner::Search {
         for (std::uint32_t file = 0; file < code.files().size(); ++file)
             if (fits(pattern, file_name(file))) return file;
         return std::nullopt;
-    }
-
-    void find_memory(bool wanted) {
-        if (!wanted) {
-            made.told.memory = "it was not wanted";
-            return;
-        }
-        for (const char* pattern : other_allocators)
-            if (const auto file = file_with(pattern)) {
-                made.told.memory = file_name(*file) + " allocates, whose blocks do not tell their size";
-                return;
-            }
-        const auto own = code.program(0);
-        const auto own_malloc =
-            own ? (*own)->find_functions("malloc") : Result<std::vector<binaries::Function>>(own.error());
-        if (own_malloc && !own_malloc->empty()) {
-            made.told.memory = "the program has an allocator of its own";
-            return;
-        }
-        const auto libc = file_with("libc.so*");
-        const auto program =
-            libc ? code.program(*libc) : Result<binaries::ProgramFile*>(make_error(ErrorKind::NotFound, ""));
-        if (!program) {
-            made.told.memory = "the process has no glibc, whose allocator is known";
-            return;
-        }
-        made.memory_file = *libc;
-        for (const MemoryName& one : memory_names) {
-            const auto found = (*program)->find_functions(one.name);
-            if (!found || found->empty()) continue;
-            const std::uint64_t entry = found->front().file_offset;
-            if (taken.contains({*libc, entry})) continue;
-            auto first_code = (*program)->code_at(entry);
-            if (!first_code) continue;
-            made.memory.push_back({entry, std::string(one.name), one.kind, std::move(*first_code)});
-        }
-        if (made.memory.empty()) made.told.memory = "the C library's allocator was not found";
     }
 
     void describe() {
@@ -505,7 +511,9 @@ struct ObjectPlanner::Search {
         return fmt::format("{} ({})", printable(binaries::demangle_without_parameters(best->name)), where);
     }
 
+    ProcessInspector& inspector;
     ProcessFiles code;
+    std::uint32_t pid = 0;
     boost::regex include, exclude, class_expression;
     std::set<std::pair<std::uint32_t, std::uint64_t>> taken;
     std::set<std::uint32_t> created;  // classes of the rule that have a function which creates them

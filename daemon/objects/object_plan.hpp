@@ -30,6 +30,9 @@ struct MemoryFunction {
     std::string name;
     lagtrap_memory_kind kind = LAGTRAP_MEMORY_TAKE;
     std::string first_code;
+    __u8 size_from = 0;                         // register with the size that is asked for
+    bool size_times = false;                    // times the second argument
+    std::vector<binaries::FunctionExit> exits;  // of what exceptions may leave; empty: a return probe serves
 };
 
 struct ObjectPlan {
@@ -38,11 +41,17 @@ struct ObjectPlan {
     std::vector<lagtrap_object_function> described;  // as many
     std::uint32_t memory_file = 0;
     std::vector<MemoryFunction> memory;  // empty: it is not counted
+    bool memory_by_request = false;      // its blocks do not tell their size
     struct Place {
         std::uint32_t file = 0;
         std::uint64_t entry = 0;
     };
     std::vector<Place> throws, catches;
+    struct Jump {
+        std::uint32_t function = 0;
+        std::uint64_t offset = 0;  // in the function's file
+    };
+    std::vector<Jump> jumps;       // to the allocator, by which functions end
     std::uint64_t errno_slot = 0;  // address in the process; 0: not known
     calls::ObjectsStarted told;    // without times
 };

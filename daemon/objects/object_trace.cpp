@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,12 +33,20 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::size_t calls_of_line = 1'000;
 constexpr std::size_t most_rules = 64;
 constexpr std::size_t oldest_of_class = 10;
+constexpr std::size_t stacks_told = 200;
+constexpr std::size_t frame_bytes = 256;
+constexpr std::uint64_t stacks_per_second = 1'000;
 
 class ObjectTrace {
   public:
     ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector,
-                const std::atomic<bool>& stop)
-        : request_(request), answer_(answer), stop_(stop), planner_(inspector, stop), thinning_(request.budget) {}
+                const UnwindStore& tables, const std::atomic<bool>& stop)
+        : request_(request),
+          answer_(answer),
+          tables_(tables),
+          stop_(stop),
+          planner_(inspector, stop),
+          thinning_(request.budget) {}
 
     Status begin(const std::function<CallCosts()>& measure) {
         const std::uint32_t pid = request_.wishes.pid;
@@ -53,9 +62,10 @@ class ObjectTrace {
             plan_.told.functions[number].function.cost = costs[number];
             thinned_.push_back(plan_.told.functions[number].function);
         }
-        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_.errno_slot));
+        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_, tables_));
         engine_->set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
+        engine_->set_stack_room(stacks_per_second);
         filled_ns_ = monotonic_ns();
         const std::uint64_t loaded_ns = monotonic_ns();
         TRY_ASSIGN(const auto refused, engine_->attach(plan_, costs));
@@ -75,11 +85,9 @@ class ObjectTrace {
         ended.length_ns = monotonic_ns() - began_ns_;
         ended.classes = engine_->counts(plan_.told.classes.size());
         ended.totals = engine_->totals_of_functions();
-        for (auto& [object, caller] : engine_->oldest(oldest_of_class)) {
-            object.caller = planner_.name_of(caller);
-            if (object.class_number < plan_.told.classes.size()) ended.oldest.push_back(std::move(object));
-        }
+        tell_oldest(ended);
         const lagtrap_object_totals totals = engine_->totals();
+        ended.stacks_lost = totals.stacks_lost;
         ended.sent = sent_;
         ended.not_sent = not_sent_ + totals.not_sent;
         ended.too_deep = totals.too_deep;
@@ -97,8 +105,9 @@ class ObjectTrace {
             PlannedFunction alike;
             alike.first_code = function.first_code;
             calls::ProbeCost cost = measured.of(alike);
-            // Either end alone is watched, but of two kinds.
-            if (function.kind == LAGTRAP_MEMORY_GIVE) cost = {cost.inside_ns / 2, cost.around_ns / 2};
+            // Either end alone is watched, but of two kinds; or both, which count each.
+            if (function.kind == LAGTRAP_MEMORY_GIVE || plan_.memory_by_request)
+                cost = {cost.inside_ns / 2, cost.around_ns / 2};
             costs.push_back(cost);
         }
         return costs;
@@ -128,6 +137,8 @@ class ObjectTrace {
             fill(now_ns);
             if (now_ns - counted_ns >= second_ns) {
                 counted_ns = now_ns;
+                engine_->set_stack_room(stacks_per_second);
+                engine_->sweep_stacks();
                 (void)answer_.say(json::serialize(
                     calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.told.classes.size())})));
             }
@@ -187,6 +198,42 @@ class ObjectTrace {
         return false;
     }
 
+    void tell_oldest(calls::ObjectsEnded& ended) {
+        std::map<std::uint64_t, std::uint32_t> told;  // numbers of stacks, by the engine's
+        for (ObjectEngine::Old& old : engine_->oldest(oldest_of_class)) {
+            if (old.object.class_number >= plan_.told.classes.size()) continue;
+            old.object.caller = name_of_caller(old.caller);
+            const auto known = told.find(old.stack);
+            if (known != told.end()) {
+                old.object.stack = known->second;
+            } else if (const auto stack =
+                           ended.stacks.size() < stacks_told ? engine_->stack(old.stack) : std::nullopt) {
+                ended.stacks.push_back(describe(*stack));
+                old.object.stack = told[old.stack] = static_cast<std::uint32_t>(ended.stacks.size());
+            }
+            ended.oldest.push_back(std::move(old.object));
+        }
+    }
+
+    // From the caller of the creation outwards.
+    calls::CreationStack describe(const lagtrap_object_stack& stack) {
+        calls::CreationStack described;
+        described.alive = stack.objects;
+        const std::size_t frames = std::min<std::size_t>(stack.frame_count, std::size(stack.frames));
+        for (std::size_t at = 1; at < std::min(frames, described.frames_limit + 1); ++at)
+            described.frames.push_back(name_of_caller(stack.frames[at]));
+        described.cut = frames > described.frames_limit + 1 ||
+                        (stack.end & ~LAGTRAP_STACK_BY_FRAME_POINTER) != LAGTRAP_STACK_END_COMPLETE;
+        return described;
+    }
+
+    // The byte before a return address belongs to the call, which may be its function's last instruction.
+    const std::string& name_of_caller(std::uint64_t return_address) {
+        auto [known, is_new] = names_.try_emplace(return_address);
+        if (is_new && return_address != 0) known->second = planner_.name_of(return_address - 1).substr(0, frame_bytes);
+        return known->second;
+    }
+
     // A second's share at once, at the most.
     void fill(std::uint64_t now_ns) {
         const std::uint64_t elapsed_ns = std::min(now_ns - filled_ns_, second_ns);
@@ -209,6 +256,7 @@ class ObjectTrace {
 
     const ObjectRequest& request_;
     AnswerLines& answer_;
+    const UnwindStore& tables_;
     const std::atomic<bool>& stop_;
     ObjectPlanner planner_;
     CallThinning thinning_;
@@ -217,6 +265,7 @@ class ObjectTrace {
     std::vector<calls::Function> thinned_;
     std::unique_ptr<ObjectEngine> engine_;
     std::vector<calls::ObjectCall> held_;
+    std::map<std::uint64_t, std::string> names_;  // of callers
     std::uint64_t began_ns_ = 0, filled_ns_ = 0, sent_ = 0, not_sent_ = 0;
 };
 
@@ -256,9 +305,9 @@ Result<ObjectRequest> parse_object_request(const json::object& request) {
     return parsed;
 }
 
-void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
-                   AnswerLines& answer, const std::atomic<bool>& stop) {
-    ObjectTrace trace(request, answer, inspector, stop);
+void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const UnwindStore& tables,
+                   const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop) {
+    ObjectTrace trace(request, answer, inspector, tables, stop);
     if (const Status begun = trace.begin(costs); !begun)
         return answer.end(json::serialize(refusal(begun.error().message)));
     trace.run();

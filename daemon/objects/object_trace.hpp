@@ -13,6 +13,7 @@
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/objects/object_plan.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/unwinding/unwind_store.hpp"
 
 namespace lagtrap::daemon {
 
@@ -27,8 +28,8 @@ struct ObjectRequest {
 // ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
 [[nodiscard]] Result<ObjectRequest> parse_object_request(const boost::json::object& request);
 
-// As trace_calls().
-void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
-                   AnswerLines& answer, const std::atomic<bool>& stop);
+// As trace_calls(); `tables` outlive it.
+void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const UnwindStore& tables,
+                   const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

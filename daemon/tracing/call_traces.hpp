@@ -19,6 +19,7 @@
 #include "daemon/functions/function_recorder.hpp"
 #include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/unwinding/unwind_store.hpp"
 
 namespace lagtrap::daemon {
 
@@ -27,8 +28,8 @@ class CallTraces {
     // More at once would take memory and time from what the daemon is for.
     static constexpr std::size_t most_at_once = 3;
 
-    // `inspector` outlives it.
-    explicit CallTraces(ProcessInspector& inspector) : inspector_(inspector) {}
+    // Both outlive it.
+    CallTraces(ProcessInspector& inspector, const UnwindStore& tables) : inspector_(inspector), tables_(tables) {}
     // Ends them all, and waits until their probes are out.
     ~CallTraces();
 
@@ -56,6 +57,7 @@ class CallTraces {
     [[nodiscard]] CallCosts costs();
 
     ProcessInspector& inspector_;
+    const UnwindStore& tables_;  // by which stacks are walked
     std::mutex costs_mutex_;
     std::optional<CallCosts> costs_;  // of this machine, once measured
     std::list<std::unique_ptr<Running>> running_;

@@ -303,6 +303,14 @@ test("objects: failures first, a tree with its callers, and a filter", needs("de
   await checkAxe(page);
   await page.getByLabel("failures only").uncheck();
   await page.getByTestId("object-classes").waitFor();
+  const creation = page.getByTestId("object-stack").first();
+  await creation.locator("summary").click();
+  await creation.getByText("shop::Server::accept (shop)", { exact: true }).waitFor();
+  assert.match(await creation.innerText(), /12 objects from here are alive/);
+  await page.getByTestId("objects-filter").fill("shop::Server::accept");
+  await creation.waitFor();
+  await page.getByTestId("objects-filter").fill("");
+  await checkAxe(page);
   await keep(page, "objects", { fullPage: true });
   await done();
 });

@@ -1,100 +1,31 @@
 """lagtrap objects: what creates, uses and releases objects of programs that know what they do."""
 
 import json
+import os
 import pathlib
-import signal
+import shutil
 import subprocess
-import sys
 import tempfile
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
+from object_watch import PLENTY, SETTINGS, Watch
 
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "objects").resolve()
-# Tests look at calls, not at what they cost on a busy machine.
-PLENTY = ("--budget", "10000", "--rate", "1000000")
 HANDLES = ("--name", "handle", "--create", "handle_open:arg1* handle_open_quickly:arg1*", "--use", "handle_use:arg0",
            "--release", "handle_close:arg0", "--message", "handle_error:result", "--error", "nonzero")
 CLASSES = ("--class", "Item|Gadget")
 CREATED, RELEASED, TWICE = 2, 3, 5
-PYTHON = """
-import sqlite3, sys
-print("ready", flush=True)
-sys.stdin.readline()
-for n in range(20):
-    db = sqlite3.connect(":memory:")
-    db.execute("create table t(a)")
-    try:
-        db.execute("select * from nothing%d" % n)
-    except sqlite3.Error:
-        pass
-    db.close()
-print("done", flush=True)
-sys.stdin.readline()
-"""
 
 
 class Program(OwnedProcess):
-    def __init__(self):
-        self.process = subprocess.Popen([PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, path=PROGRAM, preload=""):
+        self.process = subprocess.Popen([path], env=dict(os.environ, LD_PRELOAD=preload), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         check(self.process.stdout.readline() == "ready\n", "the program did not say that it is ready")
 
     def run(self, mode, count=1):
         self.process.stdin.write(f"{mode} {count}\n")
         self.process.stdin.flush()
         check(self.process.stdout.readline() == mode + "\n", f"{mode} did not end")
-
-
-class Watch:
-    """lagtrap objects --json of a process, from when the probes are in."""
-
-    def __init__(self, daemon, pid, *options):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap objects ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started_objects"]
-        self.names = [function[0] for function in self.started["functions"]]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
-
-    def end(self):
-        """As Ctrl-C does."""
-        self.client.send_signal(signal.SIGINT)
-        self.lines = [json.loads(line) for line in self.client.stdout]
-        problem = self.client.stderr.read()
-        check(self.client.wait(timeout=120) == 0, f"lagtrap objects: {problem}")
-        self.ended = self.lines[-1]["ended_objects"]
-        return self
-
-    def calls(self, function=None):
-        keys = ("function", "tid", "begin_ns", "end_ns", "probes_ns", "off_cpu_ns", "object", "result", "taken", "given",
-                "resident", "allocations", "errno", "state", "failed", "left", "depth", "thread", "title", "error")
-        calls = []
-        for line in self.lines:
-            for row in line.get("object_calls", []):
-                call = dict(zip(keys, row))
-                call["name"] = self.names[call["function"]]
-                calls.append(call)
-            for _, tid, _, text in line.get("messages", []):
-                # Of a failure that was told before.
-                next(call for call in reversed(calls) if call["tid"] == tid and call["failed"])["error"] = text
-        return [call for call in calls if function in (None, call["name"])]
-
-    def counts(self, name):
-        keys = ("created", "alive", "released", "failures", "released_twice", "used_after", "unknown", "replaced",
-                "not_followed")
-        return dict(zip(keys, self.ended["classes"][self.started["classes"].index(name)]))
-
-    def totals(self):
-        return {self.names[row[0]]: row[1] for row in self.ended["totals"]}
 
 
 def counts_equal_what_the_program_did():
@@ -118,6 +49,44 @@ def counts_equal_what_the_program_did():
         check(len(oldest) == 7 and all("keep_items" in one[8] for one in oldest), f"who had them created: {oldest}")
 
 
+def stacks_say_who_had_the_living_created():
+    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made", 300)
+        program.run("keep", 50)
+        program.run("release")
+        program.run("keep", 3_000)
+        program.run("deep", 20)
+        program.run("some", 40)
+        ended = watch.end().ended
+        by_caller = {}
+        for row in ended["oldest"]:
+            caller, number = row[8], row[9]
+            check(number > 0, f"no stack: {row}")
+            alive, cut, frames = ended["stacks"][number - 1]
+            names = [frame.split(" (")[0] for frame in frames]
+            check(cut == 0 and "main" in names and names[-1] == "_start", f"the stack is whole: {frames}")
+            check(frames[0] == caller, f"the stack begins with the caller: {frames[0]}, {caller}")
+            by_caller[names[0].split("::")[-1]] = alive, names
+        # make_unique may be a function of its own between.
+        for name, alive in ("keep_items", 3_000), ("keep_some", 20):
+            found = [one for one in by_caller.values() if f"(anonymous namespace)::{name}" in one[1]]
+            check(len(found) == 1 and found[0][0] == alive, f"{name}: {found}")
+        check(ended["stacks_lost"] == 0, f"{ended['stacks_lost']}")
+        counts = watch.counts("shop::Item")
+        check((counts["created"], counts["alive"]) == (3_051, 3_001), f"{counts}")
+
+
+def a_deep_stack_is_whole():
+    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made", 300)
+        program.run("deep", 20)
+        program.run("deep", 90)
+        ended = watch.end().ended
+        deep, deeper = (ended["stacks"][row[9] - 1] for row in ended["oldest"])
+        check(sum("keep_deep" in frame for frame in deep[2]) == 21 and deep[1] == 0, f"{deep}")
+        check(len(deeper[2]) == 64 and deeper[1] == 1, f"64 callers are told: {deeper}")
+
+
 def memory_is_what_the_calls_took():
     with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         check(watch.started["memory"] == "", f"{watch.started['memory']}")
@@ -129,8 +98,63 @@ def memory_is_what_the_calls_took():
         check(len(made) == 3 and len(gone) == 3, f"{len(made)} made, {len(gone)} gone")
         # 1,000 bytes in a block of glibc, which has 8 bytes more and is a multiple of 16.
         check(all(call["taken"] == 1008 and call["given"] == 0 and call["allocations"] == 1 for call in made), f"{made}")
-        # The destructor that also gives the object's own place back is the one that is called.
-        check(all(call["given"] >= 1008 for call in gone), f"{gone}")
+        # The destructor that also gives the object's own place back is the one that is called: 32 bytes more, in a block of 48.
+        check(all(call["given"] == 1008 + 48 and call["left"] == 0 for call in gone), f"{gone}")
+
+
+def what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end():
+    handles = tuple("handle_close:arg0 handle_drop:arg0:never" if option == "handle_close:arg0" else option for option in HANDLES)
+    with Daemon(SETTINGS) as daemon, Program() as program:
+        with Watch(daemon, program.process.pid, *handles, *PLENTY) as watch:
+            program.run("drop", 30)
+            watch.end()
+            dropped = watch.calls("handle_drop")
+            # 4 bytes, in the smallest block.
+            check(len(dropped) == 30 and all((call["given"], call["left"], call["state"]) == (32, 0, RELEASED) for call in dropped), f"{dropped}")
+            check(watch.totals()["handle_drop"] == 30, f"{watch.totals()}")
+        with Watch(daemon, program.process.pid, *handles, *PLENTY, "--no-memory") as watch:
+            program.run("drop", 30)
+            watch.end()
+            dropped = watch.calls("handle_drop")
+            check(len(dropped) == 30 and not any(call["given"] or call["left"] for call in dropped), f"without memory they end at the jump: {dropped}")
+
+
+def allocators_are_found_by_their_functions():
+    """Of others than glibc's it is what was asked for."""
+    library = "libjemalloc.so.2"
+    with Daemon(SETTINGS) as daemon, Program(preload=library) as program:
+        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+            check(watch.started["memory"] == "" and any(library.split(".")[0] in note for note in watch.started["notes"]), f"{watch.started}")
+            program.run("keep", 3)
+            program.run("release")
+            program.run("fail", 5)
+            watch.end()
+        made = [call for call in watch.calls("shop::Item::Item") if call["state"] == CREATED]
+        gone = [call for call in watch.calls("shop::Item::~Item") if call["state"] == RELEASED]
+        check(len(made) == 3 and all((call["taken"], call["given"], call["allocations"]) == (1000, 0, 1) for call in made), f"{library}: {made}")
+        # The object's own place was taken before its constructor was called.
+        check(len(gone) == 3 and all((call["given"], call["left"]) == (1000, 0) for call in gone), f"{library}: {gone}")
+        check(watch.counts("shop::Gadget")["failures"] == 5, "exceptions pass operator new")
+
+
+def classes_without_symbols_have_virtual_functions():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "stripped"
+        shutil.copy(PROGRAM, path)
+        subprocess.run(["strip", "--strip-all", path], check=True)
+        with Daemon(SETTINGS) as daemon, Program(path) as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+            check(set(watch.started["classes"]) == {"shop::Item", "shop::Gadget"}, f"{watch.started}")
+            check(any("virtual table" in note for note in watch.started["notes"]), f"{watch.started['notes']}")
+            program.run("make", 5)
+            program.run("keep", 7)
+            program.run("release")
+            watch.end()
+            totals = watch.totals()
+            # Both destructors, then price().
+            check(totals["shop::Gadget::virtual #2"] == 5 and totals["shop::Item::virtual #2"] == 5, f"{totals}")
+            check(totals["shop::Item::virtual #1 (destructor)"] == 7, f"{totals}")
+            check(totals["shop::Gadget::virtual #1 (destructor)"] == 5, f"{totals}")
+            check(totals["shop::Item::virtual #0 (destructor)"] == 12, f"{totals}")
 
 
 def calls_nest_as_they_were_made():
@@ -174,24 +198,6 @@ def handles_of_c_fail_with_their_text():
             program.run("misuse")
             counts = watch.end().counts("handle")
             check(counts["released"] == 1 and counts["unknown"] + counts["released_twice"] >= 2, f"{counts}")
-
-
-def a_preset_follows_a_library():
-    with Daemon(SETTINGS) as daemon, subprocess.Popen([sys.executable, "-c", PYTHON], stdin=subprocess.PIPE,
-                                                      stdout=subprocess.PIPE, text=True) as python:
-        check(python.stdout.readline() == "ready\n", "python is ready")
-        with Watch(daemon, python.pid, "--preset", "sqlite", *PLENTY) as watch:
-            python.stdin.write("go\n")
-            python.stdin.flush()
-            check(python.stdout.readline() == "done\n", "python is done")
-            watch.end()
-        python.stdin.write("end\n")
-        python.stdin.flush()
-        databases, statements = watch.counts("sqlite3"), watch.counts("sqlite3_stmt")
-        check(databases["created"] == 20 and databases["released"] == 20, f"{databases}")
-        check(statements["failures"] == 20 and statements["alive"] == 0 and statements["created"] >= 20, f"{statements}")
-        failed = [call for call in watch.calls("sqlite3_prepare_v2") if call["failed"]]
-        check(failed[0]["error"] == "no such table: nothing0" and failed[0]["title"] == "select * from nothing0", f"{failed[0]}")
 
 
 def what_is_recorded_is_shown_elsewhere():
@@ -278,6 +284,8 @@ def probes_are_out_when_the_daemon_is_killed():
 
 
 if __name__ == "__main__":
-    run(counts_equal_what_the_program_did, memory_is_what_the_calls_took, calls_nest_as_they_were_made, failed_creations_say_why,
-        handles_of_c_fail_with_their_text, a_preset_follows_a_library, what_is_recorded_is_shown_elsewhere,
-        what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle, probes_are_out_when_the_daemon_is_killed)
+    run(counts_equal_what_the_program_did, stacks_say_who_had_the_living_created, a_deep_stack_is_whole,
+        memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, calls_nest_as_they_were_made,
+        failed_creations_say_why, handles_of_c_fail_with_their_text, what_is_recorded_is_shown_elsewhere,
+        what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle,
+        probes_are_out_when_the_daemon_is_killed)

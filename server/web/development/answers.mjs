@@ -226,7 +226,7 @@ export function bundleDelays(bundle_digest, query = new URLSearchParams()) {
 function delaysOf(query) {
   const found = Object.entries(delays).flatMap(([bundle, list]) => list.map((delay) => ({ ...delay, bundle, host: "web-03", user: "shop", build: builds[0] })));
   if (query.get("event") === delays_only) return found.map((delay) => ({ ...delay, event: delays_only, run: null }));
-  return found.filter((delay) => !query.get("event") || delay.event === query.get("event"));
+  return found.filter((delay) => ["event", "host"].every((name) => !query.get(name) || delay[name] === query.get(name)));
 }
 
 export function listAllDelays(query) {

@@ -119,7 +119,8 @@ const followed = {
     ["sqlite3_step", "use", 1, 290e6, 0, 94136000100000, "", ""], ["sqlite3_finalize", "release", 1, 9e3, -8192, 94136000100000, "", ""],
     ["shop::Cart::Cart(shop::Customer const&)", "create", 0, 40e6, 0, 94136000000000, "", "std::runtime_error: no customer 4711"],
   ].map(([name, role, depth, elapsed_ns, bytes, object, title, error], at) => ({ name, module: "/usr/bin/shop", role, depth, tid: 4102, begin_ns: at * 1e6, elapsed_ns, bytes, object, title, state: "alive", error })),
-  oldest: [{ class: "shop::Cart", object: 94136000200000, title: "", age_ns: 9.8e9, uses: 3, bytes: 65536, caller: "shop::Session::restore (shop)" }],
+  oldest: [{ class: "shop::Cart", object: 94136000200000, title: "", age_ns: 9.8e9, uses: 3, bytes: 65536, caller: "shop::Session::restore (shop)", shares_stack: false,
+    stack: { alive: 12, cut: false, frames: ["shop::Session::restore (shop)", "shop::Server::accept (shop)", "main (shop)", "__libc_start_main (libc.so.6)", "_start (shop)"] } }],
 };
 const surroundings = {
   machine: { kernel: "6.12.95+deb13-amd64", os: "Debian GNU/Linux 13 (trixie)", architecture: "x86_64", cpus: 8, cpu_model: "AMD EPYC 7543", memory_bytes: 33566031872 },

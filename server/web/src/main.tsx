@@ -5,6 +5,7 @@ import { ApiError, get, send, whenSignedOut } from "./api";
 import { outer } from "./base";
 import { OwnAccount } from "./pages/account";
 import { Accounts } from "./pages/accounts";
+import { AllObjects } from "./pages/all_objects";
 import { Audit } from "./pages/audit";
 import { Bundles } from "./pages/bundles";
 import { CausePage, KnownCauses } from "./pages/cause";
@@ -35,6 +36,7 @@ function Page({ session }: { session: Session }) {
     case "cause": return <CausePage key={route.id} id={route.id} session={session} />;
     case "run": return <RunPage key={route.id} id={route.id} session={session} />;
     case "bundles": return <Bundles place={place} />;
+    case "objects": return <AllObjects place={place} />;
     case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
     case "account": return <OwnAccount session={session} />;
     case "accounts": return <Accounts session={session} />;
@@ -68,6 +70,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
           <a href="/events" aria-current={current("/events")}>Events</a>
           <a href="/causes" aria-current={current("/causes")}>Causes</a>
           <a href="/bundles" aria-current={current("/bundles")}>Bundles</a>
+          <a href="/objects" aria-current={current("/objects")}>Objects</a>
           {session.role === "admin" && <a href="/rules" aria-current={current("/rules")}>Rules</a>}
           {session.role === "admin" && <a href="/accounts" aria-current={current("/accounts")}>Accounts</a>}
           {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}

@@ -8,6 +8,7 @@ export type Route =
   | { page: "cause"; id: string }
   | { page: "run"; id: string }
   | { page: "bundles" }
+  | { page: "objects" }
   | { page: "delay"; digest: string; number: number | null }
   | { page: "account" }
   | { page: "accounts" }
@@ -34,6 +35,7 @@ export function parseRoute(path: string): Route {
     if (first === "events") return { page: "events" };
     if (first === "causes") return { page: "causes" };
     if (first === "bundles") return { page: "bundles" };
+    if (first === "objects") return { page: "objects" };
     if (first === "account") return { page: "account" };
     if (first === "accounts") return { page: "accounts" };
     if (first === "audit") return { page: "audit" };

@@ -356,6 +356,12 @@ export interface Surroundings {
   cpu_holders: { pid: number; process: string; thread: string; tid: number; threads: number; unit: string; real_time_priority: number; time_ns: number }[];
   started: { offset_ns: number; pid: number; process: string; command_line: string }[];
 }
+export interface CreationStack {
+  alive: number;
+  cut: boolean;
+  frames: string[];
+}
+
 export interface FollowedObjects {
   process: string;
   length_ns: number;
@@ -367,7 +373,7 @@ export interface FollowedObjects {
   failures: { function: string; module: string; count: number; error: string; object: number; title: string }[];
   functions: { name: string; module: string; role: string; calls: number; failures: number; elapsed_ns: number }[];
   longest: { name: string; module: string; role: string; depth: number; begin_ns: number; elapsed_ns: number; bytes: number; object: number; title: string; state: string; error: string }[];
-  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string }[];
+  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string; shares_stack: boolean; stack: CreationStack | null }[];
 }
 export interface TracedFunctions {
   length_ns: number;

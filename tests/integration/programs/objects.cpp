@@ -72,6 +72,12 @@ NOINLINE void handle_close(struct handle* handle) {
     std::free(handle);
     asm volatile("" ::: "memory");
 }
+// Ends by a jump to the allocator.
+NOINLINE void handle_drop(struct handle* handle) {
+    handle->uses++;
+    asm volatile("" ::: "memory");
+    std::free(handle);
+}
 // Ends by a jump to another function, whose result is its own.
 NOINLINE int handle_inner(int want, struct handle** place) { return handle_open(want, place) + 0; }
 NOINLINE int handle_open_quickly(int want, struct handle** place) { return handle_inner(want, place); }
@@ -84,6 +90,25 @@ std::string* volatile sink;
 
 NOINLINE void keep_items(int count) {
     for (int i = 0; i < count; ++i) kept.push_back(std::make_unique<shop::Item>(1000));
+}
+
+NOINLINE void keep_deep(int levels) {
+    if (levels == 0) {
+        kept.push_back(std::make_unique<shop::Item>(1000));
+    } else {
+        keep_deep(levels - 1);
+    }
+    asm volatile("");  // no jump instead of the call
+}
+
+// Every other creation fails, at the same place.
+NOINLINE void keep_some(int count) {
+    for (int i = 0; i < count; ++i) {
+        try {
+            kept.push_back(std::unique_ptr<shop::Item>(new shop::Gadget(i % 2 == 0 ? i : -i)));
+        } catch (const std::exception&) {
+        }
+    }
 }
 
 NOINLINE void make_and_release(int count) {
@@ -122,6 +147,14 @@ NOINLINE void handles(int count) {
     }
 }
 
+NOINLINE void drop(int count) {
+    for (int i = 0; i < count; ++i) {
+        handle* one = nullptr;
+        if (handle_open(1, &one) != 0) std::abort();
+        handle_drop(one);
+    }
+}
+
 NOINLINE void misuse() {
     handle* one = nullptr;
     if (handle_open(1, &one) != 0) std::abort();
@@ -154,10 +187,13 @@ int main() {
     int count = 0;
     while (std::cin >> mode >> count) {
         if (mode == "keep") keep_items(count);
+        if (mode == "deep") keep_deep(count);
+        if (mode == "some") keep_some(count);
         if (mode == "release") kept.clear();
         if (mode == "make") make_and_release(count);
         if (mode == "fail") fail(count);
         if (mode == "handles") handles(count);
+        if (mode == "drop") drop(count);
         if (mode == "misuse") misuse();
         if (mode == "threads") in_threads(count);
         if (mode == "hot") hot(count);

@@ -15,11 +15,16 @@ TEST(ObjectRuleTest, FunctionsHaveAPlace) {
     EXPECT_FALSE((*functions)[1].object.argument.has_value());
     EXPECT_EQ((*functions)[2].object.argument, 0U);
     EXPECT_FALSE((*functions)[2].object.behind);
+    EXPECT_FALSE((*functions)[2].failure.has_value());
+    const auto own = parse_object_functions("SSL_read:arg0:never SSL_get_error:arg0:nonzero");
+    ASSERT_TRUE(own.ok());
+    EXPECT_EQ((*own)[0].failure, Failure::Never);
+    EXPECT_EQ((*own)[1].failure, Failure::Nonzero);
 }
 
 TEST(ObjectRuleTest, WrongPlacesAreRefused) {
-    for (const char* text :
-         {"fopen", ":arg0", "fopen:", "fopen:arg6", "fopen:arg", "fopen:arg00", "fopen:arg1**", "fopen:Result"})
+    for (const char* text : {"fopen", ":arg0", "fopen:", "fopen:arg6", "fopen:arg", "fopen:arg00", "fopen:arg1**",
+                             "fopen:Result", "fopen:result:", "fopen:result:bad", "fopen:result:null:null"})
         EXPECT_FALSE(parse_object_functions(text).ok()) << text;
 }
 
@@ -30,6 +35,7 @@ TEST(ObjectRuleTest, WhatIsWrittenIsReadAgain) {
             ASSERT_TRUE(again.ok()) << rule.name;
             EXPECT_EQ(to_json(*again), to_json(rule));
             EXPECT_EQ(again->create.size(), rule.create.size());
+            EXPECT_EQ(again->use, rule.use);
             EXPECT_EQ(again->use_failure, rule.use_failure);
             EXPECT_EQ(again->successes, rule.successes);
             EXPECT_EQ(again->title, rule.title);

@@ -47,13 +47,24 @@ TEST(ObjectStreamTest, WhatIsToldIsRead) {
     ended.reason = "over";
     ended.classes = {{1, 2, 3, 4, 5, 6, 7, 8, 9}};
     ended.totals = {{0, 10, 1, 100}};
-    ended.oldest = {{0, 0, 7, 0x1000, 5, 6, -7, "title", "caller"}};
+    ended.oldest = {{0, 0, 7, 0x1000, 5, 6, -7, "title", "caller", 1, true}};
+    ended.stacks = {{12, true, {"caller (shop)", ""}}};
+    ended.stacks_lost = 3;
     const auto over = reply_of(to_json(ended)).ended;
     ASSERT_TRUE(over.has_value());
     EXPECT_EQ(over->classes.at(0).not_followed, 9U);
     EXPECT_EQ(over->totals.at(0).elapsed_ns, 100U);
     EXPECT_EQ(over->oldest.at(0).bytes, -7);
     EXPECT_EQ(over->oldest.at(0).caller, "caller");
+    EXPECT_EQ(over->oldest.at(0).stack, 1U);
+    EXPECT_TRUE(over->oldest.at(0).shares_stack);
+    EXPECT_EQ(over->stacks.at(0).alive, 12U);
+    EXPECT_TRUE(over->stacks.at(0).cut);
+    EXPECT_EQ(over->stacks.at(0).frames, (std::vector<std::string>{"caller (shop)", ""}));
+    EXPECT_EQ(over->stacks_lost, 3U);
+
+    ended.stacks.at(0).frames.resize(CreationStack::frames_limit + 1);
+    EXPECT_FALSE(parse_objects_reply(boost::json::serialize(to_json(ended))).ok());
 }
 
 TEST(ObjectStreamTest, WhatMakesNoSenseIsRefused) {

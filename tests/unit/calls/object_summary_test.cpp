@@ -42,7 +42,8 @@ ObjectsSummary full_summary() {
     ended.ended->length_ns = 1'000;
     ended.ended->classes = {{5, 2, 3, 1, 0, 0, 0, 0, 0}};
     ended.ended->totals = {{0, 2, 0, 90}, {1, 1, 1, 10}, {2, 1, 0, 50}};
-    ended.ended->oldest = {{0, 1, 7, 0x1000, 900, 3, 64, "a title", "main (shop)"}};
+    ended.ended->oldest = {{0, 1, 7, 0x1000, 900, 3, 64, "a title", "main (shop)", 1, false}};
+    ended.ended->stacks = {{1, false, {"main (shop)", "_start (shop)"}}};
     EXPECT_TRUE(summary.add(std::move(ended)).ok());
     return summary;
 }
@@ -75,6 +76,8 @@ TEST(ObjectsSummaryTest, ListsAreBounded) {
     EXPECT_EQ(rows.at("functions").as_array()[0].at("name").as_string(), "f0");
     EXPECT_EQ(rows.at("longest").as_array().size(), 3U);
     EXPECT_EQ(rows.at("taken_out").to_number<int>(), 1);
+    const auto& stack = rows.at("oldest").as_array()[0].at("stack");
+    EXPECT_EQ(stack.at("frames").as_array().size(), 2U);
 }
 
 TEST(ObjectsSummaryTest, WhatIsNotKnownIsRefused) {
@@ -91,6 +94,11 @@ TEST(ObjectsSummaryTest, WhatIsNotKnownIsRefused) {
     of_no_class.ended->oldest.resize(1);
     of_no_class.ended->oldest[0].class_number = 1;
     EXPECT_FALSE(summary.add(std::move(of_no_class)).ok());
+    ObjectsReply of_no_stack;
+    of_no_stack.ended.emplace();
+    of_no_stack.ended->oldest.resize(1);
+    of_no_stack.ended->oldest[0].stack = 1;
+    EXPECT_FALSE(summary.add(std::move(of_no_stack)).ok());
     ObjectsReply twice;
     twice.started.emplace();
     EXPECT_FALSE(summary.add(std::move(twice)).ok());

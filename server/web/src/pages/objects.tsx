@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatDuration } from "../format";
 import { FunctionName, Section, Scroll } from "../parts";
-import type { FollowedObjects } from "../types";
+import type { CreationStack, FollowedObjects } from "../types";
 
 type Call = FollowedObjects["longest"][number];
 
@@ -13,7 +13,7 @@ export function ObjectsView({ objects }: { objects: FollowedObjects }) {
   const failures = objects.failures.filter((one) => wanted(`${one.function} ${one.error} ${one.title}`));
   const functions = objects.functions.filter((one) => wanted(one.name) && (!failedOnly || one.failures > 0));
   return (
-    <Section title="Objects" aside={<span class="muted">{span(objects)}</span>}>
+    <Section title="Objects" aside={<><span class="muted">{span(objects)}</span> <a href="/objects">Objects of all delays</a></>}>
       <div data-testid="objects">
         <p>
           <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
@@ -42,7 +42,7 @@ export function ObjectsView({ objects }: { objects: FollowedObjects }) {
 }
 
 // Words that all have to be there; with - before them none may.
-function matcher(filter: string): (text: string) => boolean {
+export function matcher(filter: string): (text: string) => boolean {
   const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "" && word !== "-");
   return (text) => {
     const lower = text.toLowerCase();
@@ -92,7 +92,7 @@ function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (
   );
 }
 
-function wrongs(one: FollowedObjects["classes"][number]): string {
+export function wrongs(one: FollowedObjects["classes"][number]): string {
   const said: string[] = [];
   if (one.released_twice > 0) said.push(`${formatCount(one.released_twice)} released twice`);
   if (one.used_after > 0) said.push(`${formatCount(one.used_after)} calls after release`);
@@ -103,7 +103,7 @@ function wrongs(one: FollowedObjects["classes"][number]): string {
 }
 
 // A call that is wanted comes with its callers.
-function shownCalls(calls: Call[], wanted: (text: string) => boolean, failedOnly: boolean): Call[] {
+export function shownCalls(calls: Call[], wanted: (text: string) => boolean, failedOnly: boolean): Call[] {
   const kept = new Set<number>();
   const callers: number[] = [];
   calls.forEach((call, at) => {
@@ -115,7 +115,7 @@ function shownCalls(calls: Call[], wanted: (text: string) => boolean, failedOnly
   return calls.filter((_, at) => kept.has(at));
 }
 
-function CallTree({ calls }: { calls: Call[] }) {
+export function CallTree({ calls }: { calls: Call[] }) {
   if (calls.length === 0) return null;
   return (
     <>
@@ -137,7 +137,7 @@ function CallTree({ calls }: { calls: Call[] }) {
 }
 
 function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (text: string) => boolean }) {
-  const oldest = objects.oldest.filter((one) => wanted(`${one.class} ${one.title} ${one.caller}`));
+  const oldest = objects.oldest.filter((one) => wanted(`${one.class} ${one.title} ${one.caller} ${one.stack?.frames.join(" ") ?? ""}`));
   if (oldest.length === 0) return null;
   return (
     <>
@@ -148,11 +148,25 @@ function OldestTable({ objects, wanted }: { objects: FollowedObjects; wanted: (t
           <tbody>{oldest.map((one) => (
             <tr key={`${one.class} ${one.object}`}>
               <td class="code">{one.class}</td><td class="code">{objectName(one.object, one.title)}</td><td class="number">{formatDuration(one.age_ns)}</td>
-              <td class="number">{formatCount(one.uses)}</td><td class="number">{change(one.bytes)}</td><td class="code">{one.caller}</td>
+              <td class="number">{formatCount(one.uses)}</td><td class="number">{change(one.bytes)}</td><td class="code"><Creation caller={one.caller} stack={one.stack} shared={one.shares_stack} /></td>
             </tr>))}</tbody>
         </table>
       </Scroll>
     </>
+  );
+}
+
+// Who had it created; the whole stack when it is asked for.
+function Creation({ caller, stack, shared }: { caller: string; stack: CreationStack | null; shared: boolean }) {
+  if (!stack) return <>{caller}</>;
+  return (
+    <details data-testid="object-stack">
+      <summary>{caller || "?"}</summary>
+      {stack.frames.map((frame, at) => <div key={at}>{frame || "?"}</div>)}
+      {stack.cut && <div class="muted">what called that is not known</div>}
+      {shared && <div class="muted">of another object that the same call created</div>}
+      {stack.alive > 1 && <div class="muted">{formatCount(stack.alive)} objects from here are alive</div>}
+    </details>
   );
 }
 
@@ -171,12 +185,12 @@ function change(bytes: number): string {
 }
 
 // A descriptor's number, or an address.
-function objectName(object: number, title: string): string {
+export function objectName(object: number, title: string): string {
   const number = object < 1 << 20 ? String(object) : `0x${object.toString(16)}`;
   return title === "" ? number : `${number} "${title}"`;
 }
 
-function fileName(path: string): string {
+export function fileName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 

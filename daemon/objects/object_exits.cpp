@@ -1,0 +1,101 @@
+#include "daemon/objects/object_exits.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "binaries/code/function_calls.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// Where a direct jump leads to, conditional or not, in the same file; nullopt: it is none.
+std::optional<std::uint64_t> jump_target(std::string_view code, std::uint64_t offset) {
+    const auto byte = [&](std::size_t at) {
+        return at < code.size() ? static_cast<std::uint8_t>(code[at]) : std::uint8_t{0};
+    };
+    std::size_t at = byte(0) == 0xf2 || byte(0) == 0x3e ? 1 : 0;  // bnd, notrack
+    bool is_near = byte(at) == 0xe9;
+    if (byte(at) == 0x0f && (byte(at + 1) & 0xf0) == 0x80) {
+        is_near = true;
+        ++at;
+    }
+    if (is_near) {
+        std::int32_t distance = 0;
+        if (code.size() < at + 1 + sizeof distance) return std::nullopt;
+        std::memcpy(&distance, code.data() + at + 1, sizeof distance);
+        return offset + at + 1 + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
+    }
+    if (byte(at) != 0xeb && (byte(at) & 0xf0) != 0x70) return std::nullopt;
+    return offset + at + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(byte(at + 1))});
+}
+
+bool is_return(std::string_view code) {
+    const std::size_t at = code.starts_with('\xf3') || code.starts_with('\xf2') ? 1 : 0;  // rep, bnd
+    return code.size() > at && (code[at] == '\xc3' || code[at] == '\xc2');
+}
+
+// The address of the pointer through which `jmp *slot(%rip)` jumps; nullopt: it is none.
+std::optional<std::uint64_t> slot_in(std::string_view code, std::uint64_t address) {
+    static constexpr std::string_view landing("\xf3\x0f\x1e\xfa", 4), jump("\xff\x25", 2);
+    std::size_t at = code.starts_with(landing) ? landing.size() : 0;
+    if (code.substr(at).starts_with('\xf2')) ++at;  // bnd
+    std::int32_t distance = 0;
+    if (!code.substr(std::min(at, code.size())).starts_with(jump) || code.size() < at + jump.size() + sizeof distance)
+        return std::nullopt;
+    std::memcpy(&distance, code.data() + at + jump.size(), sizeof distance);
+    return address + at + jump.size() + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
+bool follow(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program,
+            const std::vector<binaries::FunctionExit>& from, bool is_other,
+            std::map<std::uint64_t, binaries::FunctionExit>& exits, std::set<std::uint64_t>& followed) {
+    constexpr std::size_t most_followed = 64;
+    for (binaries::FunctionExit exit : from) {
+        const auto bytes = program.code_at(exit.file_offset);
+        if (!bytes || exit.by_target) return false;
+        const auto target = jump_target(*bytes, exit.file_offset);
+        if (!target && !is_return(*bytes)) return false;
+        if (!target) {
+            exit.of_others_too = exit.of_others_too || is_other;
+            exits.emplace(exit.file_offset, exit);
+            continue;
+        }
+        if (!followed.insert(*target).second) continue;
+        if (followed.size() > most_followed) return false;
+        const auto found = code.calls_of(file, {*target});
+        if (!found || found->empty() || !found->front().problem.empty() || found->front().exits.empty()) return false;
+        if (!follow(code, file, program, found->front().exits, true, exits, followed)) return false;
+    }
+    return !exits.empty();
+}
+
+}  // namespace
+
+bool follow_exits(ProcessFiles& code, std::uint32_t file, const std::vector<binaries::FunctionExit>& from,
+                  std::vector<binaries::FunctionExit>& exits) {
+    const auto program = code.program(file);
+    std::map<std::uint64_t, binaries::FunctionExit> found;
+    std::set<std::uint64_t> followed;
+    if (!program || !follow(code, file, **program, from, false, found, followed)) return false;
+    exits.clear();
+    for (const auto& [offset, exit] : found) exits.push_back(exit);
+    return true;
+}
+
+std::optional<std::uint64_t> jump_slot(const binaries::ProgramFile& program, std::uint64_t offset) {
+    for (int jumps = 0; jumps < 2; ++jumps) {
+        const auto bytes = program.code_at(offset);
+        const auto address = program.address_of(offset);
+        if (!bytes || !address) return std::nullopt;
+        if (const auto slot = slot_in(*bytes, *address)) return slot;
+        const auto target = jump_target(*bytes, offset);
+        if (!target) return std::nullopt;
+        offset = *target;
+    }
+    return std::nullopt;
+}
+
+}  // namespace lagtrap::daemon

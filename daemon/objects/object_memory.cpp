@@ -1,0 +1,142 @@
+#include "daemon/objects/object_memory.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "binaries/elf/program_file.hpp"
+#include "core/text.hpp"
+#include "daemon/objects/object_exits.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+struct MemoryName {
+    std::string_view name;
+    lagtrap_memory_kind kind;
+    __u8 size_from = 7;       // rdi; 6 is rsi, 2 rdx
+    bool size_times = false;  // rsi
+    bool throws = false;
+};
+constexpr MemoryName memory_names[] = {
+    {"malloc", LAGTRAP_MEMORY_TAKE},      {"calloc", LAGTRAP_MEMORY_TAKE, 7, true},
+    {"memalign", LAGTRAP_MEMORY_TAKE, 6}, {"aligned_alloc", LAGTRAP_MEMORY_TAKE, 6},
+    {"valloc", LAGTRAP_MEMORY_TAKE},      {"realloc", LAGTRAP_MEMORY_CHANGE, 6},
+    {"free", LAGTRAP_MEMORY_GIVE},        {"posix_memalign", LAGTRAP_MEMORY_TAKE_BEHIND, 2}};
+// Of allocators that have the operators of C++ themselves: they need not come to malloc.
+constexpr MemoryName operator_names[] = {{"_Znwm", LAGTRAP_MEMORY_TAKE, 7, false, true},
+                                         {"_Znam", LAGTRAP_MEMORY_TAKE, 7, false, true},
+                                         {"_ZnwmSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
+                                         {"_ZnamSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
+                                         {"_ZnwmRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
+                                         {"_ZnamRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
+                                         {"_ZdlPv", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdaPv", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdlPvm", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdaPvm", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdlPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdaPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdlPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+                                         {"_ZdaPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE}};
+static_assert(std::size(memory_names) + std::size(operator_names) <= most_memory_functions);
+
+bool fits(const char* pattern, const std::string& name) { return ::fnmatch(pattern, name.c_str(), 0) == 0; }
+
+class MemorySearch {
+  public:
+    MemorySearch(ProcessFiles& code, ObjectPlan& plan) : code_(code), plan_(plan) {}
+
+    void find(bool wanted) {
+        if (!wanted) {
+            plan_.told.memory = "it was not wanted";
+            return;
+        }
+        const auto allocator = find_allocator();
+        if (!allocator) {
+            plan_.told.memory = "no allocator was found: nothing in the process has functions malloc and free";
+            return;
+        }
+        if (fits("lib?san*", name_of(*allocator))) {
+            plan_.told.memory = name_of(*allocator) + " allocates, which walks the stack that return probes change";
+            return;
+        }
+        plan_.memory_file = *allocator;
+        plan_.memory_by_request = !function_in(*allocator, "gnu_get_libc_version");
+        for (const MemoryName& one : memory_names) add_memory(one);
+        if (plan_.memory_by_request)
+            for (const MemoryName& one : operator_names) add_memory(one);
+        if (plan_.memory.empty())
+            plan_.told.memory = "the C library's allocator was not found";
+        else if (plan_.memory_by_request)
+            note(fmt::format(
+                "memory is that of {}, by the sizes that were asked for; what was taken before, or by other "
+                "calls, does not count as given back",
+                printable(name_of(*allocator))));
+    }
+
+  private:
+    std::optional<binaries::Function> function_in(std::uint32_t file, std::string_view name) {
+        const auto program = code_.program(file);
+        if (!program) return std::nullopt;
+        const auto found = (*program)->find_functions(name);
+        if (!found || found->empty()) return std::nullopt;
+        return found->front();
+    }
+
+    // Whose malloc it is: the program's own, that of a library that is no libc, else libc's.
+    std::optional<std::uint32_t> find_allocator() {
+        std::optional<std::uint32_t> libc;
+        for (std::uint32_t file = 0; file < code_.files().size(); ++file)
+            if (fits("libc.so*", name_of(file))) libc = file;
+        for (std::uint32_t file = 0; file < code_.files().size(); ++file)
+            if (file != libc && !fits("ld-linux*", name_of(file)) && function_in(file, "malloc") &&
+                function_in(file, "free"))
+                return file;
+        return libc;
+    }
+
+    void add_memory(const MemoryName& name) {
+        const auto found = function_in(plan_.memory_file, name.name);
+        if (!found) return;
+        const bool is_known = std::any_of(plan_.memory.begin(), plan_.memory.end(),
+                                          [&](const auto& one) { return one.entry == found->file_offset; });
+        const auto program = code_.program(plan_.memory_file);
+        if (is_known || !program) return;  // free is operator delete too, in some
+        auto first_code = (*program)->code_at(found->file_offset);
+        if (!first_code) return;
+        MemoryFunction one{found->file_offset, std::string(name.name), name.kind, std::move(*first_code),
+                           name.size_from,     name.size_times,        {}};
+        // No return probe is put on what exceptions may leave.
+        if (name.throws && !find_exits(one)) {
+            note(fmt::format("what {} gives is not counted: its ends are not seen", binaries::demangle(one.name)));
+            return;
+        }
+        plan_.memory.push_back(std::move(one));
+    }
+
+    bool find_exits(MemoryFunction& function) {
+        const auto calls = code_.calls_of(plan_.memory_file, {function.entry});
+        return calls && !calls->empty() && calls->front().problem.empty() &&
+               follow_exits(code_, plan_.memory_file, calls->front().exits, function.exits);
+    }
+
+    [[nodiscard]] std::string name_of(std::uint32_t file) const {
+        return std::filesystem::path(code_.files()[file].file.path).filename().string();
+    }
+    void note(std::string text) { plan_.told.notes.push_back(std::move(text)); }
+
+    ProcessFiles& code_;
+    ObjectPlan& plan_;
+};
+
+}  // namespace
+
+void find_memory(ProcessFiles& code, bool wanted, ObjectPlan& plan) { MemorySearch(code, plan).find(wanted); }
+
+}  // namespace lagtrap::daemon
