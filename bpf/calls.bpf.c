@@ -310,7 +310,9 @@ int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
-    if (count) count->hits++;
+    if (!count) return 0;
+    count->hits++;
+    if (count->taken_out) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
@@ -346,7 +348,7 @@ int on_call(struct pt_regs* ctx) {
             if (!tree) return 0;
         }
     }
-    add_node(thread, number, tree, function, stack_pointer, count ? count->cost_ns : 0);
+    add_node(thread, number, tree, function, stack_pointer, count->cost_ns);
     return 0;
 }
 

@@ -232,6 +232,7 @@ int on_traced_call(struct pt_regs* ctx) {
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) return 0;
     function->hits++;
+    if (function->taken_out) return 0;
     struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;
     __u64 stack_pointer = PT_REGS_SP(ctx);

@@ -26,8 +26,8 @@ struct FunctionRequest {
     std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are counted, not told
     std::chrono::nanoseconds length{0};                              // 0: until the lines are unwanted
     double budget = 0.1;                                             // of a CPU, for the probes
-    std::shared_ptr<const std::atomic<std::size_t>> shared_by;       // traces that have it together; null: this one alone
-    std::uint64_t bytes_per_second = 200'000;                        // of calls that are told
+    std::shared_ptr<const std::atomic<std::size_t>> shared_by;  // traces that have it together; null: this one alone
+    std::uint64_t bytes_per_second = 200'000;                   // of calls that are told
 };
 
 // One thread's. Its end takes the probes out.

@@ -54,7 +54,7 @@ class EventFunctions {
     struct Wanted {
         std::vector<std::shared_ptr<FunctionRecorder>> standing;
         std::shared_ptr<std::atomic<std::size_t>> sharers;  // the number of standing ones
-        std::shared_ptr<FunctionRecorder> recorder;  // of the recording that goes on, where none of those is
+        std::shared_ptr<FunctionRecorder> recorder;         // of the recording that goes on, where none of those is
         std::shared_ptr<Refused> refused;
         std::size_t beyond = 0;  // processes
     };
