@@ -12,7 +12,7 @@
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/one_stack.bpf.h"
+#include "bpf/stack_range.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -229,6 +229,17 @@ struct walk {
     __u32 function; /* that begins, or ends */
     __u32 found;    /* out: 1: `number` is the one */
     __u32 shared;   /* whichever function it is */
+    __u32 padding;
+};
+
+struct caller_walk {
+    __u64 stack_pointer;
+    struct stack_range stack; /* that it is on */
+    __u32 tree;
+    __u32 number;   /* of the node that is looked at next */
+    __u32 caller;   /* out: number of its node */
+    __u32 function; /* that begins */
+    __u32 found;
     __u32 relinking;
 };
 
@@ -242,18 +253,25 @@ static long find_ended(__u32 index, struct walk* walk) {
     return 0;
 }
 
-/* Passes over open calls that cannot be open any more when a call begins at this place of the stack: one of the same function
- * was left by an exception, unless its begin may be seen twice. `found`: the call is known already. */
-static long pass_left(__u32 index, struct walk* walk) {
+/* Finds the caller of what begins at this place of the stack, from the innermost open call outwards: the first one that lies
+ * above it on the same stack. What lies between has been left (by an exception, or for another stack), and so has a call of the
+ * same function at the same place, unless its begin may be seen twice. Where none lies on the same stack, the innermost call has
+ * begun another one. `found`: the call is known already. */
+static long find_caller(__u32 index, struct caller_walk* walk) {
     struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
-    if (!node || node->stack_pointer > walk->stack_pointer) return 1;
-    if (node->stack_pointer == walk->stack_pointer) {
-        bool is_same = node->function == walk->function;
-        walk->found = is_same && walk->relinking;
-        if (walk->found) return 1;
-        if (!is_same) node->end = LAGTRAP_CALL_TAIL;
-    } else if (!on_one_stack(node->stack_pointer, walk->stack_pointer)) {
-        return 1;
+    if (!node) return 1;
+    if (is_in(&walk->stack, node->stack_pointer)) {
+        if (node->stack_pointer > walk->stack_pointer) {
+            walk->caller = walk->number;
+            return 1;
+        }
+        if (node->stack_pointer == walk->stack_pointer) {
+            bool is_same = node->function == walk->function;
+            walk->found = is_same && walk->relinking;
+            if (walk->found) return 1;
+            if (!is_same) node->end = LAGTRAP_CALL_TAIL;
+        }
+        walk->caller = node->parent;
     }
     walk->number = node->parent;
     return 0;
@@ -292,7 +310,9 @@ int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
-    if (count) count->hits++;
+    if (!count) return 0;
+    count->hits++;
+    if (count->taken_out) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
@@ -307,17 +327,19 @@ int on_call(struct pt_regs* ctx) {
     if (!tree) return 0;
     __u64 stack_pointer = PT_REGS_SP(ctx);
     struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
-    if (innermost && innermost->stack_pointer <= stack_pointer) {
+    if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
         struct lagtrap_call_totals* all = all_totals();
-        struct walk walk = {.stack_pointer = stack_pointer,
-                            .tree = number,
-                            .number = tree->innermost,
-                            .function = function,
-                            .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
-        bpf_loop(LAGTRAP_CALL_NODES, pass_left, &walk, 0);
+        struct caller_walk walk = {.stack_pointer = stack_pointer,
+                                   .tree = number,
+                                   .number = tree->innermost,
+                                   .caller = tree->innermost,
+                                   .function = function,
+                                   .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
+        stack_range_of(stack_pointer, &walk.stack);
+        bpf_loop(LAGTRAP_CALL_NODES, find_caller, &walk, 0);
         if (walk.found) return 0;
-        tree->innermost = walk.number;
-        if (walk.number == LAGTRAP_CALL_NO_PARENT) {
+        tree->innermost = walk.caller;
+        if (walk.caller == LAGTRAP_CALL_NO_PARENT) {
             end_tree(thread, tree, bpf_ktime_get_ns());
             if (!is_target) return 0;
             begin_tree(thread, task->pid);
@@ -326,7 +348,7 @@ int on_call(struct pt_regs* ctx) {
             if (!tree) return 0;
         }
     }
-    add_node(thread, number, tree, function, stack_pointer, count ? count->cost_ns : 0);
+    add_node(thread, number, tree, function, stack_pointer, count->cost_ns);
     return 0;
 }
 

@@ -59,8 +59,9 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 40, "layout of trees")
 
 /* Of one function; in memory that user space has mapped. A count lost to another CPU does not matter. */
 struct lagtrap_call_count {
-    __u64 hits;    /* of its entry, inside of a tree and outside */
-    __u64 cost_ns; /* that the probes of one call take; by user space */
+    __u64 hits;      /* of its entry, inside of a tree and outside */
+    __u64 cost_ns;   /* that the probes of one call take; by user space */
+    __u64 taken_out; /* by user space: its probes are on their way out, ends perhaps before begins */
 };
 
 /* A call whose target only the running program knows. */

@@ -10,6 +10,7 @@
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/one_stack.bpf.h"
+#include "bpf/stack_range.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -171,25 +172,36 @@ struct frame_walk {
     __u32 found;    /* out: the call's number from 1 */
     __u32 place;    /* that is looked at next, from 1 */
     __u32 shared;   /* whichever function it is */
-    __u32 relinking;
+    __u32 padding;
 };
 
-/* Ends a call that cannot be open any more when one begins at this place of the stack: one of the same function was left by
- * an exception, unless its begin may be seen twice. `found`: that one is known. */
-static long end_left(__u32 index, struct frame_walk* walk) {
-    struct traced_thread* thread = walk->thread;
-    __u32 depth = thread->depth;
-    struct traced_frame* frame = frame_at(thread, depth - 1);
-    if (!frame || frame->stack_pointer > walk->stack_pointer) return 1;
-    if (frame->stack_pointer == walk->stack_pointer) {
-        if (walk->relinking && frame->function == walk->function) {
-            walk->found = depth;
+struct caller_walk {
+    struct traced_thread* thread;
+    __u64 stack_pointer;
+    struct stack_range stack; /* that it is on */
+    __u32 place;              /* that is looked at next, from 1 */
+    __u32 caller;             /* out: the caller's number from 1; 0: none */
+    __u32 function;           /* that begins */
+    __u32 found;              /* it is known already */
+    __u32 relinking;
+    __u32 padding;
+};
+
+/* Finds the caller of what begins at this place of the stack, as find_caller() in calls.bpf.c does. */
+static long find_caller(__u32 index, struct caller_walk* walk) {
+    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
+    if (!frame) return 1;
+    if (is_in(&walk->stack, frame->stack_pointer)) {
+        if (frame->stack_pointer > walk->stack_pointer) {
+            walk->caller = walk->place;
             return 1;
         }
-    } else if (!on_one_stack(frame->stack_pointer, walk->stack_pointer)) {
-        return 1;
+        walk->found =
+            frame->stack_pointer == walk->stack_pointer && frame->function == walk->function && walk->relinking;
+        if (walk->found) return 1;
+        walk->caller = walk->place - 1;
     }
-    end_call(thread, depth, walk->now_ns, LAGTRAP_TRACED_LEFT);
+    walk->place--;
     return 0;
 }
 
@@ -220,20 +232,25 @@ int on_traced_call(struct pt_regs* ctx) {
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) return 0;
     function->hits++;
+    if (function->taken_out) return 0;
     struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;
     __u64 stack_pointer = PT_REGS_SP(ctx);
     struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
-    if (innermost && innermost->stack_pointer <= stack_pointer) {
+    if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
         struct lagtrap_traced_totals* all = all_totals();
         __u64 now_ns = bpf_ktime_get_ns();
-        struct frame_walk walk = {.thread = thread,
-                                  .stack_pointer = stack_pointer,
-                                  .now_ns = now_ns,
-                                  .function = number,
-                                  .relinking = all && now_ns < all->relinking_until_ns};
-        bpf_loop(LAGTRAP_TRACED_DEPTH, end_left, &walk, 0);
+        struct caller_walk walk = {.thread = thread,
+                                   .stack_pointer = stack_pointer,
+                                   .place = thread->depth,
+                                   .caller = thread->depth,
+                                   .function = number,
+                                   .relinking = all && now_ns < all->relinking_until_ns};
+        stack_range_of(stack_pointer, &walk.stack);
+        bpf_loop(LAGTRAP_TRACED_DEPTH, find_caller, &walk, 0);
         if (walk.found) return 0;
+        struct frame_walk left = {.thread = thread, .now_ns = now_ns, .found = walk.caller};
+        bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &left, 0);
     }
     __u32 place = thread->depth;
     struct traced_frame* frame = frame_at(thread, place);

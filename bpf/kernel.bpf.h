@@ -101,6 +101,7 @@ struct file_lock {
 
 struct vm_area_struct {
     unsigned long vm_start;
+    unsigned long vm_end;
     struct file* vm_file;
 } KERNEL_TYPE;
 

@@ -129,7 +129,7 @@ constexpr std::array functions_attributes{
                   "What may be told of calls a second; where more come the minimum is raised."},
     AttributeSpec{
         "share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
-        "What the probes may take of one CPU, in each process; functions that are called too often for it are "
+        "What the probes may take of one CPU; processes that are watched all the time have it together. Functions that are called too often for it are "
         "taken out."}};
 
 constexpr std::array library_stage_attributes{stage_name, stage_expected};

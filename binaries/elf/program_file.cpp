@@ -232,11 +232,12 @@ Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {
 
 namespace {
 
-// Of what goes on on another stack: the C library's own, Boost's, and what coroutine libraries call theirs.
-constexpr std::array stack_switches{std::string_view("makecontext"),    std::string_view("swapcontext"),
-                                    std::string_view("setcontext"),     std::string_view("jump_fcontext"),
-                                    std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
-                                    std::string_view("coro_transfer"),  std::string_view("co_switch")};
+// Of what goes on on another stack: the C library's own, handlers' that a signal interrupts a lower one for, Boost's, and what
+// coroutine libraries call theirs.
+constexpr std::array stack_switches{
+    std::string_view("makecontext"),   std::string_view("swapcontext"),    std::string_view("setcontext"),
+    std::string_view("jump_fcontext"), std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
+    std::string_view("coro_transfer"), std::string_view("co_switch"),      std::string_view("sigaltstack")};
 
 // By its tables of names: of the dynamic one, where it has others' functions too; else of its own.
 bool switches_stacks(const ElfImage& image) {

@@ -257,6 +257,10 @@ lagtrap_call_totals CallEngine::totals() const {
 Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
     auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
     __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    // No call of theirs begins from now on: its end might not be seen, and what comes after it would seem to be called by it.
+    for (const std::uint32_t function : functions)
+        if (function < LAGTRAP_CALL_FUNCTIONS)
+            __atomic_store_n(&static_cast<lagtrap_call_count*>(counts_.at)[function].taken_out, 1, __ATOMIC_RELAXED);
     return probes_->take_out(functions);
 }
 

@@ -15,6 +15,9 @@ class CallThinning {
     // `share`: of a CPU, 0.1 is a tenth.
     explicit CallThinning(double share) : share_(share) {}
 
+    // From the next look on.
+    void set_share(double share) { share_ = share; }
+
     // `hits`: of each function so far; `costs`: of one call, as many. The functions to be taken out now, the dearest first; each
     // once. A burst that is over in some tens of milliseconds takes none out.
     [[nodiscard]] std::vector<calls::TakenOut> look(std::chrono::nanoseconds now,

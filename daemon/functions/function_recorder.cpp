@@ -144,6 +144,7 @@ void FunctionRecorder::note(const FunctionWatch& functions) {
     status_.watched = functions.started().functions.size();
     status_.taken_out = taken_out_.size();
     status_.kept_calls = window_->kept();
+    status_.budget = functions.budget();
     status_.least_ns = functions.least_ns();
     status_.recording = recorded_.has_value() || wanted_ != nullptr;
 }

@@ -27,6 +27,7 @@ struct FunctionRecorderStatus {
     std::uint64_t watched = 0;     // functions; 0: they are being looked for
     std::uint64_t taken_out = 0;   // of these
     std::uint64_t kept_calls = 0;  // of the last seconds, in memory
+    double budget = 0;             // of a CPU, for the probes
     std::uint64_t least_ns = 0;    // shorter calls are only counted now
     bool recording = false;
 };

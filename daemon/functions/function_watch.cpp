@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -73,6 +74,7 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     Seen seen{take_calls(wait), {}};
     const std::uint64_t now_ns = monotonic_ns();
     if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
+    thinning_.set_share(budget());
     seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions);
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
@@ -101,6 +103,11 @@ std::vector<calls::FunctionTotals> FunctionWatch::take_totals() {
     }
     engine_->forget_longest();
     return fresh;
+}
+
+double FunctionWatch::budget() const {
+    const std::size_t sharers = request_.shared_by ? request_.shared_by->load() : 1;
+    return request_.budget / static_cast<double>(std::max<std::size_t>(sharers, 1));
 }
 
 bool FunctionWatch::process_has_ended() const {

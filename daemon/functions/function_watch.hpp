@@ -26,7 +26,8 @@ struct FunctionRequest {
     std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are counted, not told
     std::chrono::nanoseconds length{0};                              // 0: until the lines are unwanted
     double budget = 0.1;                                             // of a CPU, for the probes
-    std::uint64_t bytes_per_second = 200'000;                        // of calls that are told
+    std::shared_ptr<const std::atomic<std::size_t>> shared_by;  // traces that have it together; null: this one alone
+    std::uint64_t bytes_per_second = 200'000;                   // of calls that are told
 };
 
 // One thread's. Its end takes the probes out.
@@ -60,6 +61,8 @@ class FunctionWatch {
     };
     // So far.
     [[nodiscard]] Losses losses() const;
+    // Of a CPU, for the probes, as it is now.
+    [[nodiscard]] double budget() const;
     // The minimum as it is now.
     [[nodiscard]] std::uint64_t least_ns() const { return engine_->totals().least_ns; }
     // Returns when the kernel has taken the probes out, with how long that took.

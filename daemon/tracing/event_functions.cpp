@@ -40,6 +40,7 @@ void EventFunctions::use(const std::vector<settings::Event>& events) {
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
         if (!events_[event].functions) continue;
         wanted_[event].refused = std::make_shared<Refused>();
+        wanted_[event].sharers = std::make_shared<std::atomic<std::size_t>>(0);
         any_stands = any_stands || events_[event].functions->standing;
     }
     if (any_stands) look_regularly();
@@ -92,6 +93,7 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
         else
             note_refused(wanted.refused, events_[event].name, *pid, started.error().message);
     }
+    wanted.sharers->store(wanted.standing.size());
 }
 
 std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std::uint32_t pid, bool standing) {
@@ -100,6 +102,7 @@ std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std:
     request.wishes = {pid, traced.include, traced.exclude};
     request.least = traced.least;
     request.budget = static_cast<double>(traced.share_ppm) / 1e6;
+    if (standing) request.shared_by = wanted_[event].sharers;
     request.bytes_per_second = traced.bytes_per_second;
     const auto on_refused = [this, pid, refused = wanted_[event].refused,
                              name = events_[event].name](const std::string& reason) {
@@ -144,6 +147,7 @@ boost::json::value EventFunctions::status(std::uint32_t event) const {
                           {"recording", status.recording},
                           {"watched", status.watched},
                           {"taken_out", status.taken_out},
+                          {"share_ppm", static_cast<std::uint64_t>(status.budget * 1e6 + 0.5)},
                           {"kept_calls", status.kept_calls},
                           {"least_ns", status.least_ns}});
     }

@@ -25,7 +25,7 @@ namespace lagtrap::daemon {
 // One thread's, that of its context.
 class EventFunctions {
   public:
-    // Of one event, at once; each costs what the settings allow.
+    // Of one event, at once; together they cost what the settings allow.
     static constexpr std::size_t most_standing = 4;
     struct Options {
         std::function<void(const std::string&)> warn;
@@ -53,7 +53,8 @@ class EventFunctions {
     };
     struct Wanted {
         std::vector<std::shared_ptr<FunctionRecorder>> standing;
-        std::shared_ptr<FunctionRecorder> recorder;  // of the recording that goes on, where none of those is
+        std::shared_ptr<std::atomic<std::size_t>> sharers;  // the number of standing ones
+        std::shared_ptr<FunctionRecorder> recorder;         // of the recording that goes on, where none of those is
         std::shared_ptr<Refused> refused;
         std::size_t beyond = 0;  // processes
     };

@@ -1,16 +1,20 @@
 """Programs that note their own calls, for tests of trees of calls."""
 
 import json
+import signal
 import subprocess
 
-from lagtrap_test import BUILD_DIR, OwnedProcess, check
+from lagtrap_test import BUILD_DIR, LAGTRAP, OwnedProcess, check
 
 PROGRAMS = (BUILD_DIR / "tests" / "integration" / "programs").resolve()
 IN_C, IN_CPP = PROGRAMS / "call_trees_c", PROGRAMS / "call_trees_cpp"
 WITH_FIBERS = PROGRAMS / "call_trees_fibers"  # the first one, which switches stacks too
+WITH_SIGNAL_STACK = PROGRAMS / "call_trees_handlers"  # the first one, whose handlers have a stack of their own
+WITH_SPLIT_STACK = PROGRAMS / "call_trees_split"  # the first one, whose stack grows by pieces elsewhere
+WITH_COROUTINES = PROGRAMS / "call_trees_coroutines"
 # What notes itself; others (of libc, of the notes) would be in the trees too.
 NOTED = ("^(tree_leaf|tree_twig|tree_branch|sleeper|recursive|target_.*|jumper|over_jumped|tail_.*|in_handler|signalled|"
-         "on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$")
+         "interrupted|leaves_handler|wide|steps|throws_between|runs_on_its_own|never_ends|on_fiber|of_thread_.|ending|thrower|passed|catcher|hot)$")
 
 
 class Program(OwnedProcess):
@@ -42,6 +46,59 @@ class Program(OwnedProcess):
         with open(f"/proc/{self.process.pid}/mem", "rb") as memory:
             memory.seek(base + linked)
             return memory.read(1)[0]
+
+
+# Tests look at calls, not at what they cost on a busy machine.
+PLENTY = "10000"
+
+
+class CallTrace:
+    """lagtrap calls --json of a process, from when the probes are in."""
+
+    def __init__(self, daemon, pid, function, *options, count=0, budget=PLENTY):
+        self.client = subprocess.Popen(
+            [LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(pid), "--function", function, "--json",
+             "--for", "10min", "--count", str(count), "--budget", budget, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.client.stdout.readline()
+        check(line, f"lagtrap calls ended: {self.client.stderr.read() if not line else ''}")
+        self.started = json.loads(line)["started"]
+        self.more, self.tree = [], None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.kill()
+        self.client.communicate()
+
+    def lines(self):
+        """To its end."""
+        output, problem = self.client.communicate(timeout=120)
+        check(self.client.returncode == 0, f"lagtrap calls: {problem}")
+        return [json.loads(line) for line in output.splitlines()]
+
+    def trees(self):
+        return [line["tree"] for line in self.lines() if "tree" in line]
+
+    def next_tree(self):
+        """Waits for it; keeps the functions that were told since as `more`."""
+        for text in self.client.stdout:
+            line = json.loads(text)
+            self.more += line.get("more", [])
+            if "tree" in line:
+                self.tree = line["tree"]
+                return self.tree
+        check(False, f"lagtrap calls ended: {self.client.stderr.read()}")
+
+    def take(self, count):
+        """So many trees, and no more that were told until its end."""
+        trees = [self.next_tree() for _ in range(count)]
+        self.client.send_signal(signal.SIGINT)
+        output, problem = self.client.communicate(timeout=120)
+        check("lagtrapd" not in problem, f"lagtrap calls: {problem}")
+        more = [line for line in output.splitlines() if "tree" in json.loads(line)]
+        check(not more, f"more than {count} trees: {more[:1]}")
+        return trees
 
 
 def with_depths(tree):

@@ -6,42 +6,18 @@ import signal
 import subprocess
 import tempfile
 
-from call_programs import IN_C, IN_CPP, NOTED, WITH_FIBERS, Program, check_parts, with_depths
+from call_programs import IN_C, IN_CPP, NOTED, PLENTY, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, CallTrace, Program, check_parts, with_depths
 from lagtrap_test import LAGTRAP, Daemon, check, decode_trace, run, wait_for
 
 SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
            '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
-# Tests look at calls, not at what they cost on a busy machine.
-PLENTY = "10000"
 
 
-class Trace:
-    """lagtrap calls --json of a program, from when the probes are in."""
+class Trace(CallTrace):
+    """Of what notes itself; ends after one call, unless another count is asked for."""
 
     def __init__(self, daemon, program, function, *options, match=NOTED, count=1, budget=PLENTY):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(program.process.pid), "--function",
-             function, "--json", "--count", str(count), "--for", "10min", "--match", match, "--budget", budget, *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap calls ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
-
-    def lines(self):
-        """To its end."""
-        output, problem = self.client.communicate(timeout=120)
-        check(self.client.returncode == 0, f"lagtrap calls: {problem}")
-        return [json.loads(line) for line in output.splitlines()]
-
-    def trees(self):
-        return [line["tree"] for line in self.lines() if "tree" in line]
+        super().__init__(daemon, program.process.pid, function, "--match", match, *options, count=count, budget=budget)
 
 
 def ends_of(tree, function):
@@ -62,12 +38,28 @@ def trace_of(daemon, path, mode):
 
 def trees_are_as_the_programs_note():
     with Daemon(SETTINGS) as daemon:
-        for path in (IN_C, IN_CPP, WITH_FIBERS):
+        for path in (IN_C, IN_CPP, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK):
             tree = trace_of(daemon, path, "tree")
             check(len(tree["calls"]) == 1000, f"{len(tree['calls'])} calls")
             check({call["end"] for call in tree["calls"]} == {"returned"}, "all calls returned")
-            for mode in ("recursion", "nested", "signal", "fiber", "fork", "tail"):
+            for mode in ("recursion", "nested", "signal", "handlers", "above", "wide", "fiber", "fork", "tail"):
                 trace_of(daemon, path, mode)
+
+
+def coroutines_go_on_and_no_call_is_missed():
+    """They switch to and fro with calls open on both sides. What is on stacks that touch may end early, and is marked."""
+    with Daemon(SETTINGS) as daemon, Program(WITH_COROUTINES) as program:
+        for mode in ("apart", "together"):
+            unwatched = program.run(mode)
+            with Trace(daemon, program, f"target_{mode}") as trace:
+                check(program.run(mode) == unwatched, f"{mode}: it does what it does unwatched")
+                tree = trace.trees()[0]
+            check([call["function"] for call in tree["calls"]] == [name for name, _ in unwatched], f"{mode}: {with_depths(tree)[:60]}")
+            check_parts(tree)
+            check(tree["calls"][0]["end"] == "returned", f"{mode}: the target goes on to its end: {tree['calls'][0]}")
+            # What runs on the thread's own stack is the target's, not the coroutine's that waits.
+            twigs = {depth for name, depth in with_depths(tree) if name == "tree_twig"}
+            check(mode == "together" or twigs == {1}, f"{mode}: {twigs}")
 
 
 def time_asleep_is_that_of_the_sleeper():
@@ -263,7 +255,7 @@ def wrong_requests_are_told_plainly():
             check(answer["ok"] is False and answer["error"], f"{request}: {answer}")
 
 
-run(trees_are_as_the_programs_note, time_asleep_is_that_of_the_sleeper, what_exceptions_and_longjmp_leave_has_ended,
+run(trees_are_as_the_programs_note, coroutines_go_on_and_no_call_is_missed, time_asleep_is_that_of_the_sleeper, what_exceptions_and_longjmp_leave_has_ended,
     a_target_that_an_exception_leaves_is_told_at_the_next_event, a_thread_that_ends_inside_ends_its_tree,
     threads_do_not_mix, calls_beyond_a_trees_room_are_counted, what_is_called_too_often_is_taken_out,
     only_calls_that_took_the_minimum_are_told, only_is_all_that_is_watched, depth_and_libraries_are_followed, calls_through_pointers_are_seen_and_watched,

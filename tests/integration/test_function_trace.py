@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from call_programs import IN_C, IN_CPP, WITH_FIBERS, Program
+from call_programs import IN_C, IN_CPP, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, Program
 from lagtrap_test import LAGTRAP, Daemon, check, decode_trace, run, wait_for
 
 SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
@@ -50,14 +50,14 @@ class Trace:
 
 def what_is_counted_is_what_the_programs_note():
     with Daemon(SETTINGS) as daemon:
-        for path in (IN_C, IN_CPP, WITH_FIBERS):
+        for path in (IN_C, IN_CPP, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, WITH_COROUTINES):
             with Program(path) as program, Trace(daemon, program, *PLENTY) as trace:
                 noted = collections.Counter()
-                for mode in ("tree", "recursion", "nested", "signal", "fiber", "tail", "longjmp", "tree"):
+                modes = ["tree", "recursion", "nested", "signal", "handlers", "above", "wide", "fiber", "tail", "longjmp", "fork"]
+                modes += ["throw", "again"] if path == IN_CPP else []
+                modes += ["apart", "together"] if path == WITH_COROUTINES else []
+                for mode in modes + ["tree"]:
                     noted.update(name for name, _ in program.run(mode))
-                if path == IN_CPP:
-                    for mode in ("throw", "again"):
-                        noted.update(name for name, _ in program.run(mode))
                 lines = trace.end()
                 counts = trace.counts(lines)
                 found = {name: counts[name][1] for name in noted if name in counts}

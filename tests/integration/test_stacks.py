@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from lagtrap_test import Watched, check, check_trace, run, wait_for
+from lagtrap_test import LAGTRAP, Watched, check, check_trace, run, wait_for
 from recorded_stacks import COMPLETE, ENDS, GAP, MOST_FRAMES, TOO_DEEP
 from stack_recorder import LIBRARIES, PROGRAMS, Recorder, program, start
 
@@ -420,7 +420,30 @@ def return_probes_of_others():
             peer.wait()
 
 
+def function_being_traced():
+    """The probes of lagtrap calls and lagtrap functions are return probes too."""
+    commands = (("calls", "--function", "deep_watched", "--depth", "0", "--count", "0", "--min", "1min"),
+                ("functions", "--exclude", f"^(?!deep_watched$|{program('pie').name}$)"))
+    for command in commands:
+        with start(program("pie"), "--only", "watched,plain_20") as watched, Recorder(length="3s") as recorder:
+            tracer = subprocess.Popen([LAGTRAP, *command, "--socket", recorder.socket_path, "--process", str(watched.process.pid), "--json",
+                                       "--for", "10min", "--budget", "10000"], stdout=subprocess.PIPE, text=True)
+            try:
+                told = json.loads(tracer.stdout.readline())
+                started = told.get("started") or told["started_functions"]
+                check([row[0] for row in started["functions"]] == ["deep_watched"], f"{command}: {started}")
+                maps = pathlib.Path(f"/proc/{watched.process.pid}/maps")
+                wait_for(lambda: "[uprobes]" in maps.read_text(), "a probe to be hit")
+                capture = check_planted(recorder, watched)
+                scenario = next(scenario for scenario in watched.scenarios if scenario["name"] == "watched")
+                deepest = max(capture.tokens(stack).count("deep_watched") for stack in capture.stacks.values() if stack.pid == scenario["pid"])
+                check(deepest == 3 and tracer.poll() is None, f"{command}: at most {deepest} of the three calls are on the stacks")
+            finally:
+                tracer.kill()
+                tracer.communicate()
+
+
 if __name__ == "__main__":
     run(position_independent, fixed_addresses, lazy_binding, static, static_position_independent, blocked_as_gdb_sees_them,
         container, deleted_file, replaced_file, young_process, exec_in_turn, function_being_watched,
-        return_probes_of_others)
+        function_being_traced, return_probes_of_others)

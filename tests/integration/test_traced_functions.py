@@ -1,6 +1,7 @@
 """<functions> in the settings: at a breach the functions of the process are traced into the bundle; standing ones from before it."""
 
 import collections
+import contextlib
 import json
 import signal
 import subprocess
@@ -134,6 +135,35 @@ def a_process_that_comes_later_is_watched_and_one_that_ends_is_left():
             wait_for(lambda: [trace["pid"] for trace in traces(daemon)] == [first.process.pid], "the second to be left")
 
 
+def four_processes_are_watched_at_once_and_share_what_they_may_cost():
+    with Daemon(event('<functions standing="yes" window="60s" share="1000%" rate="10MiB" min="1us"/>')) as daemon, contextlib.ExitStack() as programs:
+        started = [programs.enter_context(Program(IN_C)) for _ in range(5)]
+
+        def shares():
+            return {trace["pid"]: trace["share_ppm"] for trace in traces(daemon) if trace["watched"] and trace["standing"]}
+
+        wait_for(lambda: list(shares().values()) == 4 * [2_500_000], "four processes with a fourth of the share each")
+        wait_for(lambda: daemon.event("work")["functions"]["processes_without"] == 1, "the fifth to be told of")
+        watched = [program for program in started if program.process.pid in shares()]
+        (other,) = [program for program in started if program not in watched]
+        noted = {program.process.pid: collections.Counter() for program in watched}
+        for modes, program in zip((("tree",), ("recursion",), ("nested", "tree"), ()), watched):
+            note(noted[program.process.pid], program, *modes)
+        for number, program in enumerate(watched[:2], 1):
+            wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait for a breach")
+            before = daemon.bundles()
+            note(noted[program.process.pid], program, "sleep")
+            bundle = next(one for one in daemon.wait_for_bundles(number) if one not in before)
+            check_counts(report(bundle)["delays"][0], noted[program.process.pid])
+        watched[3].process.stdin.close()
+        watched[3].process.wait(timeout=60)
+        wait_for(lambda: other.process.pid in shares() and len(shares()) == 4, "the fifth to have the place that is free")
+        other.process.stdin.close()
+        watched[2].process.stdin.close()
+        wait_for(lambda: sorted(shares()) == sorted(program.process.pid for program in watched[:2]), "two to be left")
+        wait_for(lambda: set(shares().values()) == {5_000_000}, "each of them to have half of the share")
+
+
 def it_works_beside_calls():
     more = f'<functions standing="yes" {PLENTY} min="1us"/><calls match="{NOTED}" share="10000%"/>'
     with Daemon(event(more)) as daemon, Program(IN_C) as program:
@@ -254,6 +284,7 @@ def redis_counts_as_it_does_itself():
 
 
 run(functions_are_traced_from_the_breach_on, standing_ones_know_what_came_before, whatever_ends_it_takes_the_probes_out,
-    a_process_that_comes_later_is_watched_and_one_that_ends_is_left, it_works_beside_calls,
+    a_process_that_comes_later_is_watched_and_one_that_ends_is_left,
+    four_processes_are_watched_at_once_and_share_what_they_may_cost, it_works_beside_calls,
     what_is_called_too_often_is_taken_out_and_said, what_cannot_be_traced_is_said_once, a_killed_daemon_leaves_what_was_told,
     redis_counts_as_it_does_itself)

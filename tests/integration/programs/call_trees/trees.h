@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -192,21 +193,139 @@ WATCHED void signalled(void) {
     tree_leaf(1);
 }
 
+/* Of the thread. A program that never does it has all its handlers on the stack that they interrupt. */
+static void have_signal_stack(void* at, size_t bytes) {
+#ifdef WITH_SIGNAL_STACK
+    stack_t stack;
+    memset(&stack, 0, sizeof stack);
+    stack.ss_size = bytes;
+    stack.ss_sp = at;
+    sigaltstack(&stack, NULL);
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
+static void handle(int number, void (*handler)(int), int flags) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(number, &action, NULL);
+}
+
+#define SIGNAL_STACK_BYTES (64 * 1024)
+
 WATCHED void target_signal(void) {
     NOTE("target_signal");
-    struct sigaction action;
-    stack_t stack;
-    memset(&action, 0, sizeof action);
-    memset(&stack, 0, sizeof stack);
-    stack.ss_size = 64 * 1024;
-    stack.ss_sp = malloc(stack.ss_size);
-    sigaltstack(&stack, NULL);
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_ONSTACK;
-    sigaction(SIGUSR1, &action, NULL);
+    have_signal_stack(malloc(SIGNAL_STACK_BYTES), SIGNAL_STACK_BYTES);
+    handle(SIGUSR1, on_signal, SA_ONSTACK);
     signalled();
     tree_leaf(2);
     if (sink == -1) in_handler(); /* so that it is found in the code */
+}
+
+/* ---- a handler on a stack of its own that never returns, one that interrupts on the same stack, and one within another */
+
+static sigjmp_buf before_signal;
+
+WATCHED void leaves_handler(void) {
+    NOTE("leaves_handler");
+    compute(10);
+    if (sink != -1) siglongjmp(before_signal, 1);
+}
+
+static void on_signal_that_jumps(int number) {
+    (void)number;
+    in_handler();
+    leaves_handler();
+}
+
+WATCHED void interrupted(int number) {
+    NOTE("interrupted");
+    raise(number);
+    tree_leaf(1);
+}
+
+static void on_outer_signal(int number) {
+    (void)number;
+    in_handler();
+    interrupted(SIGUSR2);
+}
+
+WATCHED void target_handlers(void) {
+    NOTE("target_handlers");
+    const int depth = notes->depth;
+    have_signal_stack(malloc(SIGNAL_STACK_BYTES), SIGNAL_STACK_BYTES);
+    handle(SIGUSR1, on_signal_that_jumps, SA_ONSTACK);
+    for (volatile int i = 0; i < 3; i = i + 1) {
+        if (sigsetjmp(before_signal, 1) == 0) interrupted(SIGUSR1);
+        notes->depth = depth;
+        tree_leaf(i);
+    }
+    handle(SIGUSR2, on_signal, 0);
+    handle(SIGUSR1, on_outer_signal, SA_ONSTACK);
+    interrupted(SIGUSR1);
+    handle(SIGUSR1, on_outer_signal, 0);
+    interrupted(SIGUSR1);
+    tree_leaf(2);
+    if (sink == -1) { /* so that they are found in the code */
+        in_handler();
+        leaves_handler();
+    }
+}
+
+/* ---- a thread whose handlers have a stack above its own, with a page between them */
+
+WATCHED void target_above(void) {
+    NOTE("target_above");
+    for (int i = 0; i < 3; i++) signalled();
+    tree_leaf(2);
+    if (sink == -1) in_handler();
+}
+
+static struct notes* notes_of_main;
+
+static void* run_above(void* signal_stack) {
+    notes = notes_of_main;
+    have_signal_stack(signal_stack, SIGNAL_STACK_BYTES);
+    target_above();
+    return NULL;
+}
+
+static void run_thread_below_its_handlers(void) {
+    const size_t own = 256 * 1024, page = 4096;
+    char* memory =
+        (char*)mmap(NULL, own + page + SIGNAL_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    mprotect(memory + own, page, PROT_NONE);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, memory, own);
+    handle(SIGUSR1, on_signal, SA_ONSTACK);
+    notes_of_main = notes;
+    pthread_create(&thread, &attributes, run_above, memory + own + page);
+    pthread_join(thread, NULL);
+    munmap(memory, own + page + SIGNAL_STACK_BYTES);
+}
+
+/* ---- frames so large that a program with split stacks gets new ones, and gives them back, again and again */
+
+WATCHED int wide(int left) {
+    NOTE("wide");
+    volatile char room[8000];
+    room[0] = (char)left;
+    compute(10);
+    const int below = left > 0 ? wide(left - 1) : 0;
+    tree_leaf(1);
+    return below + room[0];
+}
+
+WATCHED void target_wide(void) {
+    NOTE("target_wide");
+    for (int i = 0; i < 5; i++) sink = wide(8 * i);
+    tree_leaf(2);
 }
 
 /* ---- a stack of its own, below and above which the target goes on */
@@ -357,6 +476,9 @@ static int run_common(const char* mode) {
     if (strcmp(mode, "longjmp") == 0) return target_longjmp(), 1;
     if (strcmp(mode, "tail") == 0) return target_tail(), 1;
     if (strcmp(mode, "signal") == 0) return target_signal(), 1;
+    if (strcmp(mode, "handlers") == 0) return target_handlers(), 1;
+    if (strcmp(mode, "above") == 0) return run_thread_below_its_handlers(), 1;
+    if (strcmp(mode, "wide") == 0) return target_wide(), 1;
     if (strcmp(mode, "fiber") == 0) return target_fiber(), 1;
     if (strcmp(mode, "fork") == 0) return target_fork(), 1;
     if (strcmp(mode, "threads") == 0) return run_threads(), 1;

@@ -40,6 +40,14 @@ TEST_F(CallThinningTest, WhatStaysBelowTheShareStays) {
     for (int i = 0; i < 200; ++i) EXPECT_TRUE(after({10, 900, 500, 500}).empty());
 }
 
+TEST_F(CallThinningTest, SmallerShareHoldsFromTheNextLookOn) {
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(after({10, 900, 500, 500}).empty());
+    thinning_.set_share(0.025);
+    std::vector<std::uint32_t> out;
+    for (int i = 0; out.empty() && i < 100; ++i) out = after({10, 900, 500, 500});
+    EXPECT_EQ(out.front(), 1U);
+}
+
 TEST_F(CallThinningTest, DearestGoesWithinATenthOfASecond) {
     std::vector<std::uint32_t> out;
     int looks = 0;
