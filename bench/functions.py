@@ -258,6 +258,50 @@ def bench_redis(daemon, row, folder):
             f"{ten_rate / peer_rate:.2f}")
 
 
+# A statement for SQLite's shell, which answers with one line.
+SQLITE_ROUND = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) select sum(x) from c;\n"
+
+
+class SqliteShell:
+    """Its statements a second, one after the other."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(["sqlite3", ":memory:"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.rate(0.2)
+
+    def rate(self, seconds=1.0):
+        begun, done = time.monotonic(), 0
+        while time.monotonic() - begun < seconds:
+            self.process.stdin.write(SQLITE_ROUND)
+            self.process.stdin.flush()
+            check(self.process.stdout.readline() == "2001000\n", "sqlite3 answers as ever")
+            done += 1
+        return done / (time.monotonic() - begun)
+
+
+def bench_sqlite(daemon, row):
+    """Debian's sqlite3 with all functions of its library that have names, beside ltrace -c of all that the shell calls."""
+    shell = SqliteShell()
+    with ended(shell.process):
+        alone, ours = [], []
+        for _ in range(3):
+            alone.append(shell.rate())
+            with traced(daemon, shell.process.pid, "--include", "libsqlite3") as (started, lines):
+                shell.rate()  # until what is too hot is taken out
+                ours.append(shell.rate())
+        alone_rate = statistics.median(alone)
+        peer = subprocess.Popen(["ltrace", "-c", "-p", str(shell.process.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with ended(peer, signal.SIGINT):
+            status = pathlib.Path(f"/proc/{shell.process.pid}/status")
+            wait_for(lambda: f"TracerPid:\t{peer.pid}\n" in status.read_text(), "ltrace to attach")
+            shell.rate()
+            peer_rate = shell.rate()
+    ours_rate = statistics.median(ours)
+    row(f"sqlite3, {len(started['functions'])} functions of its library: statements a second, against alone; bytes a second",
+        f"{ours_rate / alone_rate:.2f}; {told_a_second(lines) / 1000:.0f} kB", f"ltrace -c of what the shell calls: {peer_rate / alone_rate:.2f}",
+        f"{ours_rate / peer_rate:.2f}", "0.90; under 200 kB")
+
+
 def bench(row):
     os.environ.pop("LAGTRAP_SOCKET", None)
     missing = [tool for tool in ("uftrace", "ltrace", "bpftrace") if not shutil.which(tool)]
@@ -268,3 +312,4 @@ def bench(row):
         bench_counts(daemon, row, folder)
         bench_planted(daemon, row, folder)
         bench_redis(daemon, row, folder)
+        bench_sqlite(daemon, row)

@@ -127,10 +127,10 @@ constexpr std::array functions_attributes{
     AttributeSpec{"min", Duration, Optional, "20us", "", us, 10 * s, "Shorter calls are only counted."},
     AttributeSpec{"rate", ByteSize, Optional, "200kB", "", kibibyte, 10 * mebibyte,
                   "What may be told of calls a second; where more come the minimum is raised."},
-    AttributeSpec{
-        "share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
-        "What the probes may take of one CPU; processes that are watched all the time have it together. Functions that are called too often for it are "
-        "taken out."}};
+    AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
+                  "What the probes may take of one CPU; processes that are watched all the time have it together. "
+                  "Functions that are called too often for it are "
+                  "taken out."}};
 
 constexpr std::array library_stage_attributes{stage_name, stage_expected};
 constexpr std::array library_attributes{binary_of_marker};
