@@ -1,6 +1,7 @@
 """The default budget beside servers under their own benchmarks: their events stay watched, all the time or in part, each run
 stands for those in between, and status says at what precision. What is judged are counts, whatever the machine's speed."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -8,10 +9,11 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import LAGTRAP, Daemon, check, run, wait_for  # noqa: E402
+from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
 DEFAULT_BUDGET = ""
+os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 # As docs/decisions/0017: an event is given up as a whole where it costs more than five times its share.
 LEAST_WATCHED = 0.19
 
