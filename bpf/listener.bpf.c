@@ -13,16 +13,10 @@
 #include "bpf/hit_parties.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/run_pairing.bpf.h"
+#include "bpf/run_queue.bpf.h"
 #include "bpf/usdt_argument.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, LAGTRAP_MAX_EVENTS);
-    __type(key, __u32);
-    __type(value, struct lagtrap_event_config);
-} event_configs SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,13 +32,6 @@ struct {
     __type(value, struct lagtrap_site);
 } argument_sites SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, LAGTRAP_SCOPED_GROUPS);
-    __type(key, struct lagtrap_scoped_group);
-    __type(value, __u8);
-} scoped_groups SEC(".maps");
-
 SEC("raw_tp/sched_process_exec")
 int on_exec(void* ctx) {
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
@@ -57,17 +44,10 @@ static __always_inline bool in_scope(const struct lagtrap_event_config* config, 
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && hit->pid != config->scope_pid) return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && (__u32)bpf_get_current_uid_gid() != config->scope_uid)
         return false;
-    if (config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) {
-        struct task_struct* task = (struct task_struct*)bpf_get_current_task();
-        struct inode* inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
-        if (BPF_CORE_READ(inode, i_ino) != config->scope_inode) return false;
-        if (BPF_CORE_READ(inode, i_sb, s_dev) != config->scope_device) return false;
-    }
-    if (config->flags & LAGTRAP_EVENT_SCOPE_GROUP) {
-        struct lagtrap_scoped_group key = {.group = bpf_get_current_cgroup_id(), .event = event};
-        if (!bpf_map_lookup_elem(&scoped_groups, &key)) return false;
-    }
-    return true;
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) &&
+        !runs_program((struct task_struct*)bpf_get_current_task(), config))
+        return false;
+    return !(config->flags & LAGTRAP_EVENT_SCOPE_GROUP) || in_scoped_group(bpf_get_current_cgroup_id(), event);
 }
 
 static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, struct lagtrap_event_config* config,

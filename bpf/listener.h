@@ -17,7 +17,8 @@
 #define LAGTRAP_BUCKETS 1024
 #define LAGTRAP_OPEN_SLOTS (LAGTRAP_BUCKETS * LAGTRAP_BUCKET_SLOTS)
 #define LAGTRAP_MAX_MARKERS 4096
-#define LAGTRAP_MAX_DEPTH 64 /* nested runs of one event and key; also the kernel's limit for return probes */
+#define LAGTRAP_RUN_QUEUE_EVENTS 8 /* whose runs are waits for a CPU */
+#define LAGTRAP_MAX_DEPTH 64       /* nested runs of one event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
 #define LAGTRAP_NEVER_NS (~0ULL)
 /* Keys of stacks of threads that run Go without a goroutine have this bit and the address of runtime.g. */

@@ -12,6 +12,13 @@
 #include "bpf/run_times.bpf.h"
 
 struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LAGTRAP_MAX_EVENTS);
+    __type(key, __u32);
+    __type(value, struct lagtrap_event_config);
+} event_configs SEC(".maps");
+
+struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 64 * 1024);
 } notices SEC(".maps"); /* breaches and wakes, for the listener */
@@ -48,8 +55,9 @@ struct hit {
     __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
     __u32 pid;
     __u32 tid;
-    __u32 uid;          /* of begins alone */
-    bool of_others_too; /* an end that may be of a call that did not begin at the marker's function */
+    __u32 uid;           /* of begins alone */
+    bool of_others_too;  /* an end that may be of a call that did not begin at the marker's function */
+    bool waited_for_cpu; /* the run is a wait for a CPU, of another thread than the one that is told of it */
 };
 
 /* Else the key is a thread, which no two processes share. */
@@ -191,7 +199,8 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
         /* The recording may begin after this end. */
         if (report || told) tell_so_far(slot, hit->tid, hit->now_ns, how);
     }
-    if (delay) count_delay(slot, counters);
+    if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
+    if (delay && !hit->waited_for_cpu) count_delay(slot, counters);
     if (!report && !record && !tell) return;
 
     __u32 stages = slot->stage_next;
@@ -208,7 +217,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     run->flags |= hit->run_flags;
     /* Where another thread ended the run, user space knows the first one's name better. */
     run->comm[0] = 0;
-    if (run->begin_tid == run->end_tid) bpf_get_current_comm(run->comm, sizeof(run->comm));
+    if (run->begin_tid == run->end_tid && !hit->waited_for_cpu) bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
     if (told) run->flags |= LAGTRAP_RUN_REPORTED;
     __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);

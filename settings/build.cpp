@@ -125,6 +125,12 @@ class EventsBuilder {
             diagnostics_.add(element.place, fmt::format("with this event there are {} markers", markers_),
                              fmt::format("expected at most {} of all events together", markers_limit),
                              "each event has a begin and an end, and one for each stage");
+        const Element* queue = element.child("run-queue");
+        if (queue && ++run_queue_events_ == run_queue_events_limit + 1)
+            diagnostics_.add(from_preset_ ? element.place : queue->place,
+                             fmt::format("with this there are {} events of <run-queue>", run_queue_events_),
+                             fmt::format("expected at most {}", run_queue_events_limit),
+                             "patterns in <scope> are one event for many units");
     }
 
     void check_name(const Element& element) {
@@ -156,6 +162,7 @@ class EventsBuilder {
     Diagnostics& diagnostics_;
     std::map<std::string, Place> names_;
     std::size_t markers_ = 0;
+    std::size_t run_queue_events_ = 0;
     bool from_preset_ = false;
 };
 

@@ -52,6 +52,7 @@ class EventBuilder {
         build_form();
         check_stage_names();
         build_nesting();
+        if (element_.child("run-queue")) check_run_queue();
         if (const Element* calls = element_.child("calls")) build_calls(*calls);
         if (const Element* functions = element_.child("functions")) build_functions(*functions);
         for (const Element* object : element_.children_of("object")) build_object(*object);
@@ -111,19 +112,21 @@ class EventBuilder {
                          "expected record=\"runs\" in the event");
     }
 
-    // The event has one of three forms: <begin> and <end>, <function>, <library>.
+    // The event has one of four forms: <begin> and <end>, <function>, <library>, <run-queue>.
     void build_form() {
         const Element* begin = element_.child("begin");
         const Element* end = element_.child("end");
         const Element* function = element_.child("function");
         const Element* library = element_.child("library");
-        const Element* alone = function ? function : library;
+        const Element* queue = element_.child("run-queue");
+        const Element* alone = function ? function : library ? library : queue;
         if (alone) refuse_beside(*alone);
         if (library) return build_library(*library);
+        if (queue && !function) return build_run_queue(*queue);
         if (function) {
             build_function(*function);
         } else {
-            constexpr const char* forms = "expected <begin> and <end>, or <function>, or <library>";
+            constexpr const char* forms = "expected <begin> and <end>, or <function>, or <library>, or <run-queue>";
             if (!begin && !end) diagnostics_.add(element_.place, event_text() + " has no markers", forms);
             if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> and no <end>", forms);
             if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> and no <begin>", forms);
@@ -139,17 +142,18 @@ class EventBuilder {
         }
     }
 
-    // Errors for what does not go together with <function> or <library>.
+    // Errors for what does not go together with <function>, <library> or <run-queue>.
     void refuse_beside(const Element& alone) {
         const std::string name(alone.spec->name);
         for (const Element& child : element_.children) {
             const std::string_view other = child.spec->name;
-            const bool begins_or_ends =
-                other == "begin" || other == "end" || (other == "library" && name == "function");
+            const bool begins_or_ends = other == "begin" || other == "end" ||
+                                        (other == "library" && name == "function") ||
+                                        (other == "run-queue" && name != "run-queue");
             const bool stage_of_library = other == "stage" && name == "library";
             if (begins_or_ends)
                 diagnostics_.add(child.place, fmt::format("<{}> and <{}> in {}", other, name, event_text()),
-                                 "expected <begin> and <end>, or <function>, or <library>");
+                                 "expected <begin> and <end>, or <function>, or <library>, or <run-queue>");
             if (stage_of_library)
                 diagnostics_.add(child.place, fmt::format("<stage> beside <library> in {}", event_text()),
                                  "expected the stages of a <library> inside of it");
@@ -246,7 +250,7 @@ class EventBuilder {
                                  "without it nothing is watched before a breach");
             return;
         }
-        if (event_.begin.kind == MarkerKind::Tracepoint)
+        if (event_.begin.kind == MarkerKind::Tracepoint || event_.begin.kind == MarkerKind::RunQueue)
             diagnostics_.add(standing->place,
                              fmt::format("standing <functions> in {}, which begins in the kernel", event_text()),
                              "expected an event that begins in a program, or standing=\"no\"",
@@ -267,6 +271,31 @@ class EventBuilder {
             event_.stages.push_back(
                 {name, build_library_marker(library, *stage, "stage__" + name), stage->text_of("expected") == "yes"});
         }
+    }
+
+    void build_run_queue(const Element& queue) {
+        event_.begin.kind = event_.end.kind = MarkerKind::RunQueue;
+        event_.begin.name = "begins";
+        event_.end.name = "ends";
+        set_place(event_.begin, queue.place);
+        set_place(event_.end, queue.place);
+    }
+
+    // The thread that waits is the key, and not there to be asked for anything else.
+    void check_run_queue() {
+        for (const std::string_view name : {"key", "stage"})
+            if (const Element* other = element_.child(name))
+                diagnostics_.add(other->place, fmt::format("<{}> beside <run-queue> in {}", name, event_text()),
+                                 fmt::format("expected no <{}>: a wait of a thread for a CPU has none", name));
+        for (const std::string_view name : {"nesting", "binary"})
+            if (const Attribute* other = element_.attribute(name); other && other->given)
+                diagnostics_.add(other->place, fmt::format("{} in {}, which is <run-queue>", name, event_text()),
+                                 fmt::format("expected no {} beside <run-queue>", name),
+                                 name == "binary" ? "<scope binary=\"...\"/> says whose waits count" : "");
+        if (event_.record == RecordMode::Runs)
+            diagnostics_.add(element_.attribute("record")->place,
+                             fmt::format("record=\"runs\" in {}, which is <run-queue>", event_text()),
+                             "expected record=\"delays\": threads wait for a CPU too often for each wait to be kept");
     }
 
     Marker build_library_marker(const Element& library, const Element& place, const std::string& point) {

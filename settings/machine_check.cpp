@@ -89,6 +89,7 @@ void check_machine(const MachineSources& sources, Diagnostics& diagnostics, cons
             case MarkerKind::Usdt:
             case MarkerKind::Library: check_probe(source, files, diagnostics); break;
             case MarkerKind::Function: functions.check(source); break;
+            case MarkerKind::RunQueue: break;
             case MarkerKind::Tracepoint: tracepoints.check(source); break;
         }
     }

@@ -323,11 +323,20 @@ constexpr ElementSpec library_element{
     "the key is the one of LAGTRAP_BEGIN_KEY.",
     library_attributes, library_children};
 
-constexpr std::array event_children{ChildSpec{&scope_element, 1},     ChildSpec{&key_element, 1},
-                                    ChildSpec{&begin_element, 1},     ChildSpec{&stage_element, stages_limit},
-                                    ChildSpec{&end_element, 1},       ChildSpec{&function_element, 1},
-                                    ChildSpec{&library_element, 1},   ChildSpec{&calls_element, 1},
-                                    ChildSpec{&functions_element, 1}, ChildSpec{&object_element, objects_limit}};
+constexpr ElementSpec run_queue_element{
+    "run-queue", "Instead of <begin> and <end>: each wait of a thread for a CPU is a run.", {}, {}};
+
+constexpr std::array event_children{ChildSpec{&scope_element, 1},
+                                    ChildSpec{&key_element, 1},
+                                    ChildSpec{&begin_element, 1},
+                                    ChildSpec{&stage_element, stages_limit},
+                                    ChildSpec{&end_element, 1},
+                                    ChildSpec{&function_element, 1},
+                                    ChildSpec{&library_element, 1},
+                                    ChildSpec{&run_queue_element, 1},
+                                    ChildSpec{&calls_element, 1},
+                                    ChildSpec{&functions_element, 1},
+                                    ChildSpec{&object_element, objects_limit}};
 constexpr ElementSpec event_element{"event",
                                     "An operation to watch. Holds <begin> and <end>, or <function>, or <library>.",
                                     event_attributes, event_children};

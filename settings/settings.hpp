@@ -12,7 +12,8 @@
 
 namespace lagtrap::settings {
 
-enum class MarkerKind { Usdt, Function, Tracepoint, Library };
+// RunQueue: a thread begins to wait for a CPU, or has one.
+enum class MarkerKind { Usdt, Function, Tracepoint, Library, RunQueue };
 
 // Which side of a function a marker is.
 enum class FunctionSide { Entry, Return };
@@ -32,7 +33,7 @@ struct Marker {
     std::string binary;    // program or library, as settings/program_name.hpp has it; empty for tracepoints
     std::string provider;  // usdt: provider; tracepoint: category ("syscalls"); library: "lagtrap"
     std::string name;      // usdt and tracepoint: name; function: symbol or demangled name;
-                           // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end"
+                           // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end"; run queue: "begins", "ends"
     FunctionSide side = FunctionSide::Entry;
     std::optional<ArgumentRef> key;
     std::uint32_t line = 0;  // where the settings file says it, from 1
@@ -107,6 +108,8 @@ struct TracedFunctions {
 
 // Of all events together: as many as the programs in the kernel know.
 inline constexpr std::size_t markers_limit = 4096;
+// The same of events whose runs are waits for a CPU.
+inline constexpr std::size_t run_queue_events_limit = 8;
 
 struct Event {
     std::string name;

@@ -32,6 +32,7 @@ std::string text_of(const settings::Marker& marker) {
         case settings::MarkerKind::Usdt: return "usdt " + marker.provider + ":" + marker.name;
         case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
         case settings::MarkerKind::Library: return "library " + marker.name;
+        case settings::MarkerKind::RunQueue: return "wait for a CPU " + marker.name;
         case settings::MarkerKind::Function: break;
     }
     return (marker.side == settings::FunctionSide::Return ? "return " : "function ") + marker.name;

@@ -45,6 +45,7 @@ std::string MarkerPlan::doing() const {
         case settings::MarkerKind::Library:
             return "attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary;
         case settings::MarkerKind::Function: return "attach to function " + marker.name + " of " + marker.binary;
+        case settings::MarkerKind::RunQueue: return "attach to the scheduler's tracepoints";
         case settings::MarkerKind::Tracepoint: break;
     }
     return "attach to tracepoint " + marker.provider + ":" + marker.name;
@@ -89,6 +90,7 @@ Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event, const
     plan.marker = marker;
     plan.role = role;
     plan.stage = stage;
+    if (marker.kind == settings::MarkerKind::RunQueue) return plan;
     if (marker.key) {
         TRY_ASSIGN(plan.key, value_of(marker, *marker.key));
     }

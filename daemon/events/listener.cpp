@@ -336,7 +336,7 @@ std::vector<lagtrap_run> Listener::open_runs() const {
 
 std::vector<lagtrap_run_so_far> Listener::runs_so_far() const {
     const std::lock_guard lock(loop_->mutex);
-    return loop_->runs.so_far();
+    return loop_->runs.so_far(events_);
 }
 
 bool Listener::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {

@@ -122,6 +122,9 @@ void ListenerPrograms::leave_out_unused() {
     bpf_program__set_autoload(all.on_site, probes);
     bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
     bpf_program__set_autoload(all.on_tracepoint, any_of_kind(settings::MarkerKind::Tracepoint));
+    const bool run_queue = any_of_kind(settings::MarkerKind::RunQueue);
+    for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new})
+        bpf_program__set_autoload(program, run_queue);
 }
 
 // What only events with record="runs" need is as small as may be where there are none.
@@ -167,6 +170,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     if (events.size() > LAGTRAP_MAX_EVENTS)
         return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
     static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
+    static_assert(LAGTRAP_RUN_QUEUE_EVENTS == settings::run_queue_events_limit, "the same");
     std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
     if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
@@ -179,6 +183,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
             bpf_program__set_expected_attach_type(program, type);
     }
     self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
+    self->name_run_queue_events();
     self->leave_out_unused();
     TRY(self->size_maps(store));
     if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
@@ -189,6 +194,27 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     if (self->wants_any_times()) TRY(self->attach_times());
     for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, settings.runs));
     return self;
+}
+
+void ListenerPrograms::name_run_queue_events() {
+    std::size_t next = 0;
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        if (events_[event].begin.kind == settings::MarkerKind::RunQueue && next < LAGTRAP_RUN_QUEUE_EVENTS)
+            programs_->rodata->run_queue_events[next++] = event + 1;
+}
+
+// The kernel takes a program once at a tracepoint, and it serves all events: the last one to go detaches it.
+Result<std::shared_ptr<std::vector<Link>>> ListenerPrograms::attach_run_queue() {
+    const std::lock_guard lock(attached_mutex_);
+    if (auto attached = run_queue_.lock()) return attached;
+    auto links = std::make_shared<std::vector<Link>>();
+    const auto& all = programs_->progs;
+    for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new}) {
+        links->emplace_back(bpf_program__attach_trace(program));
+        if (!links->back()) return libbpf_error("attach to the scheduler's tracepoints", -errno);
+    }
+    run_queue_ = links;
+    return links;
 }
 
 bool ListenerPrograms::wants_times(const settings::Event& event) const {
@@ -273,6 +299,7 @@ bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
         case settings::MarkerKind::Tracepoint: return all.on_tracepoint;
+        case settings::MarkerKind::RunQueue: return nullptr;  // attach_run_queue()
         case settings::MarkerKind::Function: break;
     }
     if (plan.places.goid_offset != 0) return all.on_go;
@@ -317,6 +344,10 @@ Result<std::vector<Link>> ListenerPrograms::attach_markers(SiteOwner owner, cons
     std::vector<ProbeRequest> requests;
     std::chrono::milliseconds patience = attach_patience;
     for (const MarkerPlan& marker : plan.markers) {
+        if (marker.marker.kind == settings::MarkerKind::RunQueue) {
+            kinds.push_back(ProbeKind::Scheduler);
+            continue;
+        }
         TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
         patience += request.offsets.size() * patience_of_place;
         kinds.push_back(request.file ? marker.places.kind : ProbeKind::Tracepoint);
@@ -334,6 +365,9 @@ Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool
     TRY(configure_plan(index, plan));
     Attached attached;
     TRY_ASSIGN(attached.links, attach_markers({index, 0}, plan, attached.kinds));
+    if (events_[index].begin.kind == settings::MarkerKind::RunQueue) {
+        TRY_ASSIGN(attached.run_queue, attach_run_queue());
+    }
     note_go_places(index, plan, attached);
     marker_places_->note(index, plan);
     {
@@ -399,9 +433,11 @@ void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
 }
 
 std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+    std::shared_ptr<std::vector<Link>> run_queue;  // may be the last one, which goes without the lock
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     if (found == attached_.end()) return {};
+    run_queue = std::move(found->second.run_queue);
     return all_links_of(found->second.links, found->second.copies);
 }
 
@@ -548,8 +584,9 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 
 std::vector<int> ListenerPrograms::program_fds() const {
     const auto& all = programs_->progs;
-    bpf_program* const programs[] = {all.on_site,   all.on_usdt, all.on_entry,     all.on_exit,
-                                     all.on_return, all.on_go,   all.on_tracepoint};
+    bpf_program* const programs[] = {all.on_site,         all.on_usdt,     all.on_entry,      all.on_exit,
+                                     all.on_return,       all.on_go,       all.on_tracepoint, all.on_queue_switch,
+                                     all.on_queue_wakeup, all.on_queue_new};
     return loaded_fds(programs);
 }
 

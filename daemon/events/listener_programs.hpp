@@ -130,6 +130,8 @@ class ListenerPrograms {
     [[nodiscard]] bool wants_times(const settings::Event& event) const;
     [[nodiscard]] bool wants_any_times() const;
     [[nodiscard]] Status attach_times();
+    void name_run_queue_events();
+    [[nodiscard]] Result<std::shared_ptr<std::vector<Link>>> attach_run_queue();
     void leave_out_unused();
     [[nodiscard]] Status size_maps(const UnwindStore& store);
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
@@ -163,11 +165,13 @@ class ListenerPrograms {
     struct Attached {
         std::vector<ProbeKind> kinds;
         std::vector<Link> links;
+        std::shared_ptr<std::vector<Link>> run_queue;                                // of all such events together
         std::map<std::uint32_t, std::vector<Link>> copies;                           // by the copy's number
         std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;  // of markers in files, by number
     };
     mutable std::mutex attached_mutex_;
     std::map<std::uint32_t, Attached> attached_;  // by event
+    std::weak_ptr<std::vector<Link>> run_queue_;  // under attached_mutex_
     std::mutex configs_mutex_;                    // between changes of the configuration of an event
 };
 

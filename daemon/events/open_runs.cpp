@@ -132,13 +132,14 @@ bool pairs_calls(const settings::Event& event) {
 
 bool keeps_stack_order(const settings::Event& event) {
     const auto in_program = [](const settings::Marker& marker) {
-        return marker.kind != settings::MarkerKind::Tracepoint;
+        return marker.kind != settings::MarkerKind::Tracepoint && marker.kind != settings::MarkerKind::RunQueue;
     };
     return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
            !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
 }
 
 bool counts_times(const settings::Event& event) {
+    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;  // each run is all of one kind
     if (event.key == settings::KeyKind::Thread) return true;
     // Tracepoints are met by whichever thread an interrupt hits; a goroutine's threads run others between its markers.
     const auto in_kernel = [](const settings::Marker& marker) {

@@ -84,8 +84,8 @@ class OpenRuns {
 
     // The tables of threads whose time is counted, as timed_sets and thread_times have them.
     [[nodiscard]] Status map_times(int sets_fd, int times_fd);
-    // Of each open run what its thread's counts know now.
-    [[nodiscard]] std::vector<lagtrap_run_so_far> so_far() const;
+    // Of each open run what its thread's counts know now; of one that is a wait for a CPU, that it was nothing else.
+    [[nodiscard]] std::vector<lagtrap_run_so_far> so_far(const std::vector<settings::Event>& events) const;
 
     // Frees the slots of runs whose thread or process is gone; and of stale ones, where an event has so many runs open that
     // some seem to have no end, or whose keys are the machine's and nobody seems left to end them.

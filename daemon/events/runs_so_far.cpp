@@ -78,6 +78,23 @@ std::optional<Counted> counted_of(const lagtrap_slot& slot) {
     return counted;
 }
 
+lagtrap_run_so_far head_of(const lagtrap_run& run, std::uint64_t now_ns) {
+    lagtrap_run_so_far one{};
+    one.header = {sizeof(one), LAGTRAP_RECORD_RUN_SO_FAR, run.begin_cpu, now_ns};
+    one.begin_hit_ns = one.from_ns = run.begin_hit_ns;
+    one.until_ns = now_ns;
+    one.event = run.event;
+    one.begin_tid = one.tid = run.begin_tid;
+    return one;
+}
+
+// Of a run that is a wait for a CPU: it was nothing else so far.
+lagtrap_run_so_far waited_so_far(const lagtrap_run& run) {
+    lagtrap_run_so_far one = head_of(run, monotonic_ns());
+    one.parts.runnable_ns = one.until_ns - std::min(one.from_ns, one.until_ns);
+    return one;
+}
+
 }  // namespace
 
 Status OpenRuns::map_times(int sets_fd, int times_fd) {
@@ -86,15 +103,17 @@ Status OpenRuns::map_times(int sets_fd, int times_fd) {
     return success();
 }
 
-std::vector<lagtrap_run_so_far> OpenRuns::so_far() const {
+std::vector<lagtrap_run_so_far> OpenRuns::so_far(const std::vector<settings::Event>& events) const {
     std::vector<lagtrap_run_so_far> known;
     const auto* const sets = static_cast<const lagtrap_timed_set*>(timed_memory_.data());
     const auto* const times = static_cast<const lagtrap_thread_times*>(times_memory_.data());
-    if (sets == nullptr || times == nullptr) return known;
     for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto counted = counted_of(slots_[index]);
         const auto run = read_slot(index, tag);
-        if (!run || !counted) return;
+        if (!run) return;
+        if (run->event < events.size() && events[run->event].begin.kind == settings::MarkerKind::RunQueue)
+            return known.push_back(waited_so_far(*run));
+        if (!counted || sets == nullptr || times == nullptr) return;
         const lagtrap_thread_times* const of_thread = times_of(sets, times, counted->tid);
         auto copy = of_thread != nullptr ? copy_of(*of_thread) : std::nullopt;
         if (!copy || copy->generation != counted->generation) return;
@@ -102,13 +121,8 @@ std::vector<lagtrap_run_so_far> OpenRuns::so_far() const {
         forget_waits_before(*copy, counted->at_ns);
         count_state(*copy, now_ns);
         take_off(copy->parts, counted->sums_at_hit);
-        lagtrap_run_so_far& one = known.emplace_back();
-        one.header = {sizeof(one), LAGTRAP_RECORD_RUN_SO_FAR, run->begin_cpu, now_ns};
-        one.begin_hit_ns = run->begin_hit_ns;
+        lagtrap_run_so_far& one = known.emplace_back(head_of(*run, now_ns));
         one.from_ns = counted->at_ns;
-        one.until_ns = now_ns;
-        one.event = run->event;
-        one.begin_tid = run->begin_tid;
         one.tid = counted->tid;
         one.parts = copy->parts;
         // Where the thread is the key, there is one hit, and the slot's parts are not written yet.

@@ -126,6 +126,7 @@ std::uint64_t ProbeCosts::of(ProbeKind kind) const {
         case ProbeKind::Stepped: return stepped_ns;
         case ProbeKind::Return: return return_ns;
         case ProbeKind::Tracepoint: return tracepoint_ns;
+        case ProbeKind::Scheduler: return scheduler_ns;
     }
     return simple_ns;
 }

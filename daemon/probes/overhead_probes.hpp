@@ -13,6 +13,7 @@ enum class ProbeKind {
     Stepped,     // any other instruction: it is copied and single-stepped
     Return,      // a function's return, beside the probe of its entry
     Tracepoint,  // in the kernel
+    Scheduler,   // a program at the scheduler's own tracepoints
 };
 
 struct ProbeCosts {
@@ -20,7 +21,8 @@ struct ProbeCosts {
     std::uint64_t stepped_ns = 3000;
     std::uint64_t return_ns = 500;
     std::uint64_t tracepoint_ns = 250;
-    bool measured = false;  // else those above, of no machine in particular
+    std::uint64_t scheduler_ns = 100;  // with a look at the scope
+    bool measured = false;             // else those above, of no machine in particular
 
     [[nodiscard]] std::uint64_t of(ProbeKind kind) const;
     // The mean over the markers of an event; of none: simple_ns.

@@ -28,6 +28,7 @@ std::string marker_text(const settings::Marker& marker) {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library: return "USDT probe " + marker.provider + ":" + marker.name;
         case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::RunQueue: return "wait for a CPU " + marker.name;
         case settings::MarkerKind::Function: break;
     }
     return (marker.side == settings::FunctionSide::Return ? "return of " : "function ") + marker.name;

@@ -10,6 +10,7 @@ import threading
 import time
 import typing
 
+from control_groups import command_in, group
 from lagtrap_test import check, wait_for
 from servers import PYTHON, MariaDb, Nginx, Postgres, Redis, SlowWebServer
 
@@ -302,6 +303,46 @@ def sync_file(world):
     world.run(world.program, "if=/dev/zero", f"of={world.folder}/file", "bs=1M", "count=500", "conv=fsync")
 
 
+# Wakes up each millisecond, for as long as a thread with more right to its CPU lets it and a second more.
+WAITER = """
+import sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+end = time.monotonic() + 1.5
+while time.monotonic() < end: time.sleep(0.001)
+"""
+# Takes the CPU for itself, as a real-time thread may.
+CPU_HOG = """
+import os, time
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+def hog_the_cpu(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+hog_the_cpu(0.45)
+"""
+HOG_NAME = "cpu-hog"
+
+
+def start_waiter(world):
+    slice_group = group("app.slice", f"waiter-{os.getpid()}.service")
+    folder = slice_group.__enter__()
+    world.at_end(lambda: slice_group.__exit__(None, None, None))
+    world.cpu = str(min(os.sched_getaffinity(0)))
+    world.program = world.start(*command_in(folder, "taskset", "-c", world.cpu, PYTHON, "-c", WAITER), stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True)
+    world.at_end(lambda: (world.program.kill(), world.program.wait()))
+    check(world.program.stdout.readline() == "ready\n", "the program did not start")
+
+
+def take_its_cpu(world):
+    world.program.stdin.write("go\n")
+    world.program.stdin.flush()
+    hog = world.folder / HOG_NAME
+    hog.symlink_to(PYTHON)
+    world.run("taskset", "-c", world.cpu, hog, "-c", CPU_HOG)
+    check(world.program.wait(timeout=120) == 0, "the waiter failed")
+
+
 TRIALS = [
     Trial("postgresql", "postgresql-query", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch"),
     Trial("postgresql", "postgresql-execute", start_postgres, lambda world: world.postgres.ask("select pg_sleep(0.4)"), "pg_sleep|WaitLatch",
@@ -339,6 +380,8 @@ TRIALS = [
           unpaired_percent=200),  # a job that waits for others is begun anew
     Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited",
           awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),
+    Trial("run-queue", "run-queue", start_waiter, take_its_cpu, f"for a CPU while {HOG_NAME}",
+          awaits_program=False, scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>'),
     Trial("fsync", "fsync", write_much, sync_file, "fsync|disk", attributes='events="fsync" threshold="50ms"', least_ms=50,
           awaits_program=False, scope=lambda world: f'<scope binary="{world.program}"/>'),
 ]

@@ -12,6 +12,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
+from control_groups import command_in, group  # noqa: E402
 from lagtrap_test import BUILD_DIR, LAGTRAP, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402
 from servers import Redis  # noqa: E402
 
@@ -38,8 +39,8 @@ class Load:
         self.thread.join()
 
 
-def start_server(world):
-    world.server = world.start(SERVER, stdout=subprocess.PIPE, text=True)
+def start_server(world, folder=None):
+    world.server = world.start(*(command_in(folder, SERVER) if folder else [SERVER]), stdout=subprocess.PIPE, text=True)
     world.port = int(world.server.stdout.readline())
 
 
@@ -92,6 +93,27 @@ def what_is_written_is_watched():
             refused = add(world.server.pid, "--for", "1s", "--write", "--prefix", "shop-", "--settings", daemon.settings_path,
                           "--socket", daemon.socket_path, code=1).stderr
         check("a second event" in refused and daemon.settings_path.read_text() == after, refused)
+
+
+def a_unit_is_watched_alone():
+    """Of two servers with the same program that of the unit alone; the unit is named with its ending or without."""
+    unit = f"orders-{os.getpid()}"
+    with group("app.slice", f"{unit}.service") as folder, World() as world, World() as elsewhere, Daemon("") as daemon:
+        start_server(world, folder)
+        start_server(elsewhere)
+        with Load(lambda: order(world)):
+            told = json.loads(add(f"{unit}.service", "--for", "1s", "--json").stdout)
+            check(told["unit"] == f"{unit}.service" and told["offers"], told)
+            add(unit, "--for", "1s", "--write", "--choose", "1", "--settings", daemon.settings_path, "--socket", daemon.socket_path)
+            check(f'<scope unit="{unit}.service"/>' in daemon.settings_path.read_text(), daemon.settings_path.read_text())
+            name = daemon.status()["events"][0]["name"]
+            wait_for(lambda: daemon.event(name)["runs"] > 5, "runs of the unit's server")
+        runs, outside = daemon.event(name)["runs"], daemon.event(name)["out_of_scope"]
+        for _ in range(5):
+            order(elsewhere)
+        wait_for(lambda: daemon.event(name)["out_of_scope"] >= outside + 10, "the other server's hits")
+        check(daemon.event(name)["runs"] == runs, daemon.event(name))
+    check("has no processes" in add("no-such-unit.service", code=1).stderr, "a unit that is not there")
 
 
 def a_preset_comes_first():
@@ -148,4 +170,4 @@ def what_is_wrong_is_said():
 
 
 if __name__ == "__main__":
-    run(requests_are_found, what_is_written_is_watched, a_preset_comes_first, it_is_asked_on_a_terminal, what_is_wrong_is_said)
+    run(requests_are_found, what_is_written_is_watched, a_unit_is_watched_alone, a_preset_comes_first, it_is_asked_on_a_terminal, what_is_wrong_is_said)

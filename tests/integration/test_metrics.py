@@ -1,8 +1,10 @@
 """What `lagtrap metrics` prints of a real daemon is sound for Prometheus' own checker, and its figures are those of the runs."""
 
+import contextlib
 import re
 import subprocess
 
+from control_groups import command_in, group
 from lagtrap_test import LAGTRAP, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, run, wait_for
 
 FAST = 40  # before the slow run, and as many after it
@@ -77,5 +79,22 @@ def processes_are_told_by_unit():
         wait_for(lambda: "lagtrap_event_processes{" not in metrics(daemon), "the program to be forgotten")
 
 
+def labels_are_bounded():
+    """However many units run a program: the 20 with the most processes have series of their own, and one has the rest."""
+    units = 23
+    with Daemon(library_event("work", PLANTED, "10s", "500ms").replace(' copies="none"', "")) as daemon, contextlib.ExitStack() as stack:
+        for number in range(units):
+            folder = stack.enter_context(group("app.slice", f"shop-{number:02}.service"))
+            for _ in range(2 if number < 3 else 1):
+                stack.enter_context(Watched(*command_in(folder, PLANTED, "--kind", "sleep", "--fast", 1, "--slow-ms", 1, "--wait")))
+        wait_for(lambda: daemon.event("work")["processes"] == units + 3, "all programs to be seen")
+        text = metrics(daemon)
+        lint(text)
+        counts = {re.search(r'unit="([^"]*)"', name)[1]: count for name, count in samples_of(text).items()
+                  if name.startswith('lagtrap_event_processes{event="work"')}
+        check(len(counts) == 21 and sum(counts.values()) == units + 3, f"{counts}")
+        check(counts["other"] == 3 and all(counts[f"shop-{number:02}.service"] == 2 for number in range(3)), f"{counts}")
+
+
 if __name__ == "__main__":
-    run(figures_reach_prometheus, processes_are_told_by_unit)
+    run(figures_reach_prometheus, processes_are_told_by_unit, labels_are_bounded)

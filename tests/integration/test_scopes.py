@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 
+from control_groups import command_in, group
 from run_batches import read_spool
 
-from lagtrap_test import (LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, report, run, skip,
-                          wait_for)
+from lagtrap_test import LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, report, run, wait_for
 
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
 RUNS = 101  # of a program started with these
@@ -19,35 +19,9 @@ ID = "0123456789ab" + f"{os.getpid():052x}"  # nobody else's
 OTHER_ID = "ba9876543210" + f"{os.getpid():052x}"
 
 
-def hierarchy():
-    """Where control groups of version 2 are mounted."""
-    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
-        if " - cgroup2 " in line:
-            return pathlib.Path(line.split()[4])
-    skip("control groups of version 2 are not mounted")
-
-
-@contextlib.contextmanager
-def group(*names):
-    """A control group below others, as a manager makes it."""
-    made = []
-    try:
-        folder = hierarchy() / f"lagtrap-test-{os.getpid()}"
-        for name in ("", *names):
-            folder = folder / name if name else folder
-            if not folder.exists():
-                folder.mkdir()
-                made.append(folder)
-        yield folder
-    finally:
-        for folder in reversed(made):
-            wait_for(lambda folder=folder: not (folder / "cgroup.procs").read_text(), "the group's processes to end")
-            folder.rmdir()
-
-
 def work_in(folder):
     """All runs of a program that is in this group from its first instruction."""
-    with Watched("sh", "-c", f'echo $$ > {folder}/cgroup.procs && exec "$0" "$@"', PLANTED, *FAST) as program:
+    with Watched(*command_in(folder, PLANTED, *FAST)) as program:
         program.go().result()
 
 

@@ -1,11 +1,13 @@
 """lagtrap-server on this machine, as a server in the network looks: TLS, and a token for whoever uploads."""
 
+import http.server
 import json
 import pathlib
 import re
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -20,6 +22,35 @@ def make_certificate(folder):
             "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr",
             "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 30 -extfile extensions -out server.pem"):
         subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+
+
+class HostCollector:
+    """An OpenTelemetry collector on this machine, as far as the uploader needs one: `requests` has path, kind and body of each."""
+
+    def __enter__(self):
+        self.requests = requests = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                requests.append((self.path, self.headers["Content-Type"], body))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://{ADDRESS_IN_MACHINE}:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
 
 
 class HostServer:

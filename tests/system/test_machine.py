@@ -15,7 +15,7 @@ import time
 
 import image
 from findings import check_doctor, check_recording, data
-from host_server import HostServer
+from host_server import HostCollector, HostServer
 from machine import STEPS, Machine, MachineFailure, say
 
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
@@ -128,6 +128,8 @@ def live(machine, server, version, watch):
     watch.lap("examined beside the daemon")
     machine.run("calls")
     watch.lap("calls of a function of a running program shown")
+    machine.run("add_unit")
+    watch.lap("an event added for a unit by lagtrap add, which watches that unit alone")
     machine.run("before_reboot")
     machine.reboot()
     watch.lap("rebooted with a bundle in the spool")
@@ -139,6 +141,19 @@ def live(machine, server, version, watch):
     bundles = wait_for_bundles(server, 1)
     say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
     watch.lap("a delay found on the server in the network, over TLS")
+    send_spans(machine, watch)
+
+
+def send_spans(machine, watch):
+    """Delays go to a collector, by the uploader as systemd confines it."""
+    with HostCollector() as collector:
+        machine.run("spans", collector.url)
+        if not collector.requests:
+            raise MachineFailure("the uploader says that spans were delivered; the collector has none")
+        for path, kind, body in collector.requests:
+            if (path, kind) != ("/v1/traces", "application/x-protobuf") or b"planted_delays" not in body or b"lagtrap.causes" not in body:
+                raise MachineFailure(f"the collector got {kind} at {path}: {body[:300]}")
+    watch.lap("a delay found as a span at a collector in the network")
 
 
 def suffer(machine, server, watch):

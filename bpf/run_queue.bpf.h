@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Events whose runs are waits of threads for a CPU: from when a thread can run to when it runs. The scheduler's tracepoints are
+ * met by whoever wakes a thread or makes room for it, so that scope, key and user are those of the thread that they tell of.
+ *
+ * These programs run at each switch of the machine, with interrupts off and the CPU's queue locked: what is out of scope costs
+ * a look at its control group and no more.
+ */
+#ifndef LAGTRAP_BPF_RUN_QUEUE_BPF_H
+#define LAGTRAP_BPF_RUN_QUEUE_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/listener.h"
+#include "bpf/run_pairing.bpf.h"
+
+struct kernfs_node {
+    __u64 id;
+} KERNEL_TYPE;
+
+struct cgroup {
+    struct kernfs_node* kn;
+} KERNEL_TYPE;
+
+struct css_set {
+    struct cgroup* dfl_cgrp; /* of version 2 */
+} KERNEL_TYPE;
+
+struct task_struct___queued {
+    int on_cpu;
+    struct css_set* cgroups;
+} KERNEL_TYPE;
+
+/* Events of the run queue, each with 1 added; the first 0 ends them. */
+const volatile __u32 run_queue_events[LAGTRAP_RUN_QUEUE_EVENTS] = {};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_SCOPED_GROUPS);
+    __type(key, struct lagtrap_scoped_group);
+    __type(value, __u8);
+} scoped_groups SEC(".maps");
+
+static __always_inline bool in_scoped_group(__u64 group, __u32 event) {
+    struct lagtrap_scoped_group key = {.group = group, .event = event};
+    return bpf_map_lookup_elem(&scoped_groups, &key) != NULL;
+}
+
+static __always_inline bool runs_program(struct task_struct* task, const struct lagtrap_event_config* config) {
+    struct inode* inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
+    return BPF_CORE_READ(inode, i_ino) == config->scope_inode &&
+           BPF_CORE_READ(inode, i_sb, s_dev) == config->scope_device;
+}
+
+static __always_inline __u32 user_of(struct task_struct* task) { return task->real_cred->uid.val; }
+
+static __always_inline bool waits_in_scope(const struct lagtrap_event_config* config, __u32 event,
+                                           struct task_struct* task) {
+    if (config->flags & LAGTRAP_EVENT_SCOPE_GROUP) {
+        struct task_struct___queued* queued = (void*)task;
+        if (!in_scoped_group(queued->cgroups->dfl_cgrp->kn->id, event)) return false;
+    }
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && task->tgid != config->scope_pid) return false;
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && user_of(task) != config->scope_uid) return false;
+    return !(config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) || runs_program(task, config);
+}
+
+static __always_inline struct hit hit_of(struct task_struct* task) {
+    struct hit hit = {.now_ns = bpf_ktime_get_ns(),
+                      .key = task->pid,
+                      .pid = task->tgid,
+                      .tid = task->pid,
+                      .uid = user_of(task),
+                      .waited_for_cpu = true};
+    hit.begin_ns = hit.now_ns;
+    return hit;
+}
+
+/* Not static, as end_wait(): the verifier looks at them once. A thread that waits already goes on with its wait. */
+__noinline int begin_wait(struct hit* hit, __u32 event) {
+    struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
+    if (!hit || !config || !counters) return 0;
+    __u64 tag = tag_of(config, event, hit, 0);
+    if (index_of(tag) >= 0) return 0;
+    struct found place = {.tag = tag, .index = claim_slot(tag)};
+    if (place.index < 0) place.index = make_room(tag, crowd_of(event, hit->uid), hit->now_ns);
+    if (place.index >= 0) place.slot = slot_at(place.index);
+    if (!place.slot) {
+        __sync_fetch_and_add(&counters->lost, 1);
+        return 0;
+    }
+    counters->users_seen |= 1ULL << (hit->uid % 64);
+    open_run(&place, config, event, hit, 0);
+    return 0;
+}
+
+/* Of a thread whose wait was found in the table. */
+__noinline int end_wait(struct hit* hit, __u32 event) {
+    struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
+    if (!hit || !config || !counters) return 0;
+    struct found run = find_run(tag_of(config, event, hit, 0));
+    if (!run.slot || !take_run(run.index, run.tag)) return 0;
+    __u64 waited_ns = hit->now_ns - run.slot->run.begin_ns;
+    __sync_fetch_and_add(&counters->timed_ns, waited_ns);
+    __sync_fetch_and_add(&counters->runnable_ns, waited_ns);
+    end_run(run.slot, config, counters, hit);
+    free_slot(run.index, run.tag);
+    return 0;
+}
+
+static __always_inline void note_wait_cost(struct lagtrap_event_counters* counters, __u32 place, __u64 since_ns) {
+    counters->markers[place].last_ns = since_ns;
+    if (watch.recording) return;
+    __u32 bucket = lagtrap_histogram_bucket(bpf_ktime_get_ns() - since_ns);
+    if (bucket >= LAGTRAP_COST_BUCKETS) bucket = LAGTRAP_COST_BUCKETS - 1;
+    __sync_fetch_and_add(&counters->costs[bucket], 1);
+}
+
+static __always_inline void wait_of_event(__u32 event, struct task_struct* task, __u32 place) {
+    struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
+    if (!config || !counters || place >= LAGTRAP_PLACES || (config->flags & LAGTRAP_EVENT_OFF)) return;
+    __u64 since_ns = counters->markers[place].hits++ % LAGTRAP_COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+    if (place == LAGTRAP_PLACE_END) {
+        if (index_of(lagtrap_run_tag(task->pid, 0, event, 0)) >= 0) {
+            struct hit hit = hit_of(task);
+            end_wait(&hit, event);
+        }
+    } else if (waits_in_scope(config, event, task)) {
+        struct hit hit = hit_of(task);
+        begin_wait(&hit, event);
+    } else {
+        counters->out_of_scope++;
+    }
+    if (since_ns != 0) note_wait_cost(counters, place, since_ns);
+}
+
+static __noinline int wait_of_thread(struct task_struct* task, __u32 place) {
+    if (task->pid == 0) return 0; /* a CPU's idle thread */
+#pragma clang loop unroll(disable)
+    for (__u32 i = 0; i < LAGTRAP_RUN_QUEUE_EVENTS; i++) {
+        __u32 event = run_queue_events[i];
+        if (event == 0) break;
+        wait_of_event(event - 1, task, place);
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_queue_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
+             unsigned int prev_state) {
+    if (preempt || prev_state == 0) wait_of_thread(prev, LAGTRAP_PLACE_BEGIN);
+    return wait_of_thread(next, LAGTRAP_PLACE_END);
+}
+
+/* One that is woken before it has left its CPU goes on running. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_queue_wakeup, struct task_struct* task) {
+    struct task_struct___queued* queued = (void*)task;
+    if (bpf_core_field_exists(queued->on_cpu) && queued->on_cpu) return 0;
+    return wait_of_thread(task, LAGTRAP_PLACE_BEGIN);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_queue_new, struct task_struct* task) { return wait_of_thread(task, LAGTRAP_PLACE_BEGIN); }
+
+#endif

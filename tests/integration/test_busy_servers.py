@@ -1,0 +1,82 @@
+"""The default budget beside servers under their own benchmarks: their events stay watched, all the time or in part, each run
+stands for those in between, and status says at what precision. What is judged are counts, whatever the machine's speed."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from case import World  # noqa: E402  (the path is set above)
+from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402
+from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
+
+DEFAULT_BUDGET = ""
+os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
+# As docs/decisions/0017: an event is given up as a whole where it costs more than five times its share.
+LEAST_WATCHED = 0.19
+
+
+def postgres_event():
+    """The README's four markers."""
+    return ('<event name="query" threshold="1s" trace-length="1s" binary="/usr/lib/postgresql/15/bin/postgres">'
+            '<begin usdt="postgresql:query__start"/><stage name="plan" usdt="postgresql:query__plan__start"/>'
+            '<stage name="execute" usdt="postgresql:query__execute__start"/><end usdt="postgresql:query__done"/></event>')
+
+
+def stays_watched(daemon, name, load):
+    """While the load runs; what it says of itself at its end, and how many operations the event was hit by."""
+    looks = daemon.status()["budget"]["looks"]
+    before = daemon.event(name)["runs"]
+    shares = set()
+    while load.poll() is None:
+        one = daemon.event(name)
+        shares.add(one["watched_share"])
+        check(one["watched_share"] >= LEAST_WATCHED, f"given up: {one['problem']}")
+        wait_for(lambda: load.poll() is not None or daemon.status()["budget"]["looks"] > looks, "the next look")
+        looks = daemon.status()["budget"]["looks"]
+    said = load.communicate()[0]
+    check(load.returncode == 0, f"the load ended with {load.returncode}: {said}")
+    check("is shed" not in daemon.log(), daemon.log())
+    shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+    if min(shares) < 1:
+        check("of the time" in shown or "is watched" in daemon.log(), f"status says nothing of its precision: {shown}")
+    return said, daemon.event(name)["runs"] - before, shares
+
+
+def redis_under_its_benchmark():
+    count = 400_000
+    with World() as world:
+        redis = Redis(world)
+        with Daemon('<use preset="redis" events="redis-command" threshold="1s"/>', budget=DEFAULT_BUDGET) as daemon:
+            wait_for(lambda: daemon.event("redis-command")["processes"] > 0, "redis to be watched")
+            said, runs, shares = stays_watched(daemon, "redis-command", subprocess.Popen(
+                ["redis-benchmark", "-s", redis.socket, "-t", "set,get", "-n", str(count), "-c", "20", "--csv"],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+            print(f"redis: {said.splitlines()[-1]}; {runs} of {2 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}")
+            if min(shares) == 1:
+                check(runs >= 2 * count, f"{runs} runs of {2 * count} commands")
+            check(runs > 2 * count * LEAST_WATCHED / 2, f"{runs} runs of {2 * count} commands, watched {shares}")
+
+
+def postgresql_under_its_benchmark():
+    count = 40_000
+    with World() as world:
+        postgres = Postgres(world)
+        (world.folder / "select.sql").write_text("select 1;\n", encoding="ascii")
+        with Daemon(postgres_event(), budget=DEFAULT_BUDGET) as daemon:
+            wait_for(lambda: daemon.event("query")["processes"] > 0, "postgres to be watched")
+            said, runs, shares = stays_watched(daemon, "query", subprocess.Popen(
+                postgres.as_postgres(POSTGRES_BIN / "pgbench", "-h", world.folder, "-n", "-f", world.folder / "select.sql", "-c", "4",
+                                     "-t", str(count), "postgres"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/"))
+            rate = re.search(r"tps = (\d+)", said)
+            check(rate, said)
+            print(f"postgresql: {rate[1]} queries/s; {runs} of {4 * count} runs counted, watched {min(shares):.0%} to {max(shares):.0%}")
+            if min(shares) == 1:
+                check(runs >= 4 * count, f"{runs} runs of {4 * count} queries")
+            check(runs > 4 * count * LEAST_WATCHED / 2, f"{runs} runs of {4 * count} queries, watched {shares}")
+
+
+if __name__ == "__main__":
+    run(redis_under_its_benchmark, postgresql_under_its_benchmark)

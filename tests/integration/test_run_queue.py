@@ -1,0 +1,111 @@
+"""Waits for a CPU as runs: each of them, of the threads in scope alone; what the kernel counts itself is the judge."""
+
+import contextlib
+import os
+import subprocess
+import sys
+
+from control_groups import command_in, group
+
+from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, Watched, check, run, wait_for
+
+# Three threads that sleep, compute and make way. Each says what /proc/PID/task/TID/schedstat counts of it: the time that it
+# waited for a CPU, and how often it came to one. Between both counts it makes its own, so that the daemon's lie between.
+PROGRAM = """
+import json, os, sys, threading, time
+def counts():
+    with open(f"/proc/self/task/{threading.get_native_id()}/schedstat") as file:
+        return [int(word) for word in file.read().split()][1:]
+def work(said):
+    first = counts()
+    for i in range(300):
+        time.sleep(0.001)
+        end = time.thread_time_ns() + 200_000
+        while time.thread_time_ns() < end: pass
+        os.sched_yield()
+    said.append([last - first for first, last in zip(first, counts())])
+first = counts()
+print("ready", flush=True)
+sys.stdin.readline()
+said = []
+threads = [threading.Thread(target=work, args=(said,)) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+said.append([last - first for first, last in zip(first, counts())])
+print(json.dumps({"waited_ns": sum(one[0] for one in said), "times": sum(one[1] for one in said)}))
+"""
+
+
+def event(name, scope, threshold="10s"):
+    return f'<event name="{name}" threshold="{threshold}" trace-length="200ms"><scope {scope}/><run-queue/></event>'
+
+
+def program_in(folder):
+    return Watched(*command_in(folder, sys.executable, "-c", PROGRAM))
+
+
+def each_wait_of_a_unit_is_counted():
+    """Two units with an event each; both run at once, and what one waits is not the other's."""
+    with group("app.slice", "web.service") as web, group("app.slice", "batch.service") as batch, \
+            Daemon(event("web", 'unit="web"') + event("batch", 'unit="batch"')) as daemon, program_in(web) as one, \
+            program_in(batch) as other:
+        before = {name: daemon.event(name) for name in ("web", "batch")}
+        one.go()
+        other.go()
+        for name, told in (("web", one.result()), ("batch", other.result())):
+            now = daemon.event(name)
+            runs, waited_ns = now["runs"] - before[name]["runs"], now["timed"]["runnable_ns"] - before[name]["timed"]["runnable_ns"]
+            # Threads begin before they count themselves, and end afterwards.
+            check(told["times"] <= runs <= told["times"] + 60, f"{name}: {runs} runs, the kernel counts {told}")
+            check(now["timed"]["ns"] == now["timed"]["runnable_ns"] and waited_ns > told["waited_ns"] * 0.5, f"{name}: {now}, the kernel counts {told}")
+            check(now["unmatched_begins"] + now["unmatched_ends"] + now["abandoned"] + now["lost"] == 0, f"not paired: {now}")
+            check(now["out_of_scope"] > 0, f"all of the machine is in the unit: {now}")
+            check(now["open"] == 0, f"nobody waits any more: {now}")
+
+
+def by_process_user_and_program():
+    """The scope is that of the thread that waits, not of the one which wakes it or makes way."""
+    with group("x") as folder, program_in(folder) as program:
+        pid = program.process.pid
+        scopes = {"pid": f'pid="{pid}"', "user": 'user="root"', "program": f'binary="{os.path.realpath(sys.executable)}"',
+                  "nobody": 'user="54321"', "other": f'pid="{os.getpid()}"'}
+        with Daemon("".join(event(name, scope) for name, scope in scopes.items())) as daemon:
+            before = daemon.event("pid")["runs"]
+            program.go()
+            told = program.result()
+            runs = {name: daemon.event(name)["runs"] for name in scopes}
+            check(told["times"] <= runs["pid"] - before <= told["times"] + 60, f"{runs}, the kernel counts {told}")
+            check(runs["user"] >= runs["program"] >= told["times"], f"{runs}, the kernel counts {told}")
+            check(runs["other"] > 0, f"this program waits for a CPU as well: {runs}")
+            check(runs["nobody"] == 0, f"a user without processes: {runs}")
+
+
+class Switching(OwnedProcess):
+    """Two processes that pass a byte to and fro on one CPU."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([
+            "taskset", "-c", str(min(os.sched_getaffinity(0))), sys.executable, "-c",
+            "import os\n(a, b), (c, d) = os.pipe(), os.pipe()\nif os.fork() == 0:\n    os.close(b)\n    os.close(c)\n"
+            "    while os.read(a, 1): os.write(d, b'x')\n    os._exit(0)\n"
+            "os.close(a)\nos.close(d)\nwhile True:\n    os.write(b, b'x')\n    os.read(c, 1)\n"])
+
+
+def the_budget_holds():
+    """With a tiny share the event is shed, with it its programs at the scheduler; another of its kind keeps them."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Switching())
+        daemon = stack.enter_context(Daemon(event("all", 'user="root"'), budget='share="0.1%" shed="events" interval="300ms" pause="1h"',
+                                            more='<history length="0s" early-share="0%" times="no"/>'))
+        shed = wait_for(lambda: (one := daemon.event("all"))["shed"] and "is shed" in daemon.log() and one, "the event to be shed")
+        check("of a CPU with" in shed["problem"], f"the reason is not told: {shed}")
+        hits = wait_for(lambda: (one := daemon.event("all"))["open"] == 0 and one, "what is open to be dropped")["hits"]
+        looks = daemon.status()["budget"]["looks"]
+        wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 3, "three looks")
+        check(daemon.event("all")["hits"] == hits, "hits are counted after the event was shed")
+        shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
+        check("shed" in shown, shown)
+
+
+if __name__ == "__main__":
+    run(each_wait_of_a_unit_is_counted, by_process_user_and_program, the_budget_holds)
