@@ -175,7 +175,7 @@ struct frame_walk {
     __u32 padding;
 };
 
-struct caller_walk {
+struct frame_caller_walk {
     struct traced_thread* thread;
     __u64 stack_pointer;
     struct stack_range stack; /* that it is on */
@@ -188,7 +188,7 @@ struct caller_walk {
 };
 
 /* Finds the caller of what begins at this place of the stack, as find_caller() in calls.bpf.c does. */
-static long find_caller(__u32 index, struct caller_walk* walk) {
+static long find_caller(__u32 index, struct frame_caller_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
     if (!frame) return 1;
     if (is_in(&walk->stack, frame->stack_pointer)) {
@@ -240,12 +240,12 @@ int on_traced_call(struct pt_regs* ctx) {
     if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
         struct lagtrap_traced_totals* all = all_totals();
         __u64 now_ns = bpf_ktime_get_ns();
-        struct caller_walk walk = {.thread = thread,
-                                   .stack_pointer = stack_pointer,
-                                   .place = thread->depth,
-                                   .caller = thread->depth,
-                                   .function = number,
-                                   .relinking = all && now_ns < all->relinking_until_ns};
+        struct frame_caller_walk walk = {.thread = thread,
+                                         .stack_pointer = stack_pointer,
+                                         .place = thread->depth,
+                                         .caller = thread->depth,
+                                         .function = number,
+                                         .relinking = all && now_ns < all->relinking_until_ns};
         stack_range_of(stack_pointer, &walk.stack);
         bpf_loop(LAGTRAP_TRACED_DEPTH, find_caller, &walk, 0);
         if (walk.found) return 0;
