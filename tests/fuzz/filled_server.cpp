@@ -82,8 +82,8 @@ FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
     SenderLimits sender_limits;
     sender_limits.requests = {};
     teller_ = std::make_unique<Teller>(*store_, TellerOptions{}, log);
-    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *teller_, log, nullptr, {}}, sender_limits,
-                                                 BasePath(), std::nullopt);
+    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *teller_, log, nullptr, {}},
+                                                 sender_limits, BasePath(), std::nullopt);
 }
 
 FilledServer::~FilledServer() {

@@ -74,12 +74,10 @@ void PackageVersions::load() {
     std::string_view rest = *content;
     while (!rest.empty() && packages_->size() < packages_limit) {
         const std::string_view line = take_line(rest);
-        if (!line.empty() && !rest.empty()) {
-            (void)(take_field(line, "Package: ", name) || take_field(line, "Architecture: ", architecture) ||
-                   take_field(line, "Multi-Arch: ", multiple) || take_field(line, "Version: ", version) ||
-                   take_field(line, "Status: ", status));
-            continue;
-        }
+        (void)(take_field(line, "Package: ", name) || take_field(line, "Architecture: ", architecture) ||
+               take_field(line, "Multi-Arch: ", multiple) || take_field(line, "Version: ", version) ||
+               take_field(line, "Status: ", status));
+        if (!line.empty() && !rest.empty()) continue;
         if (status.ends_with(" installed") && name.find('/') == std::string::npos &&
             architecture.find('/') == std::string::npos) {
             const std::string suffix = multiple == "same" ? ":" + architecture : "";

@@ -73,9 +73,16 @@ TEST(ChildProcess, NeitherBlocksNorIgnoresSignals) {
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     const auto ignored = std::signal(SIGUSR1, SIG_IGN);
     const Said said = run({{"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"}, {}, true, false}, 1);
+    const auto set_of = [&](const std::string& name) {
+        const std::size_t at = said.text.find(name);
+        // Without the two that the C library keeps for itself, 32 and 33.
+        return at == std::string::npos ? ~0ULL
+                                       : std::stoull(said.text.substr(at + name.size()), nullptr, 16) & 0x7fffffff;
+    };
     std::signal(SIGUSR1, ignored);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    EXPECT_EQ(said.text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    EXPECT_EQ(set_of("SigBlk:"), 0U) << said.text;
+    EXPECT_EQ(set_of("SigIgn:"), 0U) << said.text;
 }
 
 TEST(ChildProcess, LeadsAGroupWhereItShall) {

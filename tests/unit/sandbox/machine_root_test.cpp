@@ -21,7 +21,7 @@ TEST(MachineRoot, IsTakenOffAgain) {
 
 TEST(MachineRoot, IsTheRootFolderWhereNothingElseIsSaid) {
     EXPECT_EQ(machine_root(), "/");
-    EXPECT_EQ(real_path_on_machine("/proc/self/exe").filename(), "core_tests");
+    EXPECT_EQ(real_path_on_machine("/proc/self/exe").filename(), "sandbox_tests");
     EXPECT_FALSE(facts_on_machine("/no/such/file"));
 }
 

@@ -31,7 +31,7 @@ Result<EventPlan> plan_of(const settings::Marker& begin, const settings::Marker&
 }
 
 TEST(SolePlace, IsTheEntryOfAFunction) {
-    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::trace::to_hexadecimal"));
+    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::hexadecimal"));
     ASSERT_TRUE(plan) << plan.error().message;
     MarkerPlaces places;
     places.note(3, *plan);
@@ -61,8 +61,8 @@ TEST(SolePlace, IsNoneOfSeveralNorOfTheKernels) {
 }
 
 TEST(SolePlace, IsThatOfTheLastAttachment) {
-    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::trace::to_hexadecimal"));
-    const auto other = plan_of(function("lagtrap::daemon::overloaded"), function("lagtrap::trace::to_hexadecimal"));
+    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::hexadecimal"));
+    const auto other = plan_of(function("lagtrap::daemon::overloaded"), function("lagtrap::hexadecimal"));
     ASSERT_TRUE(one && other);
     MarkerPlaces places;
     places.note(0, *one);
