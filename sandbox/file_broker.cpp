@@ -202,6 +202,8 @@ Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags, 
     if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) return refused(path);
     const auto& readable = policy_.readable;
     if (std::find(readable.begin(), readable.end(), path) != readable.end()) return open_file(path, O_RDONLY);
+    if (policy_.is_readable && path == path.lexically_normal() && policy_.is_readable(path))
+        return open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     return open_program(path);
 }
 

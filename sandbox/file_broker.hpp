@@ -46,6 +46,8 @@ struct BrokerPolicy {
     std::vector<std::filesystem::path> readable;
     // Whether a program, library or debug file of this name may be read: what is handed out is a regular file that
     // begins as an ELF file does which is no core dump. Empty: none.
+    // Further files that anybody may read, by their names: root's own. No link in place of the file is followed.
+    std::function<bool(const std::filesystem::path&)> is_readable{};
     std::function<ProgramAccess(const std::filesystem::path&)> program_access;
     // Told before one is opened, which may take for ever, and with an empty path when that is over. May be empty.
     std::function<void(const std::filesystem::path&)> on_program{};

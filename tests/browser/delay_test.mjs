@@ -218,11 +218,15 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
 test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", needs("delay"), async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) => route.abort("addressunreachable"));
+  // Asked of the page itself: a window that closes at once may never be told of to who drives the browser.
+  await page.addInitScript(() => {
+    const open = window.open.bind(window);
+    window.open = (...wanted) => (window.opened = open(...wanted));
+  });
   await go(delayPath(world.delay));
-  const closed = new Promise((resolve) => context.once("page", (other) => (other.isClosed() ? resolve() : other.once("close", resolve))));
   await page.getByRole("button", { name: "Open in Perfetto" }).click();
   await page.getByText(/ui\.perfetto\.dev cannot be reached from this browser.*--trace-viewer/).waitFor();
-  await closed;
+  await page.waitForFunction(() => window.opened.closed);
   const coming = page.waitForEvent("download");
   await page.getByRole("link", { name: "Trace (.pftrace)" }).click();
   assert.match((await coming).suggestedFilename(), /trace$/);

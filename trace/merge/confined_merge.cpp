@@ -20,6 +20,7 @@
 #include "sandbox/machine_root.hpp"
 #include "trace/logs/awaited_file.hpp"
 #include "trace/names/named_files.hpp"
+#include "trace/names/package_versions.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -85,6 +86,7 @@ Result<FileBroker> make_broker(const std::filesystem::path& capture, const std::
     policy.readable = {"/proc/self/maps", "/sys/kernel/notes", "/proc/kallsyms", "/proc/sys/kernel/random/boot_id"};
     for (const char* const fact : {"etc/machine-id", "etc/os-release", "proc/cpuinfo", "proc/meminfo"})
         policy.readable.push_back(machine_root() / fact);
+    if (programs == Programs::Opened) policy.is_readable = is_package_file;
     if (programs == Programs::Opened)
         policy.program_access = [opening](const std::filesystem::path& path) { return opening->named.access(path); };
     policy.on_program = [opening](const std::filesystem::path& path) { opening->note(path); };

@@ -7,7 +7,6 @@
 #include "bpf/records.h"
 #include "sandbox/machine_root.hpp"
 #include "trace/logs/log.hpp"
-#include "trace/names/package_versions.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -26,13 +25,6 @@ bool take_number(std::string_view& text, Number& number, int base) {
     if (failed != std::errc{}) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return true;
-}
-
-// Of packages: what is installed, and a package's list of files.
-bool is_of_packages(std::string_view path) {
-    if (path == dpkg_status) return true;
-    if (!path.starts_with(dpkg_info) || !path.ends_with(".list")) return false;
-    return path.find('/', dpkg_info.size()) == std::string_view::npos;
 }
 
 bool is_debug_name(const std::filesystem::path& path) {
@@ -98,10 +90,10 @@ ProgramAccess NamedFiles::access_to_held(std::string_view rest) const {
 
 ProgramAccess NamedFiles::access(const std::filesystem::path& path) const {
     std::string_view text = path.native();
-    if (text.starts_with(debug_root) || is_of_packages(text)) return ProgramAccess::Allowed;
+    if (text.starts_with(debug_root)) return ProgramAccess::Allowed;
     constexpr std::string_view processes = "/proc/";
     if (const auto name = name_on_machine(path); name != path) {
-        if (name.native().starts_with(debug_root) || is_of_packages(name.native())) return ProgramAccess::Allowed;
+        if (name.native().starts_with(debug_root)) return ProgramAccess::Allowed;
         return names(name) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;
     }
     if (!text.starts_with(processes)) return names(path) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;

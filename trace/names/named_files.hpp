@@ -32,7 +32,7 @@ class NamedFiles {
     // - the same in a root that the daemon, whose child asks, holds open for the merge;
     // - what such a process runs and has mapped for code, by the kernel's links in /proc;
     // - a debug file (NAME.debug or NAME.dbg) in the folder of a mapped file, or in .debug or .dwz there; no link is followed;
-    // - all below /usr/lib/debug, and what dpkg has of packages (package_versions.hpp), which are root's.
+    // - all below /usr/lib/debug, which is root's.
     [[nodiscard]] ProgramAccess access(const std::filesystem::path& path) const;
 
   private:

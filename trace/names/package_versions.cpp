@@ -1,7 +1,5 @@
 #include "trace/names/package_versions.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "sandbox/foreign_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
@@ -18,6 +17,9 @@ constexpr std::uint64_t status_limit_bytes = 256ULL << 20;
 constexpr std::uint64_t list_limit_bytes = 16ULL << 20;
 constexpr std::size_t packages_limit = 100'000;
 constexpr std::size_t version_limit_bytes = 128;
+
+constexpr std::string_view dpkg_status = "/var/lib/dpkg/status";
+constexpr std::string_view dpkg_info = "/var/lib/dpkg/info/";
 
 // Takes the first line off.
 std::string_view take_line(std::string_view& text) {
@@ -47,10 +49,17 @@ std::string_view longest_word(std::string_view program) {
 
 }  // namespace
 
+bool is_package_file(const std::filesystem::path& path) {
+    const std::string name = name_on_machine(path).native();
+    if (name == dpkg_status) return true;
+    if (!name.starts_with(dpkg_info) || !name.ends_with(".list")) return false;
+    return name.find('/', dpkg_info.size()) == std::string::npos;
+}
+
 std::string PackageVersions::version_of(const std::string& program, const std::string& build_id) {
     const auto [known, added] = known_.try_emplace({program, build_id});
     if (!added || build_id.empty() || !program.starts_with('/')) return known->second;
-    const auto file = open_file(on_machine(program, machine_), O_RDONLY);
+    const auto file = open_regular_file(on_machine(program, machine_));
     if (file && binaries::read_build_id(file->get()) == build_id) known->second = find(program);
     return known->second;
 }

@@ -13,9 +13,8 @@
 
 namespace lagtrap::trace {
 
-// Where dpkg keeps what is installed; what a FileBroker has to give is this, and the files in info/ that end in ".list".
-inline constexpr std::string_view dpkg_status = "/var/lib/dpkg/status";
-inline constexpr std::string_view dpkg_info = "/var/lib/dpkg/info/";
+// Whether it is what dpkg keeps of what is installed: its status, or a package's list of files. `path` as the process finds it.
+[[nodiscard]] bool is_package_file(const std::filesystem::path& path);
 
 // One thread's. Reads nothing before it is asked, and each answer is kept.
 class PackageVersions {

@@ -21,6 +21,16 @@ async function reach(): Promise<void> {
   });
 }
 
+// A window that is still on its way to its address may not heed the first word.
+function shut(other: Window): void {
+  let left = 50;
+  const again = setInterval(() => {
+    if (other.closed || --left === 0) clearInterval(again);
+    else other.close();
+  }, ping_every_ms);
+  other.close();
+}
+
 // `window.open` has to come before anything that waits, or the browser takes it for an advertisement.
 export async function openInPerfetto(digest: string, delay: Delay, say: (text: string) => void): Promise<void> {
   const { origin } = new URL(viewer);
@@ -30,7 +40,7 @@ export async function openInPerfetto(digest: string, delay: Delay, say: (text: s
   try {
     await reach();
   } catch (error) {
-    other.close();
+    shut(other);
     throw error;
   }
   say("Fetching the trace…");

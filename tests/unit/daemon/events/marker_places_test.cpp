@@ -8,6 +8,7 @@
 namespace lagtrap::daemon {
 
 [[gnu::noinline]] int overloaded(int value) { return value + 1; }
+[[gnu::noinline]] int further_place(int value) { return value + 3; }
 [[gnu::noinline]] int overloaded(double value) { return static_cast<int>(value) + 2; }
 
 namespace {
@@ -31,7 +32,8 @@ Result<EventPlan> plan_of(const settings::Marker& begin, const settings::Marker&
 }
 
 TEST(SolePlace, IsTheEntryOfAFunction) {
-    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::hexadecimal"));
+    EXPECT_EQ(further_place(1), 4);
+    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::daemon::further_place"));
     ASSERT_TRUE(plan) << plan.error().message;
     MarkerPlaces places;
     places.note(3, *plan);
@@ -61,8 +63,8 @@ TEST(SolePlace, IsNoneOfSeveralNorOfTheKernels) {
 }
 
 TEST(SolePlace, IsThatOfTheLastAttachment) {
-    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::hexadecimal"));
-    const auto other = plan_of(function("lagtrap::daemon::overloaded"), function("lagtrap::hexadecimal"));
+    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::daemon::further_place"));
+    const auto other = plan_of(function("lagtrap::daemon::overloaded"), function("lagtrap::daemon::further_place"));
     ASSERT_TRUE(one && other);
     MarkerPlaces places;
     places.note(0, *one);

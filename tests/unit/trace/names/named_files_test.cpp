@@ -53,16 +53,6 @@ TEST_F(NamedFilesTest, GivesTheirDebugFiles) {
         EXPECT_EQ(named_.access(path), WithoutLinks) << path;
 }
 
-TEST_F(NamedFilesTest, GivesWhatDpkgHasOfPackages) {
-    for (const std::string& path : std::vector<std::string>{
-             "/var/lib/dpkg/status", "/var/lib/dpkg/info/redis-tools.list", "/var/lib/dpkg/info/libc6:amd64.list"})
-        EXPECT_EQ(named_.access(path), Allowed) << path;
-    for (const std::string& path :
-         std::vector<std::string>{"/var/lib/dpkg/info/redis-tools.postinst", "/var/lib/dpkg/info/below/x.list",
-                                  "/var/lib/dpkg/available", root_of("41") + "/var/lib/dpkg/status"})
-        EXPECT_EQ(named_.access(path), Refused) << path;
-}
-
 TEST_F(NamedFilesTest, GivesNothingElse) {
     for (const std::string& path : std::vector<std::string>{"/usr/bin/bash",
                                                             "/opt/app/bin/secret",

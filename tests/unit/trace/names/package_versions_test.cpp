@@ -97,6 +97,15 @@ TEST_F(PackageVersionsTest, DamagedFilesAreNoVersion) {
     EXPECT_EQ(versions.version_of("/usr/bin/shopd", build_id_), "");
 }
 
+TEST(PackageVersions, KnowsTheFilesOfDpkgByTheirNames) {
+    for (const char* path :
+         {"/var/lib/dpkg/status", "/var/lib/dpkg/info/redis-tools.list", "/var/lib/dpkg/info/libc6:amd64.list"})
+        EXPECT_TRUE(is_package_file(path)) << path;
+    for (const char* path : {"/var/lib/dpkg/info/redis-tools.postinst", "/var/lib/dpkg/info/below/x.list",
+                             "/var/lib/dpkg/available", "/etc/passwd", "/var/lib/dpkg/info/../../../etc/passwd.list"})
+        EXPECT_FALSE(is_package_file(path)) << path;
+}
+
 TEST(PackageVersions, AgreesWithDpkg) {
     const fs::path shell = fs::canonical("/bin/sh");
     const auto build_id = binaries::read_build_id(open_file(shell, O_RDONLY)->get());
