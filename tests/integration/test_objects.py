@@ -49,42 +49,56 @@ def counts_equal_what_the_program_did():
         check(len(oldest) == 7 and all("keep_items" in one[8] for one in oldest), f"who had them created: {oldest}")
 
 
-def stacks_say_who_had_the_living_created():
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
-        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made", 300)
-        program.run("keep", 50)
+def await_stacks(daemon, program):
+    """Until stacks of the program can be walked: a daemon that has just started makes its table when it comes to it."""
+    def walked():
+        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+            program.run("keep", 1)
+            oldest = watch.end().ended["oldest"]
         program.run("release")
-        program.run("keep", 3_000)
-        program.run("deep", 20)
-        program.run("some", 40)
-        ended = watch.end().ended
-        by_caller = {}
-        for row in ended["oldest"]:
-            caller, number = row[8], row[9]
-            check(number > 0, f"no stack: {row}")
-            alive, cut, frames = ended["stacks"][number - 1]
-            names = [frame.split(" (")[0] for frame in frames]
-            check(cut == 0 and "main" in names and names[-1] == "_start", f"the stack is whole: {frames}")
-            check(frames[0] == caller, f"the stack begins with the caller: {frames[0]}, {caller}")
-            by_caller[names[0].split("::")[-1]] = alive, names
-        # make_unique may be a function of its own between.
-        for name, alive in ("keep_items", 3_000), ("keep_some", 20):
-            found = [one for one in by_caller.values() if f"(anonymous namespace)::{name}" in one[1]]
-            check(len(found) == 1 and found[0][0] == alive, f"{name}: {found}")
-        check(ended["stacks_lost"] == 0, f"{ended['stacks_lost']}")
-        counts = watch.counts("shop::Item")
-        check((counts["created"], counts["alive"]) == (3_051, 3_001), f"{counts}")
+        return bool(oldest) and oldest[0][9] > 0
+
+    wait_for(walked, "a stack to be walked", 300)
+
+
+def stacks_say_who_had_the_living_created():
+    with Daemon(SETTINGS) as daemon, Program() as program:
+        await_stacks(daemon, program)
+        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+            program.run("keep", 50)
+            program.run("release")
+            program.run("keep", 3_000)
+            program.run("deep", 20)
+            program.run("some", 40)
+            ended = watch.end().ended
+            by_caller = {}
+            for row in ended["oldest"]:
+                caller, number = row[8], row[9]
+                check(number > 0, f"no stack: {row}")
+                alive, cut, frames = ended["stacks"][number - 1]
+                names = [frame.split(" (")[0] for frame in frames]
+                check(cut == 0 and "main" in names and names[-1] == "_start", f"the stack is whole: {frames}")
+                check(frames[0] == caller, f"the stack begins with the caller: {frames[0]}, {caller}")
+                by_caller[names[0].split("::")[-1]] = alive, names
+            # make_unique may be a function of its own between.
+            for name, alive in ("keep_items", 3_000), ("keep_some", 20):
+                found = [one for one in by_caller.values() if f"(anonymous namespace)::{name}" in one[1]]
+                check(len(found) == 1 and found[0][0] == alive, f"{name}: {found}")
+            check(ended["stacks_lost"] == 0, f"{ended['stacks_lost']}")
+            counts = watch.counts("shop::Item")
+            check((counts["created"], counts["alive"]) == (3_051, 3_001), f"{counts}")
 
 
 def a_deep_stack_is_whole():
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
-        wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "the tables to be made", 300)
-        program.run("deep", 20)
-        program.run("deep", 90)
-        ended = watch.end().ended
-        deep, deeper = (ended["stacks"][row[9] - 1] for row in ended["oldest"])
-        check(sum("keep_deep" in frame for frame in deep[2]) == 21 and deep[1] == 0, f"{deep}")
-        check(len(deeper[2]) == 64 and deeper[1] == 1, f"64 callers are told: {deeper}")
+    with Daemon(SETTINGS) as daemon, Program() as program:
+        await_stacks(daemon, program)
+        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+            program.run("deep", 20)
+            program.run("deep", 90)
+            ended = watch.end().ended
+            deep, deeper = (ended["stacks"][row[9] - 1] for row in ended["oldest"])
+            check(sum("keep_deep" in frame for frame in deep[2]) == 21 and deep[1] == 0, f"{deep}")
+            check(len(deeper[2]) == 64 and deeper[1] == 1, f"64 callers are told: {deeper}")
 
 
 def memory_is_what_the_calls_took():
