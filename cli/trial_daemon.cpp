@@ -129,7 +129,8 @@ Result<boost::json::object> TrialDaemon::await(std::chrono::nanoseconds limit, c
         auto answer = status();
         if (answer && done(*answer)) return answer;
         if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout, fmt::format("gave up waiting for {}: this machine is too busy", what));
+            return make_error(ErrorKind::Timeout,
+                              fmt::format("gave up waiting for {}: this machine is too busy", what));
         std::this_thread::sleep_for(pause);
     }
 }
