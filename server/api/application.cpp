@@ -104,13 +104,15 @@ Work work_of(RouteKind kind) {
         case RouteKind::ListAllDelays:
         case RouteKind::GetProfile:
         case RouteKind::GetTimeline:
+        case RouteKind::GetMachine:
         case RouteKind::ExportDelay: return Work::Heavy;
         default: return Work::Light;
     }
 }
 
 bool is_of_the_whole_machine(RouteKind kind) {
-    return kind == RouteKind::GetBundle || kind == RouteKind::GetSystemFile || kind == RouteKind::GetTrace;
+    return kind == RouteKind::GetBundle || kind == RouteKind::GetSystemFile || kind == RouteKind::GetTrace ||
+           kind == RouteKind::GetMachine;
 }
 
 // Keeps the store that a reply is read from as long as the reply.
@@ -467,6 +469,7 @@ Reply Application::answer_from(EvidenceStore& evidence, const Route& route, cons
             return list_delays(evidence, blobs, route, principal.sight ? Neighbours::Hidden : Neighbours::Shown);
         case RouteKind::GetProfile: return get_profile(evidence, route);
         case RouteKind::GetTimeline: return get_timeline(evidence, blobs, route);
+        case RouteKind::GetMachine: return get_machine(evidence, blobs, route);
         case RouteKind::ExportDelay: return export_delay(evidence, blobs, route);
         case RouteKind::ListFormats: return list_formats();
         case RouteKind::HasBatch: return has_batch(evidence, route);

@@ -66,6 +66,8 @@ constexpr std::array patterns{
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays", RouteKind::ListDelays, "number order limit after"},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/profile", RouteKind::GetProfile, "state against"},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/timeline", RouteKind::GetTimeline, ""},
+    Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/machine", RouteKind::GetMachine,
+            "from_ns to_ns columns"},
     Pattern{Method::Get, "/api/v1/bundles/{digest}/delays/{number}/export", RouteKind::ExportDelay, "format state"},
     Pattern{Method::Get, "/api/v1/formats", RouteKind::ListFormats, ""},
     Pattern{Method::Head, "/api/v1/batches/{digest}", RouteKind::HasBatch, ""},

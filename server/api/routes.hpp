@@ -59,6 +59,7 @@ enum class RouteKind {
     ListDelays,
     GetProfile,
     GetTimeline,
+    GetMachine,
     ExportDelay,
     ListFormats,
     HasBatch,
