@@ -452,6 +452,25 @@ export interface Timeline {
   dropped: number;
 }
 
+export interface MachineAnswer {
+  begin_ns: string;
+  recorded_from_ns: number;
+  recorded_to_ns: number;
+  from_ns: number;
+  to_ns: number;
+  finest_ns: number;
+  names: string[];
+  frames: Timeline["frames"];
+  stacks: number[][];
+  cpus: { cpu: number; cells: number[] }[];
+  processes: { pid: number; name: number; unit: number }[];
+  threads: { tid: number; pid: number; name: number; of_delay: boolean; on_cpu_ns: number; runnable_ns: number; blocked_ns: number; cells: number[]; samples: number[] }[];
+  wakes: number[];
+  runs: { event: number; from_ns: number; to_ns: number; tid: number; delayed: boolean; stages: { name: number; at_ns: number }[] }[];
+  asleep: number;
+  left_out: { cpus: number; threads: number; wakes: number; samples: number; stacks: number; runs: number };
+}
+
 export interface Account {
   account: string;
   role: Role;
