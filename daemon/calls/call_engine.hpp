@@ -38,6 +38,7 @@ class CallEngine {
                                                                   const std::vector<PlannedFunction>& functions);
     // From now on their time is their callers'.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
     // Looks at calls through pointers in these functions, which are watched; `cost_ns`: of one such call. As many as there is
     // room for.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,

@@ -155,7 +155,8 @@ class Trace {
                 now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))
                 return "the time is over";
             look_at_indirect(now_ns);
-            thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
+            if (!engine_->is_taking_out())
+                thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
         }
     }
 
