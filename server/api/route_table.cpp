@@ -121,6 +121,7 @@ constexpr RouteRow rows[] = {
     {Method::Get, "/api/v1/bundles/{digest}/delays", "number order limit after", read, Work::Heavy, list_delays_as_seen},
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/profile", "state against", read, Work::Heavy, answer<get_profile>},
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/timeline", "", read, Work::Heavy, answer<get_timeline>},
+    {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/machine", "from_ns to_ns columns", read, Work::Heavy, answer<get_machine>, no_body, Handling::WholeMachine},
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/export", "format state", read, Work::Heavy, answer<export_delay>},
     {Method::Get, "/api/v1/formats", "", read, Work::Light, answer<list_formats>},
     {Method::Head, "/api/v1/batches/{digest}", "", upload_or_read, Work::Light, answer<has_batch>},
