@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <thread>
 
 #include <boost/json.hpp>
 #include <fmt/core.h>
@@ -111,6 +112,7 @@ class Add {
         tell(fmt::format("Looking at {} {}for {} ...", target_.name, with_functions ? "twice " : "", seconds));
         TRY_ASSIGN(const auto daemon, TrialDaemon::start(first, interrupted));
         if (with_functions) {
+            append(loop_offers(target_, waiting_calls()));
             TRY_ASSIGN(const auto bundle, daemon->record("look"));
             TRY_ASSIGN(const auto recording, analysis::read_recording(bundle));
             TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
@@ -123,14 +125,26 @@ class Add {
         return success();
     }
 
+    // Those that its threads are found in again and again, for a second.
+    [[nodiscard]] WaitingCalls waiting_calls() const {
+        constexpr int looks = 40;
+        WaitingCalls seen;
+        for (int look = 0; look < looks && interrupted == 0; ++look) {
+            note_waiting_calls(target_, seen);
+            std::this_thread::sleep_for(25ms);
+        }
+        return seen;
+    }
+
     [[nodiscard]] std::string nothing_found() const {
         if (target_.processes.empty())
             return target_.name + " does not run, and there is no preset for it; start it, give it work, and try again";
         if (time_ == std::chrono::nanoseconds::zero())
             return "there is no preset for " + target_.name + "; without --for 0s it is looked at while it works";
         return fmt::format(
-            "{} did nothing in {} that could be told apart by its functions; give it work meanwhile, or look longer "
-            "(--for 30s). "
+            "{} did nothing in {} that could be told apart by its functions, and it waited for nothing as servers do; "
+            "give it "
+            "work meanwhile, or look longer (--for 30s). "
             "`lagtrap list-markers --functions {}` lists what can be watched at all",
             target_.name, format_duration(time_), target_.name);
     }

@@ -68,6 +68,21 @@ std::optional<std::pair<std::string, std::vector<std::string>>> begun_by(const s
     return std::nullopt;
 }
 
+// Nothing where neither is given.
+std::string scope_element(const std::string& unit, const std::string& program) {
+    if (unit.empty() && program.empty()) return {};
+    std::string text = "<scope";
+    if (!unit.empty()) text += fmt::format(" unit=\"{}\"", settings::attribute_text(unit));
+    if (!program.empty()) text += fmt::format(" binary=\"{}\"", settings::attribute_text(program));
+    return text + "/>";
+}
+
+// Of an event whose markers lie in a file.
+std::string binary_attribute(const char* before, const Offer& offer) {
+    if (offer.binary.empty()) return {};
+    return fmt::format("{}binary=\"{}\"", before, settings::attribute_text(offer.binary));
+}
+
 }  // namespace
 
 std::string without_parameters(const std::string& function) {
@@ -157,23 +172,19 @@ std::vector<Offer> probe_offers(const AddTarget& target) {
 }
 
 std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target) {
-    const std::string scope = target.unit.empty()
-                                  ? std::string()
-                                  : fmt::format("<scope unit=\"{}\"/>", settings::attribute_text(target.unit));
     std::string elements;
     for (std::size_t i = 0; i < offers.size(); ++i) {
         const Offer& offer = offers[i];
         if (offer.kind == OfferKind::Preset) {
             elements +=
                 fmt::format("<use preset=\"{}\" prefix=\"t{}-\" threshold=\"1h\" trace-length=\"10ms\">{}</use>\n",
-                            offer.preset, i, offer.may_have_scope ? scope : std::string());
+                            offer.preset, i, offer.may_have_scope ? scope_element(target.unit, {}) : std::string());
             continue;
         }
         elements += fmt::format(
-            "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
-            "binary=\"{}\">{}\n{}</event>\n",
-            i, offer.events.front().name.substr(0, name_bytes - 5), settings::attribute_text(offer.binary), scope,
-            offer.events.front().element);
+            "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\"{}>{}\n{}</event>\n", i,
+            offer.events.front().name.substr(0, name_bytes - 5), binary_attribute(" ", offer),
+            scope_element(target.unit, offer.scope_program), offer.events.front().element);
     }
     return elements;
 }
@@ -216,13 +227,14 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
     const auto is_useless = [](const Offer& offer) {
         const Measured& measured = offer.events.front().measured;
         if (offer.kind == OfferKind::Preset) return false;
-        return (!measured.armed && !measured.too_often) || (measured.runs == 0 && offer.kind == OfferKind::Function) ||
+        return (!measured.armed && !measured.too_often) || (measured.runs == 0 && offer.kind != OfferKind::Probes) ||
                offer.is_loop;
     };
     std::erase_if(offers, is_useless);
     const auto rank = [](const Offer& offer) {
         const Measured& measured = offer.events.front().measured;
-        return std::tuple(offer.kind == OfferKind::Preset ? 0 : 1, measured.too_often, measured.runs == 0);
+        const int kind = offer.kind == OfferKind::Preset ? 0 : offer.kind == OfferKind::Loop ? 2 : 1;
+        return std::tuple(kind, measured.too_often, measured.runs == 0);
     };
     std::stable_sort(offers.begin(), offers.end(), [&](const Offer& a, const Offer& b) { return rank(a) < rank(b); });
     // Functions that cover about the same time on a CPU are one below the other: the outermost is the operation. They came from
@@ -269,7 +281,7 @@ std::string use_element(const Offer& offer, const std::string& events, const std
     if (!threshold.empty()) text += fmt::format(" threshold=\"{}\"", settings::attribute_text(threshold));
     if (!choice.prefix.empty()) text += fmt::format(" prefix=\"{}\"", settings::attribute_text(choice.prefix));
     if (choice.unit.empty() || !offer.may_have_scope) return text + "/>\n";
-    return text + fmt::format(">\n    <scope unit=\"{}\"/>\n  </use>\n", settings::attribute_text(choice.unit));
+    return text + ">\n    " + scope_element(choice.unit, {}) + "\n  </use>\n";
 }
 
 // Events that ran have thresholds of their own, the others the preset's.
@@ -298,11 +310,12 @@ std::string settings_elements(const Offer& offer, const OfferChoice& choice) {
     constexpr const char* unmeasured_threshold = "500ms";
     std::string threshold = choice.threshold.empty() ? event.threshold : choice.threshold;
     if (threshold.empty()) threshold = unmeasured_threshold;
-    std::string text = fmt::format(
-        "  <event name=\"{}\" threshold=\"{}\" trace-length=\"{}\"\n         binary=\"{}\">\n",
-        settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
-        settings::attribute_text(threshold), trace_length_for(threshold), settings::attribute_text(offer.binary));
-    if (!choice.unit.empty()) text += fmt::format("    <scope unit=\"{}\"/>\n", settings::attribute_text(choice.unit));
+    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\" trace-length=\"{}\"{}>\n",
+                                   settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
+                                   settings::attribute_text(threshold), trace_length_for(threshold),
+                                   binary_attribute("\n         ", offer));
+    if (const std::string scope = scope_element(choice.unit, offer.scope_program); !scope.empty())
+        text += "    " + scope + "\n";
     return text + event.element + "  </event>\n";
 }
 

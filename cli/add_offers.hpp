@@ -1,8 +1,11 @@
-// What `lagtrap add` can offer for a program: presets, pairs of probes, and functions that look like requests.
+// What `lagtrap add` can offer for a program: presets, pairs of probes, functions that look like requests, and turns of event
+// loops.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +36,7 @@ struct OfferedEvent {
     std::string threshold;  // proposed from what was measured; empty: the usual one, or none
 };
 
-enum class OfferKind : std::uint8_t { Preset, Probes, Function };
+enum class OfferKind : std::uint8_t { Preset, Probes, Function, Loop };
 
 struct Offer {
     OfferKind kind = OfferKind::Preset;
@@ -43,7 +46,8 @@ struct Offer {
     bool may_have_scope = true;
     std::string binary;
     std::vector<OfferedEvent> events;
-    bool is_loop = false;  // a function that its threads never leave
+    bool is_loop = false;         // a function that its threads never leave
+    std::string scope_program{};  // path of the program whose processes are meant; empty: the markers say it
     [[nodiscard]] std::uint64_t runs() const;
 };
 
@@ -57,12 +61,19 @@ struct Offer {
 // time on a CPU first.
 [[nodiscard]] std::vector<Offer> function_offers(const AddTarget& target, const formats::StackProfile& profile);
 
+// How often threads were found waiting in each system call that event loops and servers wait in, by the call's name.
+using WaitingCalls = std::map<std::string, std::size_t>;
+// Looks once, and adds to `seen`. What cannot be read is left out.
+void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const std::filesystem::path& proc_root = "/proc");
+// Turns of the loops around these calls.
+[[nodiscard]] std::vector<Offer> loop_offers(const AddTarget& target, const WaitingCalls& seen);
+
 // Elements of the settings of a trial that measures them all. Its recordings are none: the thresholds are an hour.
 [[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
 // Puts what the trial saw in `time` into the offers, and thresholds from it; functions that are loops are marked.
 void take_measured(std::vector<Offer>& offers, const boost::json::object& status, std::chrono::nanoseconds time);
-// Presets first, then what ran by the time on a CPU that it covers; functions that did not run, could not be watched or are
-// loops are left out.
+// Presets first, then what ran by the time on a CPU that it covers, turns of event loops last; functions and turns that did not
+// run, could not be watched or are loops are left out.
 [[nodiscard]] std::vector<Offer> ranked(std::vector<Offer> offers);
 
 // The smallest of 1, 2, 5, 10, 20, ... ms that is twice the longest run and four times the 99th percentile: no run of those

@@ -39,8 +39,8 @@ class Load:
         self.thread.join()
 
 
-def start_server(world, folder=None):
-    world.server = world.start(*(command_in(folder, SERVER) if folder else [SERVER]), stdout=subprocess.PIPE, text=True)
+def start_server(world, folder=None, program=SERVER):
+    world.server = world.start(*(command_in(folder, program) if folder else [program]), stdout=subprocess.PIPE, text=True)
     world.port = int(world.server.stdout.readline())
 
 
@@ -51,7 +51,7 @@ def order(world, number=3):
 
 
 def add(*words, code=0, **more):
-    done = subprocess.run([LAGTRAP, "add", *[str(word) for word in words]], capture_output=True, text=True, timeout=120, **more)
+    done = subprocess.run([LAGTRAP, "add", *[str(word) for word in words]], capture_output=True, text=True, timeout=300, **more)
     check(done.returncode == code, f"lagtrap add ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done
 
@@ -131,6 +131,19 @@ def a_preset_comes_first():
             check('binary="/usr/bin/redis-server"' in functions["xml"], functions["xml"])
 
 
+def a_program_without_names_has_turns():
+    """Stripped, it has no function to offer: the turns of its event loop are, and count its requests."""
+    with World() as world, tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder) / "orders"
+        subprocess.run(["strip", "-o", stripped, SERVER], check=True)
+        start_server(world, program=stripped)
+        with Load(lambda: order(world)):
+            told = json.loads(add(world.server.pid, "--for", "2s", "--json").stdout)
+        check([offer["title"] for offer in told["offers"]] == ["turns of the event loop, by poll"], told["offers"])
+        check(told["offers"][0]["events"][0]["runs"] > 20, told["offers"])
+        check(f'<scope binary="{stripped}"/>' in told["xml"] and 'tracepoint="syscalls:sys_exit_poll"' in told["xml"], told["xml"])
+
+
 def it_is_asked_on_a_terminal():
     with World() as world, tempfile.TemporaryDirectory() as folder:
         start_server(world)
@@ -170,4 +183,5 @@ def what_is_wrong_is_said():
 
 
 if __name__ == "__main__":
-    run(requests_are_found, what_is_written_is_watched, a_unit_is_watched_alone, a_preset_comes_first, it_is_asked_on_a_terminal, what_is_wrong_is_said)
+    run(requests_are_found, what_is_written_is_watched, a_unit_is_watched_alone, a_preset_comes_first,
+        a_program_without_names_has_turns, it_is_asked_on_a_terminal, what_is_wrong_is_said)

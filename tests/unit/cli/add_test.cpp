@@ -1,8 +1,13 @@
 // What `lagtrap add` makes of what it saw: names, thresholds, an order, elements for the settings.
+#include <sys/syscall.h>
+
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include "cli/add_offers.hpp"
 #include "settings/parser.hpp"
+#include "tests/unit/cli/cli_test.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -69,6 +74,42 @@ TEST(AddElements, AreSettings) {
         EXPECT_EQ(outcome.settings.events[0].name, choice.prefix + "shop-buy");
     }
     EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}), HasSubstr("threshold=\"3s\" trace-length=\"12s\""));
+}
+
+TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
+    const test::TemporaryFolder proc;
+    const auto add_thread = [&](const std::string& tid, const std::string& syscall) {
+        const auto folder = proc.path() / "7" / "task" / tid;
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder / "syscall") << syscall;
+    };
+    add_thread("7", std::to_string(SYS_epoll_pwait) + " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
+    add_thread("8", "running\n");
+    add_thread("9", std::to_string(SYS_futex) + " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
+    add_thread("10", "-1 0x7ffc 0x7f0c\n");
+    AddTarget target{"/usr/bin/shop", "/usr/bin/shop", {}, {}};
+    target.processes.resize(2);
+    target.processes[0].pid = 7;
+    target.processes[1].pid = 70;  // has ended
+    WaitingCalls seen;
+    note_waiting_calls(target, seen, proc.path());
+    note_waiting_calls(target, seen, proc.path());
+    EXPECT_THAT(seen, testing::ElementsAre(testing::Pair("epoll_pwait", 2U)));
+
+    std::vector<Offer> offers = loop_offers(target, seen);
+    ASSERT_EQ(offers.size(), 1U);
+    const std::string xml = settings_elements(offers[0], {"50ms", {}, "shop.service"});
+    const auto outcome =
+        settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
+    ASSERT_TRUE(outcome.ok()) << xml;
+    EXPECT_EQ(outcome.settings.events[0].name, "shop-turn");
+    EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, "shop.service");
+    EXPECT_THAT(xml, HasSubstr("<scope unit=\"shop.service\" binary=\"/usr/bin/shop\"/>"));
+    EXPECT_THAT(trial_elements(offers, target), HasSubstr("<scope binary=\"/usr/bin/shop\"/>"));
+    // Below functions, however little they cover.
+    offers[0].events[0].measured = function_offer("x", 9, 90'000'000).events[0].measured;
+    offers.push_back(function_offer("small", 9, 1'000));
+    EXPECT_EQ(ranked(offers)[0].title, "function small");
 }
 
 TEST(AddElements, OfAPresetHaveAThresholdForEachEventThatRan) {
