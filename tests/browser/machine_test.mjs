@@ -31,9 +31,10 @@ test("from the delay to its thread among all, and on to who woke it, with the ke
   const { page, go, done } = await openPage();
   await open(page, go);
   await toOwnThread(page);
-  let wait = "";
-  for (let step = 0; step < 60 && !/blocked: .+, woken by /.test(wait); ++step) {
-    await page.keyboard.press("ArrowRight");
+  // From the middle of the delay to its end, then back to its begin.
+  let wait = await told(page).innerText();
+  for (let step = 0; step < 150 && !/blocked: .+, woken by /.test(wait); ++step) {
+    await page.keyboard.press(step < 50 ? "ArrowRight" : "ArrowLeft");
     wait = await told(page).innerText();
   }
   assert.match(wait, /blocked: .+, woken by /);
