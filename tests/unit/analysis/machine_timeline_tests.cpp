@@ -71,7 +71,9 @@ TEST_F(MachineTimelineTest, the_delays_thread_stands_first_and_its_wait_has_its_
 TEST_F(MachineTimelineTest, nobody_is_the_waker_where_an_interrupt_was) {
     const MachineTimeline found = machine();
     for (const MachineWake& wake : found.wakes)
-        if (wake.tid == 21) EXPECT_EQ(wake.waker_tid, 0U);
+        if (wake.tid == 21) {
+            EXPECT_EQ(wake.waker_tid, 0U);
+        }
 }
 
 TEST_F(MachineTimelineTest, short_states_are_joined_with_their_shares_until_one_looks_closer) {
