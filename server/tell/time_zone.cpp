@@ -1,9 +1,7 @@
 #include "server/tell/time_zone.hpp"
 
-#include <fcntl.h>
-
-#include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -18,13 +16,14 @@ constexpr std::int64_t day_s = 86400;
 constexpr std::size_t name_limit_bytes = 64;
 constexpr std::size_t file_limit_bytes = 256 << 10;
 constexpr std::size_t header_bytes = 44;
+constexpr std::string_view magic = "TZif";
 
 bool is_name(std::string_view zone) {
     if (zone.empty() || zone.size() > name_limit_bytes) return false;
     char before = '/';
     for (const char letter : zone) {
-        const bool is_alphanumeric = (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') ||
-                                     (letter >= '0' && letter <= '9');
+        const bool is_alphanumeric =
+            (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
         // No part is empty, none begins with a dot or a sign.
         if (before == '/' && !is_alphanumeric) return false;
         if (!is_alphanumeric && std::string_view("_-+/").find(letter) == std::string_view::npos) return false;
@@ -33,7 +32,9 @@ bool is_name(std::string_view zone) {
     return before != '/';
 }
 
-Error broken(const std::string& what) { return Error{ErrorKind::Invalid, "the file of a time zone is damaged: " + what}; }
+Error broken(const std::string& what) {
+    return make_error(ErrorKind::Invalid, "the file of a time zone is damaged: " + what);
+}
 
 // Big-endian numbers of a file, bounds checked.
 class Reader {
@@ -63,7 +64,7 @@ struct Counts {
 };
 
 std::optional<Counts> read_counts(Reader& reader) {
-    if (!reader.has(header_bytes) || !reader.rest().starts_with("TZif")) return std::nullopt;
+    if (!reader.has(header_bytes) || !reader.rest().starts_with(magic)) return std::nullopt;
     reader.skip(20);
     std::array<std::size_t, 6> numbers{};
     for (std::size_t& number : numbers) {
@@ -89,7 +90,8 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
     Reader after(reader.rest());
     after.skip(counts->bytes(8));
     const std::string_view footer = after.rest();
-    if (before == counts->transitions && footer.size() > 2 && footer.starts_with('\n') && footer.find('\n', 1) != std::string_view::npos)
+    if (before == counts->transitions && footer.size() > 2 && footer.starts_with('\n') &&
+        footer.find('\n', 1) != std::string_view::npos)
         return posix_zone_offset_s(std::string(footer.substr(1, footer.find('\n', 1) - 1)), at_unix_s);
     Reader kinds(reader.rest());
     kinds.skip(counts->transitions * 8);
@@ -117,14 +119,17 @@ class Text {
     bool name() {
         const bool quoted = take('<');
         std::size_t length = 0;
-        while (length < rest_.size() && (quoted ? rest_[length] != '>' : std::isalpha(static_cast<unsigned char>(rest_[length])) != 0)) ++length;
+        while (length < rest_.size() &&
+               (quoted ? rest_[length] != '>' : std::isalpha(static_cast<unsigned char>(rest_[length])) != 0))
+            ++length;
         rest_.remove_prefix(length);
         return length >= 3 && (!quoted || take('>'));
     }
     std::optional<std::int64_t> number() {
         std::size_t length = 0;
         std::int64_t value = 0;
-        for (; length < rest_.size() && length < 4 && rest_[length] >= '0' && rest_[length] <= '9'; ++length) value = value * 10 + (rest_[length] - '0');
+        for (; length < rest_.size() && length < 4 && rest_[length] >= '0' && rest_[length] <= '9'; ++length)
+            value = value * 10 + (rest_[length] - '0');
         rest_.remove_prefix(length);
         return length > 0 ? std::optional(value) : std::nullopt;
     }
@@ -217,7 +222,8 @@ Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t 
     if (!begin || !text.take(',')) return wrong();
     const auto end = read_change(text);
     if (!end || !text.done()) return wrong();
-    const std::chrono::sys_days day{std::chrono::days{(at_unix_s - *standard) / day_s}};
+    const auto day =
+        std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds{std::chrono::seconds{at_unix_s - *standard}});
     const std::chrono::year year = std::chrono::year_month_day{day}.year();
     const std::int64_t summer_begin_s = begin->in_year(year) + *standard;
     const std::int64_t summer_end_s = end->in_year(year) + summer;
@@ -226,15 +232,20 @@ Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t 
     return is_summer ? -summer : -*standard;
 }
 
+Status check_zone_name(const std::string& zone) {
+    if (is_name(zone)) return success();
+    return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, name_limit_bytes)) +
+                                              "\" is no name of a time zone, such as Europe/Berlin or UTC");
+}
+
 Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix_s, const std::string& folder) {
-    if (!is_name(zone))
-        return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, name_limit_bytes)) +
-                                                  "\" is no name of a time zone, such as Europe/Berlin");
+    // Also where there is no database.
+    if (zone == "UTC") return 0;
+    TRY(check_zone_name(zone));
     const auto bytes = read_file(folder + "/" + zone, file_limit_bytes);
-    if (!bytes)
-        return make_error(ErrorKind::NotFound, "this server's machine knows no time zone \"" + zone +
-                                                   "\"; the names are those below " + folder +
-                                                   ", which the package tzdata brings");
+    // Lists and versions of the database lie beside the zones.
+    if (!bytes || !bytes->starts_with(magic))
+        return make_error(ErrorKind::NotFound, "the server's machine knows no time zone \"" + zone + "\"");
     return offset_of_file(*bytes, at_unix_s);
 }
 
