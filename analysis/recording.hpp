@@ -117,11 +117,11 @@ struct Thread {
 struct Process {
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
-    std::uint32_t uid = 0;
-    std::uint64_t started_ns = 0;  // 0: not known
-    NameId name = 0;               // of its main thread, or the file name of its program
-    std::string command_line;      // arguments parted by spaces
-    NameId unit = 0;               // of systemd, or container: "nginx.service", "container web"; 0: not known
+    std::optional<std::uint32_t> uid;  // none: not known
+    std::uint64_t started_ns = 0;      // 0: not known
+    NameId name = 0;                   // of its main thread, or the file name of its program
+    std::string command_line;          // arguments parted by spaces
+    NameId unit = 0;                   // of systemd, or container: "nginx.service", "container web"; 0: not known
 };
 
 struct RecordedStage {

@@ -176,6 +176,7 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"command_line", command_line_of(recording, delay.begin_pid)},
             {"control_group", delay.control_group},
             {"unit", delay.unit},
+            {"user", delay.user},
             {"before", before_json(recording, delay)},
             {"began_around", meanwhile_json(recording, delay)},
             {"run_calls", run_calls_json(recording, delay)},

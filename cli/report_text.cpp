@@ -69,6 +69,7 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
     }
     text += command_line_of(recording, delay, look);
     if (!delay.unit.empty()) text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
+    if (!delay.user.empty()) text += "  user      " + cut_end(delay.user, 48) + "\n";
     text += "  began     " + format_utc(wall_clock_ns) + " on " + cut_end(recording.system.host, 30) + "\n";
     if (delay.queued_ns > 0) {
         text += "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";

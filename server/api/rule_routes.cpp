@@ -121,13 +121,23 @@ std::optional<Refusal> take_secret(const json::object& body, Asked& asked, const
     return std::nullopt;
 }
 
+std::optional<Refusal> check_zone(const Rule& rule) {
+    if (!rule.quiet) return std::nullopt;
+    const auto known = rule.quiet->holds(ClockSnapshot::take().realtime_ns);
+    if (known) return std::nullopt;
+    return Refusal{
+        400, "\"quiet_zone\": " + known.error().message,
+        "names are those of the time zone database, such as Europe/Berlin; they come with the package tzdata, "
+        "older ones with tzdata-legacy"};
+}
+
 std::variant<Asked, Refusal> read_asked(const RuleParts& parts, const Request& request,
                                         const std::optional<Asked>& before) {
-    auto body =
-        read_object(request, {"name",         "condition",   "way",          "address",    "(enabled)", "(event)",
-                              "(host)",       "(over_ns)",   "(over_share)", "(factor)",   "(hours)",   "(least_runs)",
-                              "(silent_ns)",  "(over_runs)", "(from)",       "(to)",       "(user)",    "(secret)",
-                              "(quiet_from)", "(quiet_to)",  "(tell_ends)",  "(repeat_ns)"});
+    auto body = read_object(request,
+                            {"name",         "condition",   "way",          "address",     "(enabled)",  "(event)",
+                             "(host)",       "(over_ns)",   "(over_share)", "(factor)",    "(hours)",    "(least_runs)",
+                             "(silent_ns)",  "(over_runs)", "(from)",       "(to)",        "(user)",     "(secret)",
+                             "(quiet_from)", "(quiet_to)",  "(quiet_zone)", "(tell_ends)", "(repeat_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return *wrong;
     const auto& object = std::get<json::object>(body);
     Asked asked;
@@ -135,6 +145,7 @@ std::variant<Asked, Refusal> read_asked(const RuleParts& parts, const Request& r
     auto rule = read_rule(object);
     if (!rule) return Refusal{400, rule.error().message};
     asked.rule = std::move(rule).value();
+    if (auto wrong = check_zone(asked.rule)) return *wrong;
     if (auto wrong = take_secret(object, asked, before)) return *wrong;
     asked.stored.definition = json::serialize(rule_json(asked.rule));
     asked.stored.changed_by = who_of(parts.principal);

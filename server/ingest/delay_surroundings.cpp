@@ -124,7 +124,7 @@ json::object surroundings_json(const trace::SystemFile& system, const analysis::
                               {"started", json::array{}}};
     if (recording == nullptr) return surroundings;
     const auto process = recording->processes.find(delay.begin_pid);
-    if (process != recording->processes.end()) surroundings["uid"] = process->second.uid;
+    if (process != recording->processes.end() && process->second.uid) surroundings["uid"] = *process->second.uid;
     surroundings["command_line"] = command_of(*recording, delay.begin_pid);
     surroundings["cpu_use"] = cpu_use_json(*recording, delay);
     surroundings["cpu_holders"] = holders_json(*recording, delay);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "analysis/delay_timeline.hpp"
 #include "analysis/recording.hpp"
@@ -55,6 +56,7 @@ BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay)
     row.process = shortened(delay.process);
     row.thread = shortened(delay.thread);
     row.build = shortened(delay.program_build_id);
+    row.user = shortened(delay.user);
     return row;
 }
 
@@ -64,7 +66,35 @@ std::string profile_bytes(const analysis::RunProfile& profile) {
     return bytes ? std::move(bytes).value() : std::string();
 }
 
-void add_normal_runs(const analysis::Recording& recording, const std::string& event, ParsedBundle& parsed) {
+// Users of a recording's processes, by name where a delay of the same user has it: only the machine of the recording knows
+// names. Older bundles have none, and then it is the number.
+class Users {
+  public:
+    explicit Users(const analysis::Recording& recording) : recording_(recording) {
+        for (const trace::Delay& delay : recording.system.delays)
+            if (const auto uid = uid_of(delay.begin_pid); uid && !delay.user.empty())
+                names_.try_emplace(*uid, shortened(delay.user));
+    }
+    // Empty: not known.
+    [[nodiscard]] std::string of(std::uint32_t pid) const {
+        const auto uid = uid_of(pid);
+        if (!uid) return {};
+        const auto name = names_.find(*uid);
+        return name != names_.end() ? name->second : std::to_string(*uid);
+    }
+
+  private:
+    [[nodiscard]] std::optional<std::uint32_t> uid_of(std::uint32_t pid) const {
+        const auto process = recording_.processes.find(pid);
+        return process == recording_.processes.end() ? std::nullopt : process->second.uid;
+    }
+
+    const analysis::Recording& recording_;
+    std::unordered_map<std::uint32_t, std::string> names_;
+};
+
+void add_normal_runs(const analysis::Recording& recording, const Users& users, const std::string& event,
+                     ParsedBundle& parsed) {
     for (const analysis::RunProfile& profile : analysis::profiles_of_normal_runs(recording, event, normal_runs_limit)) {
         BundleDelay row;
         row.delayed = false;
@@ -77,6 +107,7 @@ void add_normal_runs(const analysis::Recording& recording, const std::string& ev
         row.process = shortened(profile.process);
         row.thread = shortened(recording.thread_name(profile.tid));
         row.unit = shortened(recording.unit_of(profile.pid));
+        row.user = users.of(profile.pid);
         for (const trace::Delay& delay : recording.system.delays)
             if (delay.begin_pid == profile.pid) row.build = shortened(delay.program_build_id);
         row.profile = profile_bytes(profile);
@@ -105,6 +136,7 @@ Result<std::string> describe_bundle(int fd) {
     parsed.facts = facts_of(system);
     const auto recording = analysis::decode_recording(content.trace, system);
     const std::string damage = recording ? "" : recording.error().message;
+    const std::optional<Users> users = recording ? std::optional<Users>(*recording) : std::nullopt;
     const std::vector<bool> profiled = among_longest(system.delays, profiles_limit);
     std::uint32_t number = 0;
     for (const trace::Delay& delay : system.delays) {
@@ -112,6 +144,7 @@ Result<std::string> describe_bundle(int fd) {
         BundleDelay row = delay_of(system, delay);
         row.number = number;
         if (recording) row.unit = shortened(recording->unit_of(delay.begin_pid));
+        if (users && row.user.empty()) row.user = users->of(delay.begin_pid);
         if (profiled[number - 1]) {
             row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
             if (recording) row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
@@ -122,7 +155,7 @@ Result<std::string> describe_bundle(int fd) {
     for (const trace::Delay& delay : system.delays)
         if (events.size() < events_limit) events.insert(delay.event);
     if (recording)
-        for (const std::string& event : events) add_normal_runs(*recording, event, parsed);
+        for (const std::string& event : events) add_normal_runs(*recording, *users, event, parsed);
     return write_parsed_bundle(parsed);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/text.hpp"
+#include "server/tell/time_zone.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -45,6 +46,7 @@ constexpr std::array members{
     // Alertmanager has its own.
     Member{"quiet_from", "webhook email slack"},
     Member{"quiet_to", "webhook email slack"},
+    Member{"quiet_zone", "webhook email slack"},
     Member{"tell_ends", "webhook email slack"},
     Member{"repeat_ns", "webhook email slack"},
 };
@@ -124,7 +126,7 @@ Result<std::optional<std::uint32_t>> take_minute(const json::object& object, std
         const auto hours = std::from_chars(at, at + 2, hour), minutes = std::from_chars(at + 3, at + 5, minute);
         if (hours.ptr != at + 2 || minutes.ptr != at + 5) hour = 24;
     }
-    if (hour > 23 || minute > 59) return wrong(name, "a time of the day in UTC, such as 22:00");
+    if (hour > 23 || minute > 59) return wrong(name, "a time of the day, such as 22:00");
     return std::optional(hour * 60 + minute);
 }
 
@@ -219,7 +221,16 @@ Status take_quiet(const json::object& object, Rule& rule) {
         return make_error(ErrorKind::Invalid,
                           "\"quiet_from\" and \"quiet_to\" are the same; a rule that is to be quiet "
                           "all day is switched off with \"enabled\": false");
-    if (from) rule.quiet = QuietHours{*from, *to};
+    QuietHours hours;
+    TRY(take_text(object, "quiet_zone", name_limit_bytes, hours.zone));
+    if (!from && member_of(object, "quiet_zone") != nullptr)
+        return make_error(ErrorKind::Invalid, "\"quiet_zone\" goes with \"quiet_from\" and \"quiet_to\"");
+    if (!from) return success();
+    if (const auto fine = check_zone_name(hours.zone); !fine)
+        return make_error(ErrorKind::Invalid, "\"quiet_zone\": " + fine.error().message);
+    hours.from_min = *from;
+    hours.to_min = *to;
+    rule.quiet = std::move(hours);
     return success();
 }
 
@@ -239,8 +250,11 @@ std::string_view origin_of(std::string_view address) {
 
 }  // namespace
 
-bool QuietHours::holds(std::uint64_t realtime_ns) const {
-    const auto minute = static_cast<std::uint32_t>(realtime_ns % day_ns / minute_ns);
+Result<bool> QuietHours::holds(std::uint64_t realtime_ns) const {
+    constexpr std::int64_t minute_s = 60, day_min = 1440;
+    const auto now_s = static_cast<std::int64_t>(realtime_ns / (minute_ns / minute_s));
+    TRY_ASSIGN(const std::int64_t offset_s, zone_offset_s(zone, now_s));
+    const auto minute = static_cast<std::uint32_t>((now_s + offset_s) / minute_s % day_min);
     return from_min < to_min ? minute >= from_min && minute < to_min : minute >= from_min || minute < to_min;
 }
 
@@ -291,6 +305,7 @@ json::object rule_json(const Rule& rule) {
     object["user"] = text_or_nothing(rule.user);
     object["quiet_from"] = rule.quiet ? json::value(minute_text(rule.quiet->from_min)) : json::value(nullptr);
     object["quiet_to"] = rule.quiet ? json::value(minute_text(rule.quiet->to_min)) : json::value(nullptr);
+    object["quiet_zone"] = text_or_nothing(rule.quiet ? rule.quiet->zone : "");
     object["tell_ends"] = goes("tell_ends") ? json::value(rule.tell_ends) : json::value(nullptr);
     object["repeat_ns"] = rule.repeat_ns > 0 ? json::value(rule.repeat_ns) : json::value(nullptr);
     return object;

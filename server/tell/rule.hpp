@@ -15,12 +15,13 @@ namespace lagtrap::server {
 enum class Condition { NewCause, CauseCameBack, P99, DelayShare, HostSilent, RunsLost };
 enum class Way { Webhook, Email, Slack, Alertmanager };
 
-// Minutes of the day, UTC; may pass midnight.
+// Minutes of the day by the clocks of a zone; may pass midnight.
 struct QuietHours {
     std::uint32_t from_min = 0, to_min = 0;
+    std::string zone = "UTC";  // of the time zone database
 
-    // Minute `to_min` is no longer quiet.
-    [[nodiscard]] bool holds(std::uint64_t realtime_ns) const;
+    // Minute `to_min` is no longer quiet. Errors are those of zone_offset_s().
+    [[nodiscard]] Result<bool> holds(std::uint64_t realtime_ns) const;
 };
 
 struct Rule {

@@ -22,12 +22,15 @@ bool is_of_a_cause(Condition condition) {
     return condition == Condition::NewCause || condition == Condition::CauseCameBack;
 }
 
-RuleLook look_of(const StoredRule& stored, const Rule& rule, std::uint64_t now_ns) {
+Result<RuleLook> look_of(const StoredRule& stored, const Rule& rule, std::uint64_t now_ns) {
     RuleLook look;
     look.rule = stored.id;
     look.changed_realtime_ns = stored.changed_realtime_ns;
     look.at_realtime_ns = now_ns;
-    look.may_tell = !rule.quiet || !rule.quiet->holds(now_ns);
+    if (rule.quiet) {
+        TRY_ASSIGN(const bool quiet, rule.quiet->holds(now_ns));
+        look.may_tell = !quiet;
+    }
     look.tells_ends = rule.tell_ends || rule.way == Way::Alertmanager;
     look.repeat_ns = rule.way == Way::Alertmanager ? alert_repeat_ns : rule.repeat_ns;
     look.ends_after_ns = is_of_a_cause(rule.condition) ? 0 : wavering_ns;
@@ -89,7 +92,7 @@ Result<bool> Teller::look_once(std::uint64_t now_realtime_ns) {
 
 Status Teller::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     TRY_ASSIGN(const Rule rule, parse_rule(stored.definition));
-    RuleLook noted = look_of(stored, rule, now_ns);
+    TRY_ASSIGN(RuleLook noted, look_of(stored, rule, now_ns));
     TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
     const auto made = store_.note_findings(noted, [&](const auto& news, std::uint64_t left_out) {
         return message_of(stored, rule, news, left_out, now_ns, options_.public_url).json_text();

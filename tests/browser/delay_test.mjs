@@ -336,5 +336,10 @@ test("traced functions: own time, longest call and the path to it", needs("delay
   assert.equal(await folded.getAttribute("title"), long);
   await folded.click();
   await page.getByTestId("traced-functions").getByRole("button", { name: long }).waitFor();
+  // However long a name is, the figures are on the screen.
+  for (const number of [0, 1, 2, 3]) {
+    const figure = await first.locator("td").nth(number).boundingBox();
+    assert.ok(figure.x >= 0 && figure.x + figure.width <= page.viewportSize().width, `column ${number}: ${JSON.stringify(figure)}`);
+  }
   await done();
 });

@@ -32,8 +32,13 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   // So slow that the server under test finds nothing: its own messages would come between.
   await form.getByLabel("Bound, in ms").fill("300000");
   await form.getByLabel("Address").fill(address());
-  await form.getByLabel("Quiet from (UTC)").fill("22:00");
-  await form.getByLabel("Quiet to (UTC)").fill("07:00");
+  await form.getByLabel("Quiet from").fill("22:00");
+  await form.getByLabel("Quiet to").fill("07:00");
+  assert.equal(await form.getByLabel("Time zone").inputValue(), await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone), "of whoever writes the rule");
+  await form.getByLabel("Time zone").fill("Europe/Atlantis");
+  await form.getByRole("button", { name: "Make rule" }).click();
+  await form.getByText(/knows no time zone "Europe\/Atlantis"/).waitFor();
+  await form.getByLabel("Time zone").fill("Europe/Berlin");
   await checkAxe(page);
   await form.getByRole("button", { name: "Make rule" }).click();
   const made = page.getByTestId("made-rule");
@@ -46,6 +51,7 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   await row.getByRole("link", { name }).click();
   await page.waitForURL(/\/rule\/\d+$/);
   await page.getByRole("heading", { level: 1, name }).waitFor();
+  assert.equal(await page.getByLabel("Time zone").inputValue(), "Europe/Berlin");
   assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
 
   await page.getByRole("button", { name: "Send a test" }).click();
@@ -65,7 +71,7 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
 
   const change = page.getByRole("form", { name: "Save" });
   assert.equal(await change.getByLabel("Bound, in ms").inputValue(), "300000");
-  assert.equal(await change.getByLabel("Quiet from (UTC)").inputValue(), "22:00");
+  assert.equal(await change.getByLabel("Quiet from").inputValue(), "22:00");
   await change.getByLabel("Condition").selectOption({ label: "Nothing comes from a host" });
   await change.getByLabel("For minutes").fill("45");
   await change.getByRole("checkbox", { name: "On" }).uncheck();

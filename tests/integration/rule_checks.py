@@ -94,10 +94,14 @@ def check_rules(case, checker):
     ask("POST", "/api/v1/rules", rule, 409)
     for wrong in ({"colour": "red"}, {"name": ""}, {"name": "x" * 65}, {"name": "tab\t"}, {"address": "file:///etc/passwd"}, {"address": "http://a:b@c/"},
                   {"condition": "p99"}, {"condition": "never"}, {"over_ns": 5}, {"way": "slack", "secret": "x"}, {"hours": 0}, {"hours": 1.5},
-                  {"secret": "short"}, {"quiet_from": "22:00"}, {"quiet_from": "7 pm", "quiet_to": "07:00"}, {"enabled": 1}, {"to": ["a@b"]}):
+                  {"secret": "short"}, {"quiet_from": "22:00"}, {"quiet_from": "7 pm", "quiet_to": "07:00"}, {"quiet_zone": "UTC"}, {"enabled": 1}, {"to": ["a@b"]}):
         ask("POST", "/api/v1/rules", {**rule, "name": "other", **wrong}, 400)
     address = f"/api/v1/rules/{made['id']}"
     _, changed = ask("PUT", address, {**rule, "name": "lost runs", "quiet_from": "22:00", "quiet_to": "07:00"})
+    case.assertEqual(changed["quiet_zone"], "UTC")
+    _, unknown = ask("PUT", address, {**rule, "quiet_from": "22:00", "quiet_to": "07:00", "quiet_zone": "Europe/Atlantis"}, 400)
+    case.assertIn("\"quiet_zone\": the server's machine knows no time zone \"Europe/Atlantis\"", unknown["error"]["message"])
+    case.assertIn("tzdata", unknown["error"]["hint"])
     case.assertEqual((changed["name"], changed["quiet_from"], changed["has_secret"], changed["changed_by"]),
                      ("lost runs", "22:00", True, "ann"))
     # Its secret goes nowhere else, and is never told again.

@@ -71,6 +71,7 @@ def slow_query_among_fast_ones():
         installed = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "postgresql-15"], capture_output=True, text=True, check=True)
         check(delay["program_version"] == installed.stdout, f"{delay['program_version']} is installed as {installed.stdout}")
         check([stage["name"] for stage in delay["stages"] if stage["name"]] == list(STAGES), f"{delay['stages']}")
+        check(delay["user"] == "postgres", f"user {delay['user']}")
         logged_ms = postgres.logged_duration_ms()
         check(abs(delay["duration_ns"] / 1e6 - logged_ms) < 1, f"{delay['duration_ns'] / 1e6} ms, PostgreSQL says {logged_ms} ms")
         names = [function["name"] for function in delay["functions"]]

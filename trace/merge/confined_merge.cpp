@@ -84,7 +84,7 @@ Result<FileBroker> make_broker(const std::filesystem::path& capture, const std::
     BrokerPolicy policy;
     policy.folders = {{capture, ""}, {output, session_id}};
     policy.readable = {"/proc/self/maps", "/sys/kernel/notes", "/proc/kallsyms", "/proc/sys/kernel/random/boot_id"};
-    for (const char* const fact : {"etc/machine-id", "etc/os-release", "proc/cpuinfo", "proc/meminfo"})
+    for (const char* const fact : {"etc/machine-id", "etc/os-release", "etc/passwd", "proc/cpuinfo", "proc/meminfo"})
         policy.readable.push_back(machine_root() / fact);
     if (programs == Programs::Opened) policy.is_readable = is_package_file;
     if (programs == Programs::Opened)

@@ -203,6 +203,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
         delay.program = image->started_path.empty() ? image->program : image->started_path;
         delay.control_group = image->control_group;
         delay.unit = printable(group_words(image->control_group, session_.containers).whole);
+        delay.user = users_.name_of(image->uid);
         delay.program_build_id = hexadecimal(spaces_.program_build_id(*image));
         if (options_.symbols.open_programs)
             delay.program_version = packages_.version_of(image->program, delay.program_build_id);

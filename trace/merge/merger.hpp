@@ -19,6 +19,7 @@
 #include "trace/merge/run_writer.hpp"
 #include "trace/names/function_sources.hpp"
 #include "trace/names/package_versions.hpp"
+#include "trace/names/user_names.hpp"
 #include "trace/perfetto/call_slices.hpp"
 #include "trace/perfetto/packet_writer.hpp"
 #include "trace/processes/address_spaces.hpp"
@@ -118,6 +119,7 @@ class Merger {
     std::uint64_t next_run_ = 1;
     NamingQuality naming_;
     PackageVersions packages_;
+    UserNames users_;
     SystemFile file_;
     MergeSummary summary_;
 };

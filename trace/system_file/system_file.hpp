@@ -45,6 +45,7 @@ struct Delay {
     std::string program_version;  // of the package that owns it, where the machine knows; else empty
     std::string control_group;    // of the process, a path; empty: not known
     std::string unit;             // or container of the process, as group_words() has it, whole; empty: not known
+    std::string user;             // of the process, by name, or by number where the machine has none; empty: not known
     std::vector<StageTime> stages;
     RunSoFar so_far;  // of the time that the recording does not know
 };

@@ -5,7 +5,7 @@ import { ns } from "./data.mjs";
 
 const rules = new Map();
 let last_id = 0;
-const members = ["event", "host", "over_ns", "over_share", "factor", "hours", "least_runs", "silent_ns", "over_runs", "from", "to", "user", "quiet_from", "quiet_to", "tell_ends", "repeat_ns"];
+const members = ["event", "host", "over_ns", "over_share", "factor", "hours", "least_runs", "silent_ns", "over_runs", "from", "to", "user", "quiet_from", "quiet_to", "quiet_zone", "tell_ends", "repeat_ns"];
 
 function ruleOf(id, body, account, old) {
   if (!/^(https?|smtps?):\/\//.test(body.address)) throw new Refusal(400, '"address": expected an address that begins with https:// or http://');

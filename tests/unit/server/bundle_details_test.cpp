@@ -140,6 +140,9 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
         trace::Delay delay = TraceBuilder::delay(i + 2, "query", 60 * ms, (21 + i / 10) * ms, 20 * ms, 100, 100);
         builder.system.delays.push_back(delay);
     }
+    builder.process(200, "/usr/bin/other");
+    builder.system.delays[1].user = "shop";
+    builder.system.delays[2].begin_pid = 300;
     builder.system.session_id = "0b5f4f0a-4f5c-4a57-9d53-111111111111";
     const std::filesystem::path folder = directory_ / "capture";
     std::filesystem::create_directories(folder);
@@ -161,6 +164,8 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
     for (const BundleDelay& delay : parsed->delays) {
         if (!delay.delayed) continue;
         EXPECT_EQ(delay.number, ++delays);
+        // Who ran it is known of one delay by name, of all of the same user so; of a process without facts not.
+        EXPECT_EQ(delay.user, delay.number == 3 ? "" : "shop") << delay.number;
         if (delay.profile.empty()) longest_without_ns = std::max(longest_without_ns, delay.duration_ns);
         if (delay.profile.empty()) continue;
         ++detailed;

@@ -33,7 +33,8 @@ std::string error_of(const char* text) {
 TEST(Rules, AreReadAndWrittenTheSame) {
     const auto rule = read(R"({"condition": "p99", "event": "checkout", "factor": 1.5, "hours": 6, "way": "email",
         "address": "smtp://mail.example:587", "from": "lagtrap@example.org", "to": ["ann@example.org", "bob@example.org"],
-        "user": "lagtrap", "quiet_from": "22:30", "quiet_to": "07:00", "tell_ends": true, "repeat_ns": 3600000000000})");
+        "user": "lagtrap", "quiet_from": "22:30", "quiet_to": "07:00",
+        "quiet_zone": "Europe/Berlin", "tell_ends": true, "repeat_ns": 3600000000000})");
     ASSERT_TRUE(rule.ok()) << rule.error().message;
     EXPECT_EQ(rule->least_runs, 100U);
     const auto again = parse_rule(json::serialize(rule_json(*rule)));
@@ -41,6 +42,7 @@ TEST(Rules, AreReadAndWrittenTheSame) {
     EXPECT_TRUE(same_condition(*rule, *again));
     EXPECT_EQ(rule_json(*rule), rule_json(*again));
     EXPECT_EQ(again->quiet->from_min, 22U * 60 + 30);
+    EXPECT_EQ(again->quiet->zone, "Europe/Berlin");
 }
 
 TEST(Rules, WhatIsWrongIsNamed) {
@@ -70,6 +72,11 @@ TEST(Rules, WhatIsWrongIsNamed) {
                 HasSubstr("22:00"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00"})"),
                 HasSubstr("go together"));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_zone": "UTC"})"),
+                HasSubstr("goes with \"quiet_from\""));
+    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00",
+                             "quiet_to": "22:00", "quiet_zone": "../Berlin"})"),
+                HasSubstr("no name of a time zone, such as Europe/Berlin"));
     EXPECT_THAT(
         error_of(R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b", "to": []})"),
         HasSubstr("1 to 20"));
@@ -100,16 +107,18 @@ TEST(Rules, ASecretStaysWithItsReceiver) {
 
 TEST(QuietHours, MayPassMidnight) {
     const QuietHours day{9 * 60, 17 * 60}, night{22 * 60, 7 * 60};
-    const auto at = [](std::uint64_t hours, std::uint64_t minutes) {
-        return midnight_ns + hours * hour_ns + minutes * minute_ns;
+    const auto holds = [](const QuietHours& quiet, std::uint64_t hours, std::uint64_t minutes) {
+        const auto held = quiet.holds(midnight_ns + hours * hour_ns + minutes * minute_ns);
+        EXPECT_TRUE(held.ok());
+        return held.ok() && *held;
     };
-    EXPECT_FALSE(day.holds(at(8, 59)));
-    EXPECT_TRUE(day.holds(at(9, 0)));
-    EXPECT_FALSE(day.holds(at(17, 0)));
-    EXPECT_TRUE(night.holds(at(23, 0)));
-    EXPECT_TRUE(night.holds(at(6, 59)));
-    EXPECT_FALSE(night.holds(at(7, 0)));
-    EXPECT_FALSE(night.holds(at(21, 59)));
+    EXPECT_FALSE(holds(day, 8, 59));
+    EXPECT_TRUE(holds(day, 9, 0));
+    EXPECT_FALSE(holds(day, 17, 0));
+    EXPECT_TRUE(holds(night, 23, 0));
+    EXPECT_TRUE(holds(night, 6, 59));
+    EXPECT_FALSE(holds(night, 7, 0));
+    EXPECT_FALSE(holds(night, 21, 59));
 }
 
 Stretch stretch(std::uint64_t runs, std::uint64_t delays, std::uint64_t duration_ns) {

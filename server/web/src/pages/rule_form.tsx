@@ -23,10 +23,14 @@ const addresses: Record<RuleWay, [label: string, placeholder: string]> = {
   alertmanager: ["Address", "http://alertmanager.example.org:9093"],
 };
 
+// Times of quiet are meant by the clock of whoever writes them, unless they say otherwise.
+const own_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
+
 // Every field as text, as the form has it.
 type Fields = Record<
   "name" | "condition" | "event" | "host" | "measure" | "over_ms" | "over_percent" | "factor" | "hours" | "least_runs" | "silent_minutes" | "over_runs" |
-  "way" | "address" | "from" | "to" | "user" | "secret" | "quiet_from" | "quiet_to" | "repeat_hours",
+  "way" | "address" | "from" | "to" | "user" | "secret" | "quiet_from" | "quiet_to" | "quiet_zone" | "repeat_hours",
   string
 >;
 
@@ -37,7 +41,7 @@ function fieldsOf(rule: Rule | undefined): Fields {
     measure: rule !== undefined && rule.factor !== null ? "factor" : "bound", over_ms: text(rule?.over_ns, 1e-6), over_percent: text(rule?.over_share, 100), factor: text(rule?.factor) || "1.5",
     hours: text(rule?.hours) || "2", least_runs: text(rule?.least_runs) || "100", silent_minutes: text(rule?.silent_ns, 1 / 60e9) || "30", over_runs: text(rule?.over_runs) || "0",
     way: rule?.way ?? "webhook", address: rule?.address ?? "", from: rule?.from ?? "", to: rule?.to?.join(", ") ?? "", user: rule?.user ?? "", secret: "",
-    quiet_from: rule?.quiet_from ?? "", quiet_to: rule?.quiet_to ?? "", repeat_hours: text(rule?.repeat_ns, 1 / 3600e9),
+    quiet_from: rule?.quiet_from ?? "", quiet_to: rule?.quiet_to ?? "", quiet_zone: rule?.quiet_zone ?? own_zone, repeat_hours: text(rule?.repeat_ns, 1 / 3600e9),
   };
 }
 
@@ -60,7 +64,7 @@ function ruleOf(fields: Fields, enabled: boolean, tell_ends: boolean): NewRule {
   if ((way === "email" || way === "alertmanager") && fields.user !== "") rule.user = fields.user;
   if (way !== "slack" && fields.secret !== "") rule.secret = fields.secret;
   if (way === "alertmanager") return rule;
-  if (fields.quiet_from !== "" || fields.quiet_to !== "") Object.assign(rule, { quiet_from: fields.quiet_from, quiet_to: fields.quiet_to });
+  if (fields.quiet_from !== "" || fields.quiet_to !== "") Object.assign(rule, { quiet_from: fields.quiet_from, quiet_to: fields.quiet_to, quiet_zone: fields.quiet_zone.trim() });
   if (fields.repeat_hours !== "") rule.repeat_ns = Math.round(Number(fields.repeat_hours) * 3600e9);
   return { ...rule, tell_ends };
 }
@@ -128,8 +132,10 @@ export function RuleForm({ rule, button, onSend }: { rule?: Rule; button: string
       <Group title="How">
         {way === "alertmanager" ? <p class="muted">Alertmanager groups, silences and repeats by its own settings; it hears of ends too.</p> : (
           <>
-            <label class="field"><span>Quiet from (UTC)</span><input name="quiet_from" type="time" value={fields.quiet_from} onInput={change("quiet_from")} /></label>
-            <label class="field"><span>Quiet to (UTC)</span><input name="quiet_to" type="time" value={fields.quiet_to} onInput={change("quiet_to")} /></label>
+            <label class="field"><span>Quiet from</span><input name="quiet_from" type="time" value={fields.quiet_from} onInput={change("quiet_from")} /></label>
+            <label class="field"><span>Quiet to</span><input name="quiet_to" type="time" value={fields.quiet_to} onInput={change("quiet_to")} /></label>
+            <label class="field"><span>Time zone</span><input name="quiet_zone" required maxLength={64} list="zones" autocomplete="off" value={fields.quiet_zone} onInput={change("quiet_zone")} /></label>
+            <datalist id="zones">{zones.map((zone) => <option key={zone} value={zone} />)}</datalist>
             <label class="field"><span>Repeat after hours (empty: never)</span><input name="repeat_hours" type="number" min={0.02} step="any" value={fields.repeat_hours} onInput={change("repeat_hours")} /></label>
             <label class="check"><input type="checkbox" name="tell_ends" checked={ends} onChange={(event) => setEnds(event.currentTarget.checked)} /> Tell when it is over</label>
           </>

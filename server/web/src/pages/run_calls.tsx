@@ -14,7 +14,7 @@ export function RunCallsView({ calls }: { calls: RunCalls }) {
       <div>
         <Scroll label="Calls of the run">
           <table class="list calls" data-testid="calls">
-            <thead><tr><th>Function</th><th class="number">Time</th><th class="number">Share</th><th class="number">Own time</th><th>When</th></tr></thead>
+            <thead><tr><th class="number">Time</th><th class="number">Share</th><th class="number">Own time</th><th>When</th><th>Function</th></tr></thead>
             <tbody>{calls.longest.map((call, number) => <CallRow key={number} call={call} whole_ns={whole_ns} />)}</tbody>
           </table>
         </Scroll>
@@ -35,7 +35,6 @@ function CallRow({ call, whole_ns }: { call: RunCalls["longest"][number]; whole_
   const begin = Math.min(1, call.begin_ns / whole_ns);
   return (
     <tr>
-      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> did not return</span>}</td>
       <td class="number">{formatDuration(call.wall_ns)}</td>
       <td class="number">{formatShare(Math.min(1, call.wall_ns / whole_ns))}</td>
       <td class="number">{formatDuration(call.own_ns)}</td>
@@ -44,6 +43,7 @@ function CallRow({ call, whole_ns }: { call: RunCalls["longest"][number]; whole_
           {parts.map((part) => <span key={part.text} style={{ flexGrow: part.ns, backgroundColor: part.colour }} />)}
         </span>
       </td>
+      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> did not return</span>}</td>
     </tr>
   );
 }

@@ -11,7 +11,7 @@ export function TracedFunctionsView({ traced }: { traced: TracedFunctions }) {
       <div>
         <Scroll label="Functions traced">
           <table class="list" data-testid="traced-functions">
-            <thead><tr><th>Function</th><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Path to it</th></tr></thead>
+            <thead><tr><th class="number">Own time</th><th class="number">Share</th><th class="number">Calls</th><th class="number">Longest call</th><th>Function</th><th>Path to it</th></tr></thead>
             <tbody>{traced.functions.map((one) => <FunctionRow key={`${one.module} ${one.name}`} one={one} whole_ns={Math.max(1, traced.own_ns)} />)}</tbody>
           </table>
         </Scroll>
@@ -37,11 +37,11 @@ function losses(traced: TracedFunctions): string {
 function FunctionRow({ one, whole_ns }: { one: TracedFunctions["functions"][number]; whole_ns: number }) {
   return (
     <tr>
-      <td class="code" title={one.module}><FunctionName name={one.name} /><SourcePlace place={one.source} /></td>
       <td class="number">{formatDuration(one.own_ns)}</td>
       <td class="number">{formatShare(Math.min(1, one.own_ns / whole_ns))}</td>
       <td class="number">{formatCount(one.calls)}</td>
       <td class="number">{formatDuration(one.longest_ns)}</td>
+      <td class="code" title={one.module}><FunctionName name={one.name} /><SourcePlace place={one.source} /></td>
       <td class="code muted"><span title={one.path.join("\n")}>{one.path.map(foldName).join(" › ")}</span></td>
     </tr>
   );

@@ -75,6 +75,7 @@ SystemFile full_file() {
     delay.program = "/usr/bin/postgres";
     delay.program_build_id = "00ff";
     delay.program_version = "15.8-0";
+    delay.user = "postgres";
     delay.stages = {{"parse", 1, 2}, {"execute", 3, 4}};
     delay.so_far.tid = 2;
     delay.so_far.from_offset_ns = 10;
@@ -122,6 +123,7 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_TRUE(read->delays[0].open);
     EXPECT_EQ(read->delays[0].stages[1].name, "execute");
     EXPECT_EQ(read->delays[0].program_version, "15.8-0");
+    EXPECT_EQ(read->delays[0].user, "postgres");
     const RunSoFar& so_far = read->delays[0].so_far;
     EXPECT_EQ(so_far.total_ns(), 48U);
     EXPECT_EQ(so_far.earlier.total_ns(), 9U);
