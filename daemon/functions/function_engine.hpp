@@ -41,6 +41,7 @@ class FunctionEngine {
         return probes_->attach(files, functions, LAGTRAP_TRACED_FUNCTIONS, 0);
     }
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
 
     // What runtimes tell, whose functions get numbers behind all others: once, when those are attached. `cost`: of the probes of
     // one call. ErrorKind::Unsupported: the kernel takes none of them.

@@ -41,7 +41,6 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     began_ns_ = monotonic_ns();
     taken_.resize(LAGTRAP_TRACED_FUNCTIONS);
     (void)runtime_pauses_.look(began_ns_, 0, budget());
-    (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), plan_.told.functions);
     return success();
 }
 
@@ -49,6 +48,8 @@ Status FunctionWatch::attach(const CallCosts& costs) {
     for (std::uint32_t number = 0; number < plan_.functions.size(); ++number)
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
+    // What is hit while probes are put in counts.
+    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {});
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
     runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()), request_.wishes.include,
                                request_.wishes.exclude);
@@ -77,7 +78,7 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
     if (!refused.empty()) told.refused.push_back({refused.front().reason, refused.size()});
     told.hooks = hooks_of(plan_, costs);
     told.attached_by = has_uprobe_multi()
-                           ? "uprobe_multi: a thousand probes at once, in this process alone"
+                           ? "uprobe_multi: all probes at once, in this process alone"
                            : "single probes: this kernel has no others, and all processes with these files have them";
 }
 
@@ -88,6 +89,7 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     const double share = plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
+    if (engine_->is_taking_out()) return seen;
     seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions);
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
