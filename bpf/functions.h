@@ -61,8 +61,9 @@ struct lagtrap_traced_totals {
     __u64 runtime_hits;
     __u64 runtime_ns;      /* that the programs took there */
     __u64 runtime_unnamed; /* hits of functions beyond the limit, or whose name could not be read */
-    __u32 runtime_epoch;   /* by user space: what began in another one has ended unseen */
-    __u32 next_number;     /* of the next function of a runtime; the first by user space */
+    __u32
+        runtime_epoch; /* by user space, and in the cookies of its probes: what began in another one has ended unseen */
+    __u32 next_number; /* of the next function of a runtime; the first by user space */
 };
 
 /* Functions that the runtime of a language tells of by USDT probes of its own. They are known by their names, and numbered as

@@ -63,6 +63,7 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
     number = __sync_fetch_and_add(&all->next_number, 1);
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) {
+        bpf_map_delete_elem(&runtime_names, key);
         bpf_ringbuf_discard(told, 0);
         return NO_NUMBER;
     }
@@ -84,16 +85,20 @@ struct runtime_hit {
     struct runtime_thread* thread;
     struct lagtrap_traced_totals* all;
     struct lagtrap_traced_function* function;
+    __u64 trap_ns; /* on the way to the program and back */
     __u32 number;
     __u32 flags;
 };
 
 /* Whether there is something to do. */
 static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_struct* task, struct runtime_hit* hit) {
-    __u32 site_number = bpf_get_attach_cookie(ctx);
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    __u32 site_number = cookie;
     hit->all = all_totals();
     struct lagtrap_runtime_site* site = bpf_map_lookup_elem(&runtime_sites, &site_number);
     if (!site || !hit->all) return false;
+    /* Probes that are on their way out still hit, beside those that came in their place. */
+    if (cookie >> 32 != hit->all->runtime_epoch) return false;
     hit->thread = bpf_task_storage_get(&runtime_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!hit->thread) return false;
     if (hit->thread->epoch != hit->all->runtime_epoch) {
@@ -101,6 +106,7 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
         hit->thread->calls.depth = 0;
     }
     hit->flags = site->flags;
+    hit->trap_ns = (site->inside_ns + site->around_ns) / 2;
     hit->number = NO_NUMBER;
     if (read_key(ctx, site, &hit->thread->key)) {
         __u32* known = bpf_map_lookup_elem(&runtime_names, &hit->thread->key);
@@ -115,11 +121,16 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
     return !hit->function->taken_out;
 }
 
-static __always_inline void count_runtime_hit(__u64 began_ns) {
-    struct lagtrap_traced_totals* all = all_totals();
-    if (!all) return;
-    __sync_fetch_and_add(&all->runtime_hits, 1);
-    __sync_fetch_and_add(&all->runtime_ns, bpf_ktime_get_ns() - began_ns);
+/* `within`: the number from 1 of the call that was open around all of it. */
+static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 within, __u64 ns, bool counted) {
+    if (!hit->all) return;
+    __sync_fetch_and_add(&hit->all->runtime_hits, 1);
+    __sync_fetch_and_add(&hit->all->runtime_ns, ns);
+    struct traced_frame* open = hit->thread ? frame_at(&hit->thread->calls, within - 1) : NULL;
+    if (!open) return;
+    if (!counted) ns += hit->trap_ns;
+    open->children_ns += ns;
+    open->probes_ns += ns;
 }
 
 static __always_inline void begin_runtime_call(struct runtime_hit* hit) {
@@ -145,8 +156,10 @@ int on_runtime_entry(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
     struct runtime_hit hit = {};
-    if (runtime_hit_of(ctx, task, &hit)) begin_runtime_call(&hit);
-    count_runtime_hit(began_ns);
+    bool counted = runtime_hit_of(ctx, task, &hit);
+    __u32 within = hit.thread ? hit.thread->calls.depth : 0;
+    if (counted) begin_runtime_call(&hit);
+    count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
     return 0;
 }
 
@@ -163,8 +176,7 @@ static long find_by_number(__u32 index, struct frame_walk* walk) {
 
 static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns) {
     struct traced_thread* thread = &hit->thread->calls;
-    struct frame_walk walk = {
-        .thread = thread, .now_ns = now_ns, .function = hit->number, .place = thread->depth};
+    struct frame_walk walk = {.thread = thread, .now_ns = now_ns, .function = hit->number, .place = thread->depth};
     bpf_loop(LAGTRAP_TRACED_DEPTH, find_by_number, &walk, 0);
     if (!walk.found) {
         if (hit->flags & LAGTRAP_RUNTIME_UNBEGUN) __sync_fetch_and_add(&hit->function->unbegun, 1);
@@ -180,8 +192,10 @@ int on_runtime_return(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
     struct runtime_hit hit = {};
-    if (runtime_hit_of(ctx, task, &hit)) end_runtime_call(&hit, began_ns);
-    count_runtime_hit(began_ns);
+    bool counted = runtime_hit_of(ctx, task, &hit);
+    if (counted) end_runtime_call(&hit, began_ns);
+    __u32 within = hit.thread ? hit.thread->calls.depth : 0;
+    count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
     return 0;
 }
 

@@ -73,8 +73,8 @@ struct RuntimeEnd {
     std::string language;
     std::uint64_t hits = 0;             // of its probes
     std::vector<ReasonCount> left_out;  // functions
-    std::uint64_t watched_ns = 0;       // the probes were in; less than the trace took: the rest would have cost too much
-    std::string advice;                 // where it told nothing: what to do
+    std::uint64_t watched_ns = 0;  // the probes were in; less than the trace took: the rest would have cost too much
+    std::string advice;            // where it told nothing: what to do
 };
 
 struct FunctionsEnded {

@@ -7,22 +7,58 @@ namespace {
 
 constexpr std::array runtimes{
     RuntimeTraits{
-        "Ruby", "ruby", {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}}, 0,
-        no_probe_argument, 1, no_probe_argument, 2, 3, false, "it tells its methods while a TracePoint is on",
+        "Ruby",
+        "ruby",
+        {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}},
+        0,
+        no_probe_argument,
+        1,
+        no_probe_argument,
+        2,
+        3,
+        false,
+        "its own probes; they tell of methods while a TracePoint is on",
         "Ruby tells its methods only while a TracePoint is on: put TracePoint.new(:call, :return) {}.enable at the "
         "program's begin. Methods in C are told always; --include '#' watches them too.",
         "this Ruby was built without probes (--enable-dtrace)"},
-    RuntimeTraits{
-        "Python", "python", {{{"function__entry", "function__return", false}, {}}}, 0, no_probe_argument, 1,
-        no_probe_argument, 0, 2, true, "3.11 and later tell no begin of what Python code calls: it is counted alone",
-        "Python told no call: 3.13 and later do not, and programs that only wait have none.",
-        "this Python was built without probes (--with-dtrace)"},
-    RuntimeTraits{"Java", "hotspot", {{{"method__entry", "method__return", false}, {}}}, 1, 2, 3, 4, no_probe_argument,
-                  no_probe_argument, false, "if java was started with -XX:+DTraceMethodProbes",
+    RuntimeTraits{"Python",
+                  "python",
+                  {{{"function__entry", "function__return", false}, {}}},
+                  0,
+                  no_probe_argument,
+                  1,
+                  no_probe_argument,
+                  0,
+                  2,
+                  true,
+                  "its own probes; since 3.11 most calls have an end alone, and are counted without times",
+                  "Python told no call: 3.13 and later do not, and programs that only wait have none.",
+                  "this Python was built without probes (--with-dtrace)"},
+    RuntimeTraits{"Java",
+                  "hotspot",
+                  {{{"method__entry", "method__return", false}, {}}},
+                  1,
+                  2,
+                  3,
+                  4,
+                  no_probe_argument,
+                  no_probe_argument,
+                  false,
+                  "its own probes; they tell of methods if java was started with -XX:+DTraceMethodProbes",
                   "Java told no call: start it with -XX:+DTraceMethodProbes.",
                   "this Java was built without probes (--enable-dtrace)"},
-    RuntimeTraits{"Node.js", "node", {}, no_probe_argument, no_probe_argument, no_probe_argument, no_probe_argument,
-                  no_probe_argument, no_probe_argument, false, "", "",
+    RuntimeTraits{"Node.js",
+                  "node",
+                  {},
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  false,
+                  "",
+                  "",
                   "Node.js has no probes of functions; started with --perf-basic-prof, its functions have names in the "
                   "stacks of lagtrap's recordings"},
 };
@@ -50,8 +86,9 @@ bool is_of_language(const RuntimeFunction& function) {
         case Runtime::Java:
             return std::any_of(java_packages.begin(), java_packages.end(),
                                [&](std::string_view one) { return function.scope.starts_with(one); });
-        case Runtime::Ruby: return function.file.starts_with('<') || has(function.file, "/lib/ruby/3.") ||
-                                   has(function.file, "/lib/ruby/2.") || function.file.starts_with("/usr/lib/ruby/");
+        case Runtime::Ruby:
+            return function.file.starts_with('<') || has(function.file, "/lib/ruby/3.") ||
+                   has(function.file, "/lib/ruby/2.") || function.file.starts_with("/usr/lib/ruby/");
         case Runtime::Python:
             if (function.scope.starts_with("<frozen") || function.scope.starts_with("/usr/lib/python3/")) return true;
             return has(function.scope, "/lib/python3.") && !has(function.scope, "/site-packages/");
@@ -75,6 +112,17 @@ std::optional<Runtime> runtime_of_file(std::string_view path) {
     return std::nullopt;
 }
 
+std::string_view folder_of_runtime(std::string_view path) {
+    // Of .../java-17/lib/server/libjvm.so; of old ones .../jre/lib/amd64/server.
+    constexpr std::string_view libraries = "/lib/";
+    if (runtime_of_file(path) != Runtime::Java) return {};
+    const std::size_t place = path.rfind(libraries);
+    if (place == std::string_view::npos) return {};
+    const std::string_view folder = path.substr(0, place + 1);
+    const bool is_shared = folder == "/" || folder == "/usr/" || folder == "/usr/local/";
+    return is_shared ? std::string_view() : folder;
+}
+
 std::string name_of(const RuntimeFunction& function) {
     switch (function.runtime) {
         case Runtime::Java: {
@@ -85,6 +133,11 @@ std::string name_of(const RuntimeFunction& function) {
         case Runtime::Python: return std::string(file_name(function.scope)) + ":" + function.name;
         default: return function.scope.empty() ? function.name : function.scope + "#" + function.name;
     }
+}
+
+std::string module_of(const RuntimeFunction& function) {
+    const bool by_scope = function.runtime == Runtime::Python && !function.scope.empty();
+    return by_scope ? function.scope : traits_of(function.runtime).language;
 }
 
 SystemReason system_reason(const RuntimeFunction& function) {

@@ -38,6 +38,9 @@ struct RuntimeTraits {
 
 // By the file's name: the runtime's program or library.
 [[nodiscard]] std::optional<Runtime> runtime_of_file(std::string_view path);
+// Where the runtime has its program and its other libraries, if they have a folder of their own: with a slash at the end. Of the
+// path of a file for which runtime_of_file() has it.
+[[nodiscard]] std::string_view folder_of_runtime(std::string_view path);
 
 // What a runtime tells of a function. Texts are the watched program's, and may be cut.
 struct RuntimeFunction {
@@ -51,6 +54,8 @@ struct RuntimeFunction {
 
 // "Cart#add", "shop.Cart.add", "cart.py:add".
 [[nodiscard]] std::string name_of(const RuntimeFunction& function);
+// Its file where that tells more than its name; else the language.
+[[nodiscard]] std::string module_of(const RuntimeFunction& function);
 // As system_function_reason().
 [[nodiscard]] SystemReason system_reason(const RuntimeFunction& function);
 

@@ -106,30 +106,33 @@ std::vector<calls::TracedCall> FunctionEngine::take_calls(std::chrono::milliseco
 }
 
 std::uint32_t FunctionEngine::count() const {
-    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number),
-                                   LAGTRAP_TRACED_FUNCTIONS);
+    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number), LAGTRAP_TRACED_FUNCTIONS);
 }
 
 // Ends first, as FunctionProbes does.
 Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
+    const std::uint64_t epoch = all_totals()->runtime_epoch;
     std::vector<CallProbe> probes;
     for (const RuntimeProbe& one : runtime.probes)
-        if (one.at_end == at_end) probes.push_back({one.offset, one.site.number, {}, one.semaphore});
+        if (one.at_end == at_end) probes.push_back({one.offset, epoch << 32 | one.site.number, {}, one.semaphore});
     bpf_program* const program = at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
     TRY_ASSIGN(const auto refused,
                runtime_probes_->attach(program, runtime_files_[runtime.file].file, std::move(probes), false));
+    return refused.empty() ? success() : Status(make_error(ErrorKind::Unsupported, refused.front().reason));
+}
+
+Status FunctionEngine::put_all_in() {
+    for (const PlannedRuntime& runtime : runtimes_)
+        for (const bool at_end : {true, false}) TRY(put_in(runtime, at_end));
     return success();
 }
 
 Status FunctionEngine::watch_runtimes(bool watch) {
-    if (!watch) {
-        runtime_probes_->take_out_all();
-        return success();
-    }
+    Status done = watch ? put_all_in() : success();
+    if (watch && done) return done;
     __atomic_fetch_add(&all_totals()->runtime_epoch, 1, __ATOMIC_RELAXED);
-    for (const PlannedRuntime& runtime : runtimes_)
-        for (const bool at_end : {true, false}) TRY(put_in(runtime, at_end));
-    return success();
+    runtime_probes_->take_out_all();
+    return done;
 }
 
 Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::vector<PlannedRuntime> runtimes,
@@ -172,7 +175,8 @@ std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
     for (std::uint32_t number = 0; number < count(); ++number) {
         const lagtrap_traced_function function = all()[number];
         if (function.calls == 0 && function.unbegun == 0) continue;
-        calls::FunctionTotals one{number, function.calls, function.left, function.own_ns, function.longest_ns, {}, function.unbegun};
+        calls::FunctionTotals one{number, function.calls,  function.left, function.own_ns, function.longest_ns,
+                                  {},     function.unbegun};
         const std::uint32_t length = std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
         for (std::uint32_t place = 0; place < length; ++place)
             if (function.path[place] < count()) one.path.push_back(function.path[place]);

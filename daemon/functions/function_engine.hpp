@@ -81,6 +81,7 @@ class FunctionEngine {
     [[nodiscard]] std::uint32_t count() const;
     [[nodiscard]] lagtrap_traced_totals* all_totals() const { return static_cast<lagtrap_traced_totals*>(totals_.at); }
     [[nodiscard]] Status put_in(const PlannedRuntime& runtime, bool at_end);
+    [[nodiscard]] Status put_all_in();
 
     std::unique_ptr<functions_bpf, void (*)(functions_bpf*)> programs_{nullptr, nullptr};
     std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};

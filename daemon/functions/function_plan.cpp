@@ -57,6 +57,9 @@ class Planner {
         TRY_ASSIGN(exclude_, expression_of(wishes.exclude));
         code_.begin_anew();
         TRY(code_.read(wishes.pid));
+        for (const ProcessFiles::File& one : code_.files())
+            if (const auto folder = calls::folder_of_runtime(one.file.path); !folder.empty())
+                runtime_folders_.emplace_back(folder);
         for (std::uint32_t file = 0; file < code_.files().size(); ++file) {
             TRY(find_runtime(file));
             TRY(add_file(file));
@@ -96,12 +99,16 @@ class Planner {
                            [&](const PlannedRuntime& one) { return one.runtime == runtime; });
     }
 
+    [[nodiscard]] bool is_of_runtime(const std::string& path) const {
+        return calls::runtime_of_file(path) || std::any_of(runtime_folders_.begin(), runtime_folders_.end(),
+                                                           [&](const auto& one) { return path.starts_with(one); });
+    }
+
     Status add_file(std::uint32_t file) {
         TRY(code_.still_wanted());
         const std::string path = code_.files()[file].file.path;
-        const auto reason = calls::runtime_of_file(path)
-                                ? "runtime of a language"
-                                : calls::system_file_reason(path, code_.files().front().file.path);
+        const auto reason = is_of_runtime(path) ? "runtime of a language"
+                                                : calls::system_file_reason(path, code_.files().front().file.path);
         // Libraries of the system are not read, unless a pattern may want what is in them.
         if (!reason.empty() && include_.empty()) {
             count(plan_.told.system_files, reason);
@@ -199,6 +206,7 @@ class Planner {
 
     ProcessFiles code_;
     boost::regex include_, exclude_;
+    std::vector<std::string> runtime_folders_;
     std::map<calls::Runtime, std::string> missing_;  // why it tells nothing
     FunctionPlan plan_;
 };
@@ -234,7 +242,8 @@ std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts
                      [](const auto& one, const auto& other) { return one.functions > other.functions; });
     for (const PlannedRuntime& one : plan.runtimes) {
         const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
-        hooks.push_back({"probes of " + std::string(traits.language), "the same", traits.condition, 0,
+        const calls::RuntimeProbes& probes = traits.probes.front();
+        hooks.push_back({probes.begin, probes.end, fmt::format("{}: {}", traits.language, traits.condition), 0,
                          runtime_cost(costs).inside_ns + runtime_cost(costs).around_ns});
     }
     for (const std::string& why : plan.silent) hooks.push_back({"none", "none", why, 0, 0});

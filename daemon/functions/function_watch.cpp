@@ -55,7 +55,13 @@ Status FunctionWatch::attach(const CallCosts& costs) {
                                request_.wishes.exclude);
     runtime_cost_ = runtime_cost(costs);
     runtimes_in_ = !plan_.runtimes.empty();
-    if (runtimes_in_) TRY(engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_));
+    if (runtimes_in_)
+        if (const Status attached = engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_); !attached) {
+            if (plan_.functions.empty()) return attached;
+            plan_.told.refused.push_back({attached.error().message, plan_.runtimes.size()});
+            plan_.runtimes.clear();
+            runtimes_in_ = false;
+        }
     plan_.told.attach_ns = monotonic_ns() - loaded_ns;
     describe(costs, refused);
     return success();
@@ -149,8 +155,8 @@ std::vector<calls::RuntimeEnd> FunctionWatch::runtimes() const {
     std::vector<calls::RuntimeEnd> all;
     for (const PlannedRuntime& one : plan_.runtimes) {
         const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
-        calls::RuntimeEnd end{traits.language, 0, runtime_functions_->left_out(one.runtime), runtime_pauses_.in_ns(),
-                              {}};
+        calls::RuntimeEnd end{
+            traits.language, 0, runtime_functions_->left_out(one.runtime), runtime_pauses_.in_ns(), {}};
         for (const std::uint32_t number : runtime_functions_->all_of(one.runtime)) end.hits += engine_->hits_of(number);
         if (end.hits == 0) end.advice = traits.advice;
         all.push_back(std::move(end));

@@ -55,7 +55,7 @@ std::optional<calls::Function> RuntimeFunctions::take(const lagtrap_runtime_func
     if (known.reason.empty()) known.number = next_++;
     const bool wanted = known.number.has_value();
     if (!known_.try_emplace(told.number, std::move(known)).second || !wanted) return std::nullopt;
-    one.module = calls::traits_of(runtime).language;
+    one.module = calls::module_of(function);
     one.level = 1;
     one.source = function.line == 0 ? "" : function.file;
     one.line = function.file.empty() ? 0 : function.line;

@@ -26,7 +26,8 @@ Status add(const binaries::ProgramFile& file, const calls::RuntimeTraits& traits
         TRY_ASSIGN(probe.site.name, argument(one.probe, traits.name));
         TRY_ASSIGN(probe.site.name_length, argument(one.probe, traits.name_length));
         TRY_ASSIGN(probe.site.file, argument(one.probe, traits.file));
-        TRY_ASSIGN(probe.site.line, argument(one.probe, traits.line));
+        // At an end it is the line that was run last.
+        TRY_ASSIGN(probe.site.line, argument(one.probe, at_end ? calls::no_probe_argument : traits.line));
         probe.site.flags = (in_c ? LAGTRAP_RUNTIME_IN_C : 0) | (traits.tells_ends_alone ? LAGTRAP_RUNTIME_UNBEGUN : 0);
         probes.push_back(probe);
     }
@@ -45,7 +46,8 @@ Result<std::vector<RuntimeProbe>> runtime_probes(const binaries::ProgramFile& fi
     }
     if (probes.empty()) return make_error(ErrorKind::NotFound, traits.missing);
     if (probes.size() > LAGTRAP_RUNTIME_SITES)
-        return make_error(ErrorKind::TooLarge, fmt::format("its probes have more than {} places", LAGTRAP_RUNTIME_SITES));
+        return make_error(ErrorKind::TooLarge,
+                          fmt::format("its probes have more than {} places", LAGTRAP_RUNTIME_SITES));
     return probes;
 }
 
