@@ -120,7 +120,8 @@ def methods_of_java_are_counted_and_timed_compiled_ones_too():
         counts = trace.counts(lines)
         expected = {"Shop.fill": 5003, "Shop$Cart.<init>": 5003, "Shop$Cart.add": 22 * 5003, "Shop$Cart.discounted": 22 * 5003,
                     "Shop$Cart.checkout": 5003}
-        check(calls_of(counts) == expected, f"{calls_of(counts)}")
+        ended = {name: value for name, value in lines[-1]["ended_functions"].items() if name != "totals"}
+        check(calls_of(counts) == expected, f"{calls_of(counts)}: {ended}")
         slow = counts["Shop$Cart.checkout"]
         check(slow[4] >= 50_000_000 and [trace.names[caller] for caller in slow[5]] == ["Shop.fill"], f"{slow}")
         check(dict(lines[-1]["ended_functions"]["runtimes"][0][2])["library of the language"] >= 1, f"{lines[-1]}")
