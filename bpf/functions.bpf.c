@@ -81,18 +81,42 @@ static __always_inline struct traced_frame* frame_at(struct traced_thread* threa
 
 static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
 
+/* Of calls that a runtime tells of: on a stack of its own making, so the last that began is the innermost. */
+struct runtime_thread {
+    struct lagtrap_runtime_key key; /* of the hit that is handled */
+    __u32 epoch;
+    __u32 padding;
+    struct traced_thread calls;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct runtime_thread);
+} runtime_threads SEC(".maps");
+
+static __always_inline void leaves_cpu(struct traced_thread* thread) { thread->left_cpu_ns = bpf_ktime_get_ns(); }
+
+static __always_inline void gets_cpu(struct traced_thread* thread) {
+    if (!thread->left_cpu_ns) return;
+    thread->off_cpu_ns += bpf_ktime_get_ns() - thread->left_cpu_ns;
+    thread->left_cpu_ns = 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(count_off_cpu, bool preempt, struct task_struct* prev, struct task_struct* next) {
     if (prev->tgid == target_pid) {
         struct traced_thread* thread = bpf_task_storage_get(&threads, prev, NULL, 0);
-        if (thread) thread->left_cpu_ns = bpf_ktime_get_ns();
+        if (thread) leaves_cpu(thread);
+        struct runtime_thread* runtime = bpf_task_storage_get(&runtime_threads, prev, NULL, 0);
+        if (runtime) leaves_cpu(&runtime->calls);
     }
     if (next->tgid == target_pid) {
         struct traced_thread* thread = bpf_task_storage_get(&threads, next, NULL, 0);
-        if (thread && thread->left_cpu_ns) {
-            thread->off_cpu_ns += bpf_ktime_get_ns() - thread->left_cpu_ns;
-            thread->left_cpu_ns = 0;
-        }
+        if (thread) gets_cpu(thread);
+        struct runtime_thread* runtime = bpf_task_storage_get(&runtime_threads, next, NULL, 0);
+        if (runtime) gets_cpu(&runtime->calls);
     }
     return 0;
 }
@@ -160,7 +184,8 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
         caller->children_ns += whole_ns + function->around_ns;
         caller->probes_ns += probes_ns + function->around_ns;
     }
-    if (net_ns >= all->least_ns) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
+    /* Where some begins are not told, an end may be that of a call within this one. */
+    if (net_ns >= all->least_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
 /* A walk from the innermost open call outwards. */
@@ -305,3 +330,5 @@ SEC("uretprobe") /* when the return address has been taken off the stack */
 int on_traced_return(struct pt_regs* ctx) {
     return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
+
+#include "bpf/runtime_calls.bpf.h"

@@ -77,6 +77,15 @@ static __always_inline bool result_fails(struct lagtrap_object_function* functio
     }
 }
 
+/* Of a call whose result fails: whether it is to be made again, or goes on by itself. */
+static __noinline bool is_excepted(struct lagtrap_object_function* function) {
+    if (!function || !function->except[0]) return false;
+    __s32 number = error_number(bpf_get_current_task_btf());
+    for (int i = 0; i < LAGTRAP_OBJECT_EXCEPTS; i++)
+        if (number && function->except[i] == number) return true;
+    return false;
+}
+
 struct ending {
     __u64 now_ns;
     __u64 result;
@@ -193,6 +202,11 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
     }
     if (function->role == LAGTRAP_OBJECT_CREATE && (!ending->left || frame->inserted))
         end_creation(thread, place, failed || ending->left);
+    bool excepted = failed && !ending->left && is_excepted(function);
+    if (excepted) {
+        failed = false;
+        if (function->role == LAGTRAP_OBJECT_CREATE) frame->object = 0;
+    }
     leave_stack(frame->stack);
     __u64 whole_ns = less(ending->now_ns, frame->begin_ns);
     __u64 probes_ns = frame->probes_ns + function->inside_ns;

@@ -18,6 +18,7 @@
 #define LAGTRAP_OBJECT_STACKS 4096     /* of creations, that differ */
 #define LAGTRAP_OBJECT_TEXT_BYTES 64
 #define LAGTRAP_OBJECT_SUCCESSES 4
+#define LAGTRAP_OBJECT_EXCEPTS 4
 #define LAGTRAP_OBJECT_RING_BYTES (2 << 20)
 
 enum lagtrap_object_role {
@@ -62,7 +63,7 @@ struct lagtrap_object_function {
     __u8 is_method;  /* of C++: a hidden argument for the result may come before the object */
     __u8 reused;     /* numbers come from a pool that others use too: an unknown one is nobody's mistake */
     __u32 taken_out; /* ends of calls that are open are not seen any more */
-    __u32 padding;
+    __u8 except[LAGTRAP_OBJECT_EXCEPTS]; /* errno of calls that have no result, and have not failed; 0: none */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_object_function) == 120, "layout of functions");
 

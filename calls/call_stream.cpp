@@ -75,9 +75,12 @@ Ended ended_of(const json::object& object) {
 
 json::array rows_of_functions(const std::vector<Function>& functions) {
     json::array rows;
-    for (const Function& function : functions)
-        rows.push_back(json::array{function.name, function.module, function.level, function.seen ? 1 : 0,
-                                   function.cost.inside_ns, function.cost.around_ns, function.entry});
+    for (const Function& function : functions) {
+        json::array row{function.name,           function.module,         function.level, function.seen ? 1 : 0,
+                        function.cost.inside_ns, function.cost.around_ns, function.entry};
+        if (function.line != 0) row.insert(row.end(), {function.source, function.line});
+        rows.push_back(std::move(row));
+    }
     return rows;
 }
 
@@ -92,6 +95,10 @@ std::vector<Function> functions_of_rows(const json::array& rows) {
         function.seen = number_at(row, 3) != 0;
         function.cost = {number_at(row, 4), number_at(row, 5)};
         function.entry = number_at(row, 6);
+        if (row.size() > 8) {
+            function.source = text_of(row.at(7));
+            function.line = static_cast<std::uint32_t>(number_at(row, 8));
+        }
         functions.push_back(std::move(function));
     }
     return functions;

@@ -76,6 +76,18 @@ std::vector<TracedCall> calls_of(const json::array& rows) {
     return calls;
 }
 
+// Recordings from before there were any have none.
+void take_runtimes(const json::object& object, FunctionsEnded& ended) {
+    if (object.contains("unnamed")) ended.unnamed = number_in(object, "unnamed");
+    const json::value* const runtimes = object.if_contains("runtimes");
+    if (runtimes == nullptr) return;
+    for (const json::value& one : runtimes->as_array()) {
+        const json::array& row = one.as_array();
+        ended.runtimes.push_back(
+            {text_of(row.at(0)), number_at(row, 1), counts_of(row.at(2)), number_at(row, 3), text_of(row.at(4))});
+    }
+}
+
 FunctionsEnded ended_of(const json::object& object) {
     FunctionsEnded ended;
     ended.reason = text_of(object.at("reason"));
@@ -86,10 +98,16 @@ FunctionsEnded ended_of(const json::object& object) {
     ended.bytes = number_in(object, "bytes");
     ended.least_ns = number_in(object, "least_ns");
     ended.detach_ns = number_in(object, "detach_ns");
+    take_runtimes(object, ended);
     for (const json::value& one : object.at("totals").as_array()) {
         const json::array& row = one.as_array();
-        FunctionTotals totals{small_at(row, 0),  number_at(row, 1), number_at(row, 2),
-                              number_at(row, 3), number_at(row, 4), {}};
+        FunctionTotals totals{small_at(row, 0),
+                              number_at(row, 1),
+                              number_at(row, 2),
+                              number_at(row, 3),
+                              number_at(row, 4),
+                              {},
+                              row.size() > 6 ? number_at(row, 6) : 0};
         for (const json::value& caller : row.at(5).as_array()) totals.path.push_back(caller.to_number<std::uint32_t>());
         ended.totals.push_back(std::move(totals));
     }
@@ -137,8 +155,12 @@ json::object to_json(const FunctionsEnded& ended) {
     for (const FunctionTotals& one : ended.totals) {
         json::array path;
         for (const std::uint32_t caller : one.path) path.emplace_back(caller);
-        totals.push_back(json::array{one.function, one.calls, one.left, one.own_ns, one.longest_ns, std::move(path)});
+        totals.push_back(
+            json::array{one.function, one.calls, one.left, one.own_ns, one.longest_ns, std::move(path), one.unbegun});
     }
+    json::array runtimes;
+    for (const RuntimeEnd& one : ended.runtimes)
+        runtimes.push_back(json::array{one.language, one.hits, counts_json(one.left_out), one.watched_ns, one.advice});
     return {{"ended_functions",
              {{"reason", ended.reason},
               {"length_ns", ended.length_ns},
@@ -148,6 +170,8 @@ json::object to_json(const FunctionsEnded& ended) {
               {"bytes", ended.bytes},
               {"least_ns", ended.least_ns},
               {"detach_ns", ended.detach_ns},
+              {"unnamed", ended.unnamed},
+              {"runtimes", std::move(runtimes)},
               {"totals", std::move(totals)}}}};
 }
 
@@ -165,8 +189,9 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
             message.started = started_of(started->as_object());
         if (const auto* calls = object.if_contains("calls")) message.calls = calls_of(calls->as_array());
         if (const auto* out = object.if_contains("taken_out")) message.taken_out = taken_out_of_rows(out->as_array());
+        if (const auto* more = object.if_contains("more")) message.more = functions_of_rows(more->as_array());
         if (const auto* ended = object.if_contains("ended_functions")) message.ended = ended_of(ended->as_object());
-        if (!message.started && !message.calls && !message.taken_out && !message.ended)
+        if (!message.started && !message.calls && !message.taken_out && !message.more && !message.ended)
             return wrong("has a line that says nothing that is known");
         return message;
     } catch (const std::exception&) {

@@ -1,5 +1,5 @@
 // What the daemon answers to {"command":"functions"}: JSON objects, a line each. {"ok":true,"started_functions":...} once, then any
-// number of "calls" and "taken_out", and "ended_functions" last; instead of all of them {"ok":false,"error":...}.
+// number of "calls", "taken_out" and "more", and "ended_functions" last; instead of all of them {"ok":false,"error":...}.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,16 @@ struct FunctionTotals {
     std::uint64_t own_ns = 0;
     std::uint64_t longest_ns = 0;
     std::vector<std::uint32_t> path;  // of the longest call: its caller first
+    std::uint64_t unbegun = 0;  // calls beside those, of which the runtime told the end alone: then there are no times
+};
+
+// What a language's runtime told in the whole.
+struct RuntimeEnd {
+    std::string language;
+    std::uint64_t hits = 0;             // of its probes
+    std::vector<ReasonCount> left_out;  // functions
+    std::uint64_t watched_ns = 0;  // the probes were in; less than the trace took: the rest would have cost too much
+    std::string advice;            // where it told nothing: what to do
 };
 
 struct FunctionsEnded {
@@ -77,6 +87,8 @@ struct FunctionsEnded {
     std::uint64_t least_ns = 0;  // the minimum as it was in the end: raised where too much came
     std::uint64_t detach_ns = 0;
     std::vector<FunctionTotals> totals;  // of functions that were called
+    std::vector<RuntimeEnd> runtimes;
+    std::uint64_t unnamed = 0;  // hits of functions of runtimes that have no number: too many, or without a name
 };
 
 [[nodiscard]] boost::json::object to_json(const FunctionsStarted& started);
@@ -88,6 +100,7 @@ struct FunctionsMessage {
     std::optional<FunctionsStarted> started;
     std::optional<std::vector<TracedCall>> calls;
     std::optional<std::vector<TakenOut>> taken_out;
+    std::optional<std::vector<Function>> more;  // functions that a runtime told of; their numbers go on
     std::optional<FunctionsEnded> ended;
 };
 // ErrorKind::Invalid: what the daemon refused, or it is no such line. Functions are not checked against those that are known.

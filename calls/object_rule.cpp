@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include <fmt/core.h>
@@ -76,6 +78,16 @@ std::string text_of(const std::vector<ObjectFunctions>& functions) {
     return text;
 }
 
+// By name; 0: there is none.
+int errno_of(std::string_view name) {
+    constexpr int most = 255;
+    if (name == "EWOULDBLOCK") return EWOULDBLOCK;
+    if (name == "EOPNOTSUPP") return EOPNOTSUPP;
+    for (int number = 1; number <= most; ++number)
+        if (const char* const known = ::strerrorname_np(number); known != nullptr && name == known) return number;
+    return 0;
+}
+
 class RuleReader {
   public:
     explicit RuleReader(const json::object& attributes) : attributes_(attributes) {}
@@ -95,6 +107,7 @@ class RuleReader {
         TRY_ASSIGN(rule.use_failure, failure("use-error", all));
         TRY_ASSIGN(rule.release_failure, failure("release-error", all));
         TRY(read_successes(rule));
+        TRY(read_excepts(rule));
         TRY(read_title(rule));
         rule.reused = text("reused") == "yes";
         TRY(check(rule));
@@ -103,9 +116,9 @@ class RuleReader {
 
   private:
     Status check_names() const {
-        static constexpr std::array<std::string_view, 14> known{
-            "name",  "class",        "library",   "create",        "use",     "release", "message",
-            "error", "create-error", "use-error", "release-error", "success", "title",   "reused"};
+        static constexpr std::array<std::string_view, 15> known{
+            "name",         "class",     "library",       "create",  "use",    "release", "message", "error",
+            "create-error", "use-error", "release-error", "success", "except", "title",   "reused"};
         for (const auto& [name, value] : attributes_) {
             if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
                 return make_error(ErrorKind::Invalid,
@@ -147,6 +160,31 @@ class RuleReader {
             rule.successes.push_back(number);
         }
         return success();
+    }
+
+    Status read_excepts(ObjectRule& rule) const {
+        const std::string all = text("except");
+        for (const std::string_view word : words_of(all)) {
+            const int number = errno_of(word);
+            if (number == 0 || rule.excepts.size() >= most_excepts)
+                return make_error(
+                    ErrorKind::Invalid,
+                    fmt::format("except: \"{}\": expected at most {} names of errno, as EAGAIN EINPROGRESS", all,
+                                most_excepts));
+            rule.excepts.push_back(number);
+        }
+        if (rule.excepts.empty() || fails_by_errno(rule)) return success();
+        return make_error(ErrorKind::Invalid,
+                          "except: errno is looked at where it says the failure; expected error=\"errno\" too");
+    }
+
+    static bool fails_by_errno(const ObjectRule& rule) {
+        for (const Failure one : {rule.create_failure, rule.use_failure, rule.release_failure})
+            if (one == Failure::MinusOne) return true;
+        for (const auto* functions : {&rule.create, &rule.use, &rule.release})
+            for (const ObjectFunctions& one : *functions)
+                if (one.failure == Failure::MinusOne) return true;
+        return false;
     }
 
     Status read_title(ObjectRule& rule) const {
@@ -224,6 +262,10 @@ json::object to_json(const ObjectRule& rule) {
     put("use-error", std::string(name_of(rule.use_failure)));
     put("release-error", std::string(name_of(rule.release_failure)));
     put("success", fmt::format("{}", fmt::join(rule.successes, " ")));
+    std::string excepts;
+    for (const int number : rule.excepts)
+        excepts += (excepts.empty() ? "" : " ") + std::string(::strerrorname_np(number));
+    put("except", excepts);
     if (rule.title) put("title", fmt::format("arg{}", *rule.title));
     if (rule.reused) put("reused", "yes");
     return attributes;
@@ -284,6 +326,8 @@ const std::vector<ObjectPreset>& object_presets() {
                         "sendmsg:arg0 recvmsg:arg0 shutdown:arg0 setsockopt:arg0"},
                        {"release", "close:arg0"},
                        {"error", "errno"},
+                       // Of sockets that do not block: to be called again, or under way.
+                       {"except", "EAGAIN EINPROGRESS EALREADY EINTR"},
                        {"reused", "yes"}})}},
         {"curl",
          "transfers of libcurl",

@@ -16,6 +16,7 @@ namespace lagtrap::calls {
 
 inline constexpr unsigned most_arguments = 6;  // that are in registers
 inline constexpr std::size_t most_successes = 4;
+inline constexpr std::size_t most_excepts = 4;
 
 // Where a function has a value.
 struct ValuePlace {
@@ -43,6 +44,7 @@ struct ObjectRule {
     std::vector<ObjectFunctions> create, use, release, message;
     Failure create_failure = Failure::Never, use_failure = Failure::Never, release_failure = Failure::Never;
     std::vector<std::int64_t> successes;  // results that are none
+    std::vector<int> excepts;             // numbers of errno that are none, of functions that fail by it
     std::optional<unsigned> title;        // the argument of creations that is a text which names the object
     bool reused = false;                  // numbers come from a pool that others use too, as file descriptors do
     bool operator==(const ObjectRule&) const = default;

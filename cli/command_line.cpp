@@ -158,6 +158,8 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_option("--error", options.error,
                         "Results that are failures: never, negative, null, nonzero, not-positive, errno");
     objects->add_option("--success", options.success, "Results that are none all the same, as \"100 101\"");
+    objects->add_option("--except", options.except,
+                        "With errno: those of its names that are no failures, as \"EAGAIN EINPROGRESS\"");
     objects->add_option("--title", options.title, "The argument of creations that names the object, as arg0");
     objects->add_option("--include", options.include,
                         "Of functions that use objects, those that this expression finds");

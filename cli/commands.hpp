@@ -74,7 +74,7 @@ struct ObjectsOptions {
     std::string socket;
     std::string process;  // a number or a name
     std::vector<std::string> classes, presets;
-    std::string name = "object", library, create, use, release, message, error, success, title;  // of one rule
+    std::string name = "object", library, create, use, release, message, error, success, except, title;  // of one rule
     std::string include, exclude;
     std::string least = "0s";
     std::string mark = "10ms";

@@ -33,22 +33,27 @@ std::string source_place(const std::string& path, std::uint32_t line) {
 
 std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns, std::size_t top,
                           const CallsLook& look) {
-    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.own_ns > b.own_ns; });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return a.own_ns != b.own_ns ? a.own_ns > b.own_ns : a.calls > b.calls;
+    });
     std::string text =
         look.paint(Colour::Bold, "  share   own time       calls       mean    longest  function") + "\n";
     for (std::size_t i = 0; i < std::min(rows.size(), top); ++i) {
         const FunctionRow& one = rows[i];
         const double share = whole_ns == 0 ? 0 : static_cast<double>(one.own_ns) / static_cast<double>(whole_ns);
-        text += fmt::format("{} {} {} {} {}  {}\n", pad_left(percent(share), 7), pad_left(duration(one.own_ns), 10),
-                            pad_left(with_commas(one.calls), 11),
-                            pad_left(duration(one.own_ns / std::max<std::uint64_t>(one.calls, 1)), 10),
-                            pad_left(duration(one.longest_ns), 10), named(one, room_beside(figures_width, look), look));
+        const auto time = [&](std::uint64_t ns) { return pad_left(one.timed ? duration(ns) : "-", 10); };
+        text +=
+            fmt::format("{} {} {} {} {}  {}\n", pad_left(one.timed ? percent(share) : "-", 7), time(one.own_ns),
+                        pad_left(with_commas(one.calls), 11), time(one.own_ns / std::max<std::uint64_t>(one.calls, 1)),
+                        time(one.longest_ns), named(one, room_beside(figures_width, look), look));
     }
     return text;
 }
 
 // Each of another place: of calls within one another the innermost is what to look at, but all are long.
 std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look) {
+    std::erase_if(rows, [](const FunctionRow& one) { return !one.timed; });
+    if (rows.empty()) return "";
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; });
     std::string text = "\n" + look.paint(Colour::Bold, "Longest single calls, with the path to them") + "\n";

@@ -41,6 +41,7 @@ class FunctionsShow {
         TRY_ASSIGN(calls::FunctionsMessage message, calls::parse_functions_message(line));
         TRY(check(message));
         if (message.started) begin(std::move(*message.started));
+        if (message.more) functions_.insert(functions_.end(), message.more->begin(), message.more->end());
         if (message.ended) take_sources(*message.ended);
         if (options_.json) console_.out << line << "\n";
         if (message.calls && file_) keep(std::move(*message.calls));
@@ -63,16 +64,22 @@ class FunctionsShow {
         functions_ = std::move(started.functions);
     }
 
-    // Of what was called: a program may have thousands.
+    // Of what was called: a program may have thousands. What runtimes tell of has its place already.
     void take_sources(const calls::FunctionsEnded& ended) {
+        std::vector<std::uint32_t> numbers;
         std::vector<calls::Function> called;
-        for (const calls::FunctionTotals& totals : ended.totals) called.push_back(functions_[totals.function]);
+        for (const calls::FunctionTotals& totals : ended.totals) {
+            const calls::Function& function = functions_[totals.function];
+            if (function.line != 0 || !function.module.starts_with('/')) continue;
+            numbers.push_back(totals.function);
+            called.push_back(function);
+        }
         find_sources(called, pid_);
         json::array rows;
         for (std::size_t place = 0; place < called.size(); ++place) {
-            const std::uint32_t number = ended.totals[place].function;
-            functions_[number] = called[place];
-            if (called[place].line != 0) rows.push_back(json::array{number, called[place].source, called[place].line});
+            if (called[place].line == 0) continue;
+            rows.push_back(json::array{numbers[place], called[place].source, called[place].line});
+            functions_[numbers[place]] = std::move(called[place]);
         }
         if (options_.json && !rows.empty())
             console_.out << json::serialize(json::object{{"sources", std::move(rows)}}) << "\n";
@@ -87,7 +94,7 @@ class FunctionsShow {
             for (const calls::TakenOut& one : *message.taken_out) good = good && one.function < known;
         if (message.ended)
             for (const calls::FunctionTotals& one : message.ended->totals)
-                good = good && one.function < known && one.calls != 0;
+                good = good && one.function < known && one.calls + one.unbegun != 0;
         return good ? success() : Status(make_error(ErrorKind::Invalid, "lagtrapd names a function that is not known"));
     }
 

@@ -42,8 +42,13 @@ std::vector<FunctionRow> rows_of(const std::vector<FunctionTotals>& totals,
     std::vector<FunctionRow> rows;
     for (const FunctionTotals& one : totals) {
         const calls::Function& function = functions[one.function];
-        FunctionRow row{
-            function.name, source_place(function.source, function.line), one.calls, one.own_ns, one.longest_ns, {}};
+        FunctionRow row;
+        row.name = function.name;
+        row.source = source_place(function.source, function.line);
+        row.calls = one.calls + one.unbegun;
+        row.own_ns = one.own_ns;
+        row.longest_ns = one.longest_ns;
+        row.timed = one.unbegun == 0;
         for (auto caller = one.path.rbegin(); caller != one.path.rend(); ++caller)
             if (*caller < functions.size()) row.path.push_back(functions[*caller].name);
         rows.push_back(std::move(row));
@@ -56,15 +61,47 @@ std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top, 
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;
     std::string text = own_time_rows(rows, whole_ns, top, look);
     if (rows.size() > top) text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
+    if (std::any_of(rows.begin(), rows.end(), [](const FunctionRow& one) { return !one.timed; }))
+        text += wrap_words("\"-\": the runtime told the ends of these calls and not all begins, so they have no times",
+                           look.columns, 2);
     return text + longest_rows(rows, look);
+}
+
+// The reason stands behind the rest where it fits, and below it where it does not.
+std::string hook_text(const calls::HookCount& hook, const CallsLook& look) {
+    constexpr std::size_t figures = 62, indent = 13;
+    std::string text =
+        fmt::format("{}  {} {} {}", pad_left(hook.functions == 0 ? "-" : with_commas(hook.functions), 11),
+                    pad_right(hook.entry, 19), pad_right(hook.exit, 16),
+                    pad_left(hook.cost_ns == 0 ? "-" : duration(hook.cost_ns), 8));
+    if (figures + hook.reason.size() <= look.columns) return text + "  " + hook.reason + "\n";
+    return text + "\n" + wrap_words(hook.reason, look.columns, indent);
+}
+
+std::string runtime_text(const calls::RuntimeEnd& one, std::uint64_t length_ns, const CallsLook& look) {
+    if (!one.advice.empty()) return wrap_words(one.advice, look.columns, 2);
+    std::string text;
+    if (!one.left_out.empty())
+        text +=
+            wrap_words(fmt::format("{}: {} not shown ({}); --include shows those whose names it matches", one.language,
+                                   counted(sum_of(one.left_out), "function", "functions"), list_of(one.left_out)),
+                       look.columns, 2);
+    if (one.watched_ns < length_ns - length_ns / 20)
+        text += wrap_words(fmt::format("{}: watched for {} of {}, in turns: all the time would have cost more than "
+                                       "--budget; counts and times are of these turns",
+                                       one.language, duration(one.watched_ns), duration(length_ns)),
+                           look.columns, 2);
+    return text;
 }
 
 }  // namespace
 
 std::string functions_started_text(const calls::FunctionsStarted& started, const CallsLook& look) {
-    std::string text = look.paint(Colour::Bold, "Functions") +
-                       fmt::format(" of {} ({}): {} watched, of {}\n", started.process, started.pid,
-                                   with_commas(started.functions.size()), file_names(started.own_files));
+    std::string text =
+        look.paint(Colour::Bold, "Functions") + fmt::format(" of {} ({}): ", started.process, started.pid);
+    text += started.own_files.empty() ? "those that its runtime tells of\n"
+                                      : fmt::format("{} watched, of {}\n", with_commas(started.functions.size()),
+                                                    file_names(started.own_files));
     if (!started.system_files.empty())
         text += wrap_words(fmt::format("not watched: {} ({})", counted(sum_of(started.system_files), "file", "files"),
                                        list_of(started.system_files)),
@@ -81,10 +118,8 @@ std::string functions_started_text(const calls::FunctionsStarted& started, const
             for (const calls::ReasonCount& one : started.refused)
                 text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
     }
-    text += "\n" + look.paint(Colour::Bold, "  functions  entry               end            a call  why") + "\n";
-    for (const calls::HookCount& one : started.hooks)
-        text += fmt::format("{}  {} {} {}  {}\n", pad_left(with_commas(one.functions), 11), pad_right(one.entry, 19),
-                            pad_right(one.exit, 12), pad_left(duration(one.cost_ns), 8), one.reason);
+    text += "\n" + look.paint(Colour::Bold, "  functions  entry               end                a call  why") + "\n";
+    for (const calls::HookCount& one : started.hooks) text += hook_text(one, look);
     text += wrap_words("by " + started.attached_by, look.columns, 2);
     text += fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns), duration(started.attach_ns));
     return text;
@@ -94,10 +129,18 @@ std::string functions_ended_text(const calls::FunctionsEnded& ended, const std::
                                  std::size_t top, const CallsLook& look) {
     std::string text;
     if (ended.totals.empty()) {
-        text = "No call of these functions ended. Did the process wait all the time?\n";
+        const bool advised = std::any_of(ended.runtimes.begin(), ended.runtimes.end(),
+                                         [](const calls::RuntimeEnd& one) { return !one.advice.empty(); });
+        text =
+            advised ? "No call was seen.\n" : "No call of these functions ended. Did the process wait all the time?\n";
     } else {
         text = counted_text(rows_of(ended.totals, functions), top, look);
     }
+    for (const calls::RuntimeEnd& one : ended.runtimes) text += runtime_text(one, ended.length_ns, look);
+    if (ended.unnamed != 0)
+        text += wrap_words(fmt::format("{} of functions that have no name or came after the first 4,096",
+                                       counted(ended.unnamed, "begin or end", "begins and ends")),
+                           look.columns, 2);
     const double seconds = static_cast<double>(std::max<std::uint64_t>(ended.length_ns, 1)) / 1e9;
     text += fmt::format("\nEnded after {}: {}; the probes are out (in {}).\n", duration(ended.length_ns), ended.reason,
                         duration(ended.detach_ns));

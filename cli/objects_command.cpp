@@ -90,6 +90,7 @@ Result<json::array> rules_of(const ObjectsOptions& options) {
         put("library", options.library);
         put("error", options.error);
         put("success", options.success);
+        put("except", options.except);
         TRY_ASSIGN(auto rule, calls::parse_object_rule(own));
         rules.push_back(std::move(rule));
     }

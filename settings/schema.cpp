@@ -111,6 +111,8 @@ constexpr std::array object_attributes{
     AttributeSpec{"use-error", Choice, Optional, "", object_errors, 0, 0, "The same of uses alone."},
     AttributeSpec{"release-error", Choice, Optional, "", object_errors, 0, 0, "The same of releases alone."},
     AttributeSpec{"success", Text, Optional, "", "", 0, 0, "Up to 4 results that are no failures all the same."},
+    AttributeSpec{"except", Text, Optional, "", "", 0, 0,
+                  "With errno: up to 4 of its names that are no failures, as EAGAIN EINPROGRESS."},
     AttributeSpec{"title", Text, Optional, "", "", 0, 0, "The argument of creations that is a text: arg0."},
     AttributeSpec{"reused", Choice, Optional, "", "yes|no", 0, 0,
                   "Whether others use the same numbers, as of file descriptors."}};

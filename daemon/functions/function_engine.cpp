@@ -14,14 +14,16 @@
 
 namespace lagtrap::daemon {
 
-Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid) {
+Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid, bool runtimes) {
     std::unique_ptr<FunctionEngine> self(new FunctionEngine);
     self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
     const auto& all = self->programs_->progs;
     if (has_uprobe_multi())
-        for (bpf_program* program : {all.on_traced_call, all.on_traced_exit, all.on_traced_return})
+        for (bpf_program* program : {all.on_traced_call, all.on_traced_exit, all.on_traced_return, all.on_runtime_entry,
+                                     all.on_runtime_return})
             bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    if (!runtimes) (void)bpf_map__set_max_entries(self->programs_->maps.runtime_names, 1);
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
     if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that trace functions", failed);
@@ -35,6 +37,7 @@ Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid) {
         std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit,
                                                                   all.on_traced_return, bpf_map__fd(maps.exit_sites)},
                                          pid);
+    self->runtime_probes_ = std::make_unique<CallProbes>(pid);
     self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
     if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
     return self;
@@ -43,6 +46,7 @@ Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid) {
 FunctionEngine::~FunctionEngine() { detach(); }
 
 void FunctionEngine::detach() {
+    if (runtime_probes_) runtime_probes_->detach();
     if (probes_) probes_->detach();
     scheduler_link_.reset();
 }
@@ -70,6 +74,15 @@ Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {
 }
 
 int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
+    auto* const engine = static_cast<FunctionEngine*>(self);
+    lagtrap_runtime_function named{};
+    if (bytes >= sizeof named) {
+        std::memcpy(&named, data, sizeof named);
+        if (named.site < engine->runtime_sites_.size() && named.number < LAGTRAP_TRACED_FUNCTIONS)
+            engine->named_.push_back(
+                {named, engine->runtime_sites_[named.site].first, engine->runtime_sites_[named.site].second});
+        return 0;
+    }
     lagtrap_traced_call record{};
     if (bytes < sizeof record) return 0;
     std::memcpy(&record, data, sizeof record);
@@ -83,7 +96,6 @@ int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
     call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
     call.left = record.end == LAGTRAP_TRACED_LEFT;
     call.thread = printable(std::string_view(record.comm, ::strnlen(record.comm, sizeof record.comm)));
-    auto* const engine = static_cast<FunctionEngine*>(self);
     if (call.function < engine->count()) engine->calls_.push_back(std::move(call));
     return 0;
 }
@@ -94,12 +106,66 @@ std::vector<calls::TracedCall> FunctionEngine::take_calls(std::chrono::milliseco
 }
 
 std::uint32_t FunctionEngine::count() const {
-    return std::min<std::uint32_t>(probes_->functions(), LAGTRAP_TRACED_FUNCTIONS);
+    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number), LAGTRAP_TRACED_FUNCTIONS);
+}
+
+// Ends first, as FunctionProbes does.
+Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
+    const std::uint64_t epoch = all_totals()->runtime_epoch;
+    std::vector<CallProbe> probes;
+    for (const RuntimeProbe& one : runtime.probes)
+        if (one.at_end == at_end) probes.push_back({one.offset, epoch << 32 | one.site.number, {}, one.semaphore});
+    bpf_program* const program = at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
+    TRY_ASSIGN(const auto refused,
+               runtime_probes_->attach(program, runtime_files_[runtime.file].file, std::move(probes), false));
+    return refused.empty() ? success() : Status(make_error(ErrorKind::Unsupported, refused.front().reason));
+}
+
+Status FunctionEngine::put_all_in() {
+    for (const PlannedRuntime& runtime : runtimes_)
+        for (const bool at_end : {true, false}) TRY(put_in(runtime, at_end));
+    return success();
+}
+
+Status FunctionEngine::watch_runtimes(bool watch) {
+    Status done = watch ? put_all_in() : success();
+    if (watch && done) return done;
+    __atomic_fetch_add(&all_totals()->runtime_epoch, 1, __ATOMIC_RELAXED);
+    runtime_probes_->take_out_all();
+    return done;
+}
+
+Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::vector<PlannedRuntime> runtimes,
+                                       const calls::ProbeCost& cost) {
+    __atomic_store_n(&all_totals()->next_number, probes_->functions(), __ATOMIC_RELAXED);
+    runtime_files_ = files;
+    runtimes_ = std::move(runtimes);
+    const int map = bpf_map__fd(programs_->maps.runtime_sites);
+    for (PlannedRuntime& runtime : runtimes_)
+        for (RuntimeProbe& probe : runtime.probes) {
+            const auto number = static_cast<std::uint32_t>(runtime_sites_.size());
+            probe.site.number = number;
+            probe.site.inside_ns = cost.inside_ns;
+            probe.site.around_ns = cost.around_ns;
+            runtime_sites_.emplace_back(runtime.runtime, (probe.site.flags & LAGTRAP_RUNTIME_IN_C) != 0);
+            if (bpf_map_update_elem(map, &number, &probe.site, BPF_ANY) != 0)
+                return system_error("note where a runtime tells of its functions");
+        }
+    return watch_runtimes(true);
+}
+
+void FunctionEngine::leave_out(std::uint32_t function) {
+    if (function >= LAGTRAP_TRACED_FUNCTIONS) return;
+    __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[function].taken_out, 1, __ATOMIC_RELAXED);
+}
+
+std::uint64_t FunctionEngine::hits_of(std::uint32_t function) const {
+    return function < count() ? __atomic_load_n(&all()[function].hits, __ATOMIC_RELAXED) : 0;
 }
 
 std::vector<std::uint64_t> FunctionEngine::hits() const {
     std::vector<std::uint64_t> hits;
-    for (std::uint32_t number = 0; number < count(); ++number)
+    for (std::uint32_t number = 0; number < std::min(probes_->functions(), count()); ++number)
         hits.push_back(__atomic_load_n(&all()[number].hits, __ATOMIC_RELAXED));
     return hits;
 }
@@ -108,8 +174,9 @@ std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
     std::vector<calls::FunctionTotals> totals;
     for (std::uint32_t number = 0; number < count(); ++number) {
         const lagtrap_traced_function function = all()[number];
-        if (function.calls == 0) continue;
-        calls::FunctionTotals one{number, function.calls, function.left, function.own_ns, function.longest_ns, {}};
+        if (function.calls == 0 && function.unbegun == 0) continue;
+        calls::FunctionTotals one{number, function.calls,  function.left, function.own_ns, function.longest_ns,
+                                  {},     function.unbegun};
         const std::uint32_t length = std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
         for (std::uint32_t place = 0; place < length; ++place)
             if (function.path[place] < count()) one.path.push_back(function.path[place]);

@@ -34,6 +34,10 @@ void FunctionLines::tell(const std::vector<calls::TracedCall>& calls) {
     }
 }
 
+void FunctionLines::tell(const std::vector<calls::Function>& more) {
+    if (!more.empty()) (void)answer_.say(json::serialize(calls::to_json(more)));
+}
+
 void FunctionLines::tell(const std::vector<calls::TakenOut>& functions) {
     if (!functions.empty()) (void)answer_.say(json::serialize(calls::to_json(functions)));
 }

@@ -16,6 +16,7 @@ class FunctionLines {
     explicit FunctionLines(AnswerLines& answer) : answer_(answer) {}
 
     void begin(const calls::FunctionsStarted& started);
+    void tell(const std::vector<calls::Function>& more);
     void tell(const std::vector<calls::TracedCall>& calls);
     void tell(const std::vector<calls::TakenOut>& functions);
     // What was sent, and what found no room, is added.

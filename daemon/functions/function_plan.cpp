@@ -57,8 +57,15 @@ class Planner {
         TRY_ASSIGN(exclude_, expression_of(wishes.exclude));
         code_.begin_anew();
         TRY(code_.read(wishes.pid));
-        for (std::uint32_t file = 0; file < code_.files().size(); ++file) TRY(add_file(file));
-        if (plan_.functions.empty()) return nothing();
+        for (const ProcessFiles::File& one : code_.files())
+            if (const auto folder = calls::folder_of_runtime(one.file.path); !folder.empty())
+                runtime_folders_.emplace_back(folder);
+        for (std::uint32_t file = 0; file < code_.files().size(); ++file) {
+            TRY(find_runtime(file));
+            TRY(add_file(file));
+        }
+        for (const auto& [runtime, why] : missing_) plan_.silent.push_back(why);
+        if (plan_.functions.empty() && plan_.runtimes.empty()) return nothing();
         plan_.files = code_.opened();
         return std::move(plan_);
     }
@@ -69,10 +76,39 @@ class Planner {
         std::string name;
     };
 
+    // Of its program and its library one has the probes.
+    Status find_runtime(std::uint32_t file) {
+        TRY(code_.still_wanted());
+        const auto runtime = calls::runtime_of_file(code_.files()[file].file.path);
+        if (!runtime || has_runtime(*runtime)) return success();
+        auto code = code_.program(file);
+        const auto probes = code ? runtime_probes(**code, *runtime, !include_.empty())
+                                 : Result<std::vector<RuntimeProbe>>(code.error());
+        if (probes) {
+            plan_.runtimes.push_back({*runtime, file, *probes});
+            missing_.erase(*runtime);
+            return success();
+        }
+        const bool has_none = probes.error().kind == ErrorKind::NotFound;
+        missing_[*runtime] = has_none ? calls::traits_of(*runtime).missing : probes.error().message;
+        return success();
+    }
+
+    [[nodiscard]] bool has_runtime(calls::Runtime runtime) const {
+        return std::any_of(plan_.runtimes.begin(), plan_.runtimes.end(),
+                           [&](const PlannedRuntime& one) { return one.runtime == runtime; });
+    }
+
+    [[nodiscard]] bool is_of_runtime(const std::string& path) const {
+        return calls::runtime_of_file(path) || std::any_of(runtime_folders_.begin(), runtime_folders_.end(),
+                                                           [&](const auto& one) { return path.starts_with(one); });
+    }
+
     Status add_file(std::uint32_t file) {
         TRY(code_.still_wanted());
         const std::string path = code_.files()[file].file.path;
-        const auto reason = calls::system_file_reason(path, code_.files().front().file.path);
+        const auto reason = is_of_runtime(path) ? "runtime of a language"
+                                                : calls::system_file_reason(path, code_.files().front().file.path);
         // Libraries of the system are not read, unless a pattern may want what is in them.
         if (!reason.empty() && include_.empty()) {
             count(plan_.told.system_files, reason);
@@ -157,6 +193,10 @@ class Planner {
             return make_error(ErrorKind::Unsupported,
                               fmt::format("none of {} functions can be watched; of the first: {}", refused,
                                           plan_.told.refused.front().reason));
+        if (!missing_.empty())
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("of {} no function can be watched: {}", code_.files().front().file.path,
+                                          missing_.begin()->second));
         return make_error(
             ErrorKind::Unsupported,
             fmt::format("{} and its own libraries have no functions with names: it is stripped, or all are "
@@ -166,6 +206,8 @@ class Planner {
 
     ProcessFiles code_;
     boost::regex include_, exclude_;
+    std::vector<std::string> runtime_folders_;
+    std::map<calls::Runtime, std::string> missing_;  // why it tells nothing
     FunctionPlan plan_;
 };
 
@@ -176,10 +218,14 @@ Result<FunctionPlan> plan_functions(const FunctionWishes& wishes, ProcessInspect
     return Planner(inspector, given_up).plan(wishes);
 }
 
-std::vector<calls::HookCount> hooks_of(const std::vector<PlannedFunction>& functions, const CallCosts& costs) {
+const calls::ProbeCost& runtime_cost(const CallCosts& costs) {
+    return costs.inside.at(CallCosts::SimpleEntry).at(CallCosts::SimpleExit);
+}
+
+std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts& costs) {
     std::map<std::pair<bool, bool>, calls::HookCount>
         kinds;  // whether the entry is stepped, and the end a return probe
-    for (const PlannedFunction& function : functions) {
+    for (const PlannedFunction& function : plan.functions) {
         const bool stepped = probe_kind_of(function.first_code) != ProbeKind::Simple;
         const bool by_return = function.exits.empty();
         calls::HookCount& kind = kinds[{stepped, by_return}];
@@ -194,6 +240,13 @@ std::vector<calls::HookCount> hooks_of(const std::vector<PlannedFunction>& funct
     for (auto& [key, kind] : kinds) hooks.push_back(std::move(kind));
     std::stable_sort(hooks.begin(), hooks.end(),
                      [](const auto& one, const auto& other) { return one.functions > other.functions; });
+    for (const PlannedRuntime& one : plan.runtimes) {
+        const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
+        const calls::RuntimeProbes& probes = traits.probes.front();
+        hooks.push_back({probes.begin, probes.end, fmt::format("{}: {}", traits.language, traits.condition), 0,
+                         runtime_cost(costs).inside_ns + runtime_cost(costs).around_ns});
+    }
+    for (const std::string& why : plan.silent) hooks.push_back({"none", "none", why, 0, 0});
     return hooks;
 }
 

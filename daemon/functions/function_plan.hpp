@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "daemon/calls/call_costs.hpp"
 #include "daemon/calls/call_plan.hpp"
+#include "daemon/functions/runtime_plan.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
 namespace lagtrap::daemon {
@@ -25,6 +26,8 @@ struct FunctionWishes {
 struct FunctionPlan {
     std::vector<CallFile> files;
     std::vector<PlannedFunction> functions;  // all of level 1
+    std::vector<PlannedRuntime> runtimes;    // which tell of others, that are known when they are called
+    std::vector<std::string> silent;         // runtimes that tell nothing, and why
     calls::FunctionsStarted told;            // without functions, hooks and times
 };
 
@@ -33,8 +36,10 @@ struct FunctionPlan {
 [[nodiscard]] Result<FunctionPlan> plan_functions(const FunctionWishes& wishes, ProcessInspector& inspector,
                                                   const std::atomic<bool>& given_up);
 
-// How the functions are watched, most first, and why.
-[[nodiscard]] std::vector<calls::HookCount> hooks_of(const std::vector<PlannedFunction>& functions,
-                                                     const CallCosts& costs);
+// How the functions are watched, most first, and why; then what runtimes tell.
+[[nodiscard]] std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts& costs);
+
+// Of one call that a runtime tells of.
+[[nodiscard]] const calls::ProbeCost& runtime_cost(const CallCosts& costs);
 
 }  // namespace lagtrap::daemon

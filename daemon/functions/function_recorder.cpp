@@ -33,7 +33,7 @@ void FunctionRecorder::run(ProcessInspector& inspector, const std::function<Call
     if (auto lines = taken_lines()) begin_recording(watched, std::move(lines));
     note(watched);
     const std::string reason = watch(watched, stop);
-    take({watched.take_calls(0ms), {}});
+    take(watched.take(0ms));
     if (auto late = taken_lines(); late && !recorded_) begin_recording(watched, std::move(late));
     end_period(watched, monotonic_ns());
     const std::uint64_t detach_ns = watched.detach();
@@ -77,6 +77,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
 
 void FunctionRecorder::take(FunctionWatch::Seen seen) {
     if (recorded_) {
+        recorded_->lines.tell(seen.more);
         recorded_->lines.tell(seen.calls);
         recorded_->lines.tell(seen.taken_out);
     }
@@ -121,6 +122,8 @@ void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string
     ended.least_ns = functions.least_ns();
     ended.detach_ns = detach_ns;
     ended.totals = recorded_->sums.all();
+    ended.runtimes = functions.runtimes();
+    ended.unnamed = functions.unnamed();
     recorded_->lines.end(std::move(ended));
     recorded_.reset();
 }

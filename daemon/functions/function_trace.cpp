@@ -23,6 +23,7 @@ std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::n
                   const std::atomic<bool>& stop) {
     for (;;) {
         const FunctionWatch::Seen seen = functions.look(call_wait);
+        lines.tell(seen.more);
         lines.tell(seen.calls);
         lines.tell(seen.taken_out);
         if (lines.is_unwanted()) return "nobody wants more";
@@ -62,9 +63,13 @@ void trace_functions(const FunctionRequest& request, ProcessInspector& inspector
     lines.begin(watched.started());
     calls::FunctionsEnded ended;
     ended.reason = watch(watched, lines, request.length, stop);
-    lines.tell(watched.take_calls(0ms));
+    const FunctionWatch::Seen rest = watched.take(0ms);
+    lines.tell(rest.more);
+    lines.tell(rest.calls);
     ended.length_ns = monotonic_ns() - watched.began_ns();
     ended.totals = watched.take_totals();
+    ended.runtimes = watched.runtimes();
+    ended.unnamed = watched.unnamed();
     const FunctionWatch::Losses losses = watched.losses();
     ended.not_sent = losses.not_sent;
     ended.too_deep = losses.too_deep;

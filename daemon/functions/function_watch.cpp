@@ -35,18 +35,35 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     TRY_ASSIGN(plan_, plan_functions(request_.wishes, inspector, stop));
     plan_.told.plan_ns = monotonic_ns() - asked_ns;
     const CallCosts costs = measure();
-    TRY_ASSIGN(engine_, FunctionEngine::load(static_cast<pid_t>(pid)));
+    TRY_ASSIGN(engine_, FunctionEngine::load(static_cast<pid_t>(pid), !plan_.runtimes.empty()));
     engine_->set_least(request_.least);
+    TRY(attach(costs));
+    began_ns_ = monotonic_ns();
+    taken_.resize(LAGTRAP_TRACED_FUNCTIONS);
+    (void)runtime_pauses_.look(began_ns_, 0, budget());
+    return success();
+}
+
+Status FunctionWatch::attach(const CallCosts& costs) {
     for (std::uint32_t number = 0; number < plan_.functions.size(); ++number)
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
     // What is hit while probes are put in counts.
     (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {});
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
+    runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()), request_.wishes.include,
+                               request_.wishes.exclude);
+    runtime_cost_ = runtime_cost(costs);
+    runtimes_in_ = !plan_.runtimes.empty();
+    if (runtimes_in_)
+        if (const Status attached = engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_); !attached) {
+            if (plan_.functions.empty()) return attached;
+            plan_.told.refused.push_back({attached.error().message, plan_.runtimes.size()});
+            plan_.runtimes.clear();
+            runtimes_in_ = false;
+        }
     plan_.told.attach_ns = monotonic_ns() - loaded_ns;
     describe(costs, refused);
-    began_ns_ = monotonic_ns();
-    taken_.resize(plan_.functions.size());
     return success();
 }
 
@@ -65,17 +82,19 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
         told.functions.push_back(std::move(one));
     }
     if (!refused.empty()) told.refused.push_back({refused.front().reason, refused.size()});
-    told.hooks = hooks_of(plan_.functions, costs);
+    told.hooks = hooks_of(plan_, costs);
     told.attached_by = has_uprobe_multi()
                            ? "uprobe_multi: all probes at once, in this process alone"
                            : "single probes: this kernel has no others, and all processes with these files have them";
 }
 
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
-    Seen seen{take_calls(wait), {}};
+    Seen seen = take(wait);
     const std::uint64_t now_ns = monotonic_ns();
     if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
-    thinning_.set_share(budget());
+    const double share = plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
+    keep_runtimes_within(share, now_ns);
+    thinning_.set_share(share);
     if (engine_->is_taking_out()) return seen;
     seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions);
     if (seen.taken_out.empty()) return seen;
@@ -86,10 +105,63 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     return seen;
 }
 
-std::vector<calls::TracedCall> FunctionWatch::take_calls(std::chrono::milliseconds wait) {
-    std::vector<calls::TracedCall> calls = engine_->take_calls(wait);
-    beyond_rate_ += std::erase_if(calls, [&](const calls::TracedCall& call) { return !rate_.take(call); });
-    return calls;
+FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
+    Seen seen;
+    seen.calls = engine_->take_calls(wait);
+    for (const FunctionEngine::Named& one : engine_->take_named()) {
+        auto function = runtime_functions_->take(one.function, one.runtime, one.in_c);
+        if (!function) {
+            engine_->leave_out(one.function.number);
+            continue;
+        }
+        function->cost = runtime_cost_;
+        plan_.told.functions.push_back(*function);
+        seen.more.push_back(std::move(*function));
+    }
+    std::erase_if(seen.calls, [&](calls::TracedCall& call) { return !renumber(call); });
+    beyond_rate_ += std::erase_if(seen.calls, [&](const calls::TracedCall& call) { return !rate_.take(call); });
+    return seen;
+}
+
+// Functions that are not told of are forgotten.
+bool FunctionWatch::renumber(calls::TracedCall& call) const {
+    const auto number = runtime_functions_->number_of(call.function);
+    call.function = number.value_or(0);
+    return number.has_value();
+}
+
+bool FunctionWatch::renumber(calls::FunctionTotals& totals) const {
+    const auto number = runtime_functions_->number_of(totals.function);
+    if (!number) return false;
+    totals.function = *number;
+    std::vector<std::uint32_t> path;
+    for (const std::uint32_t caller : totals.path)
+        if (const auto known = runtime_functions_->number_of(caller)) path.push_back(*known);
+    totals.path = std::move(path);
+    return true;
+}
+
+void FunctionWatch::keep_runtimes_within(double share, std::uint64_t now_ns) {
+    if (plan_.runtimes.empty()) return;
+    const lagtrap_traced_totals totals = engine_->totals();
+    const std::uint64_t hit_ns = (runtime_cost_.inside_ns + runtime_cost_.around_ns) / 2;
+    const bool in = runtime_pauses_.look(now_ns, totals.runtime_ns + totals.runtime_hits * hit_ns, share);
+    if (in == runtimes_in_) return;
+    // Where they cannot be put in again nothing more is seen, which `watched_ns` shows.
+    runtimes_in_ = engine_->watch_runtimes(in).ok() && in;
+}
+
+std::vector<calls::RuntimeEnd> FunctionWatch::runtimes() const {
+    std::vector<calls::RuntimeEnd> all;
+    for (const PlannedRuntime& one : plan_.runtimes) {
+        const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
+        calls::RuntimeEnd end{
+            traits.language, 0, runtime_functions_->left_out(one.runtime), runtime_pauses_.in_ns(), {}};
+        for (const std::uint32_t number : runtime_functions_->all_of(one.runtime)) end.hits += engine_->hits_of(number);
+        if (end.hits == 0) end.advice = traits.advice;
+        all.push_back(std::move(end));
+    }
+    return all;
 }
 
 std::vector<calls::FunctionTotals> FunctionWatch::take_totals() {
@@ -97,10 +169,15 @@ std::vector<calls::FunctionTotals> FunctionWatch::take_totals() {
     for (calls::FunctionTotals& now : engine_->functions()) {
         if (now.function >= taken_.size()) continue;
         const calls::FunctionTotals before = std::exchange(taken_[now.function], now);
-        if (now.calls <= before.calls) continue;
+        if (now.calls <= before.calls && now.unbegun <= before.unbegun) continue;
+        const bool timed = now.unbegun == 0;
         now.calls -= before.calls;
         now.left -= before.left;
-        now.own_ns -= before.own_ns;
+        now.own_ns = timed ? now.own_ns - before.own_ns : 0;
+        now.unbegun -= before.unbegun;
+        if (!timed) now.longest_ns = 0;
+        if (!timed) now.path.clear();
+        if (!renumber(now)) continue;
         fresh.push_back(std::move(now));
     }
     engine_->forget_longest();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "calls/function_stream.hpp"
@@ -16,6 +17,8 @@
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/functions/function_engine.hpp"
 #include "daemon/functions/function_plan.hpp"
+#include "daemon/functions/runtime_functions.hpp"
+#include "daemon/functions/runtime_pauses.hpp"
 #include "daemon/functions/told_rate.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
@@ -44,13 +47,14 @@ class FunctionWatch {
     [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }  // CLOCK_MONOTONIC
 
     struct Seen {
+        std::vector<calls::Function> more;       // that a runtime told of: their numbers go on
         std::vector<calls::TracedCall> calls;    // that ended, as many as may be told
         std::vector<calls::TakenOut> taken_out;  // from now on
     };
     // Waits for the first call, for so long at the most. To be called all the time: it keeps the bounds.
     [[nodiscard]] Seen look(std::chrono::milliseconds wait);
     // What is there now.
-    [[nodiscard]] std::vector<calls::TracedCall> take_calls(std::chrono::milliseconds wait);
+    [[nodiscard]] Seen take(std::chrono::milliseconds wait);
     // What was counted since the last time.
     [[nodiscard]] std::vector<calls::FunctionTotals> take_totals();
     [[nodiscard]] bool process_has_ended() const;
@@ -61,6 +65,9 @@ class FunctionWatch {
     };
     // So far.
     [[nodiscard]] Losses losses() const;
+    // So far.
+    [[nodiscard]] std::vector<calls::RuntimeEnd> runtimes() const;
+    [[nodiscard]] std::uint64_t unnamed() const { return engine_->totals().runtime_unnamed; }
     // Of a CPU, for the probes, as it is now.
     [[nodiscard]] double budget() const;
     // The minimum as it is now.
@@ -73,7 +80,11 @@ class FunctionWatch {
         : request_(request), rate_(request.least, request.bytes_per_second), thinning_(request.budget) {}
     [[nodiscard]] Status begin(ProcessInspector& inspector, const std::function<CallCosts()>& costs,
                                const std::atomic<bool>& stop);
+    [[nodiscard]] Status attach(const CallCosts& costs);
     void describe(const CallCosts& costs, const std::vector<CallProbes::Refused>& refused);
+    void keep_runtimes_within(double share, std::uint64_t now_ns);
+    [[nodiscard]] bool renumber(calls::TracedCall& call) const;
+    [[nodiscard]] bool renumber(calls::FunctionTotals& totals) const;
 
     const FunctionRequest request_;
     UniqueFd process_;
@@ -81,6 +92,10 @@ class FunctionWatch {
     std::unique_ptr<FunctionEngine> engine_;
     ToldRate rate_;
     CallThinning thinning_;
+    std::optional<RuntimeFunctions> runtime_functions_;
+    RuntimePauses runtime_pauses_;
+    bool runtimes_in_ = false;
+    calls::ProbeCost runtime_cost_;
     std::uint64_t began_ns_ = 0, beyond_rate_ = 0;
     std::vector<calls::FunctionTotals> taken_;  // by function, as they were when they were taken last
 };

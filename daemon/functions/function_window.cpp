@@ -11,6 +11,7 @@ void FunctionSums::add(const std::vector<calls::FunctionTotals>& totals) {
         sum.calls += one.calls;
         sum.left += one.left;
         sum.own_ns += one.own_ns;
+        sum.unbegun += one.unbegun;
         if (one.longest_ns < sum.longest_ns) continue;
         sum.longest_ns = one.longest_ns;
         sum.path = one.path;
@@ -19,7 +20,11 @@ void FunctionSums::add(const std::vector<calls::FunctionTotals>& totals) {
 
 std::vector<calls::FunctionTotals> FunctionSums::all() const {
     std::vector<calls::FunctionTotals> totals;
-    for (const auto& [function, one] : sums_) totals.push_back(one);
+    for (const auto& [function, one] : sums_) {
+        totals.push_back(one);
+        // Where an end had no begin, no time of any period is sure.
+        if (one.unbegun != 0) totals.back() = {function, one.calls, one.left, 0, 0, {}, one.unbegun};
+    }
     return totals;
 }
 

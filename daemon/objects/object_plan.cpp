@@ -166,6 +166,8 @@ struct ObjectPlanner::Search {
                 described.failure = failure_of(one.failure.value_or(failure));
                 described.successes = static_cast<__u8>(rule.successes.size());
                 std::copy(rule.successes.begin(), rule.successes.end(), described.success);
+                if (described.failure == LAGTRAP_FAILS_MINUS_ONE)
+                    std::copy(rule.excepts.begin(), rule.excepts.end(), described.except);
                 if (role == ObjectRole::Create && rule.title) described.title_from = register_of({rule.title, false});
                 described.reused = rule.reused ? 1 : 0;
                 return want(function.file_offset, symbol, described, wanted);

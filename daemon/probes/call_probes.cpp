@@ -36,7 +36,8 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
     if (!has_uprobe_multi()) {
         // One process alone would be one thread alone here: the programs look whose hit it is.
         for (std::size_t i = first; i < first + count; ++i) {
-            LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
+            LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = group.probes[i].semaphore,
+                        .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
             Link link(
                 bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(), group.probes[i].offset, &options));
             if (!link) return libbpf_error("put a probe in", -errno);
@@ -45,13 +46,15 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
         return success();
     }
     std::vector<unsigned long> offsets;
+    std::vector<unsigned long> semaphores;
     std::vector<__u64> cookies;
     for (std::size_t i = first; i < first + count; ++i) {
         offsets.push_back(group.probes[i].offset);
+        semaphores.push_back(group.probes[i].semaphore);
         cookies.push_back(group.probes[i].cookie);
     }
-    LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .cookies = cookies.data(), .cnt = count,
-                .retprobe = group.at_return);
+    LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .ref_ctr_offsets = semaphores.data(),
+                .cookies = cookies.data(), .cnt = count, .retprobe = group.at_return);
     Link link(bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
     if (!link) return libbpf_error("put probes in", -errno);
     links.push_back({std::move(link), count});

@@ -31,6 +31,7 @@ struct CallProbe {
     std::uint64_t offset = 0;  // in the file
     std::uint64_t cookie = 0;
     std::vector<std::uint32_t> functions;  // whose calls it sees
+    std::uint64_t semaphore = 0;           // in the file; 0: none
 };
 
 // One thread's.

@@ -15,6 +15,23 @@ struct Site {
     lagtrap_site arguments{};
 };
 
+// Zero where the site does not have it.
+Result<lagtrap_argument> wanted_argument(const binaries::UsdtProbe& probe, std::uint16_t number) {
+    if (number == LAGTRAP_NO_ARGUMENT || number >= probe.places.size()) return lagtrap_argument{};
+    const binaries::UsdtArgument& argument = probe.places[number];
+    if (argument.readable()) return argument_at(argument);
+    const std::string_view text = binaries::usdt_argument_text(probe.arguments, number);
+    return make_error(ErrorKind::Unsupported,
+                      "arg" + std::to_string(number) + " " + binaries::why_unreadable(argument, text));
+}
+
+ProbeKind kind_at(const binaries::ProgramFile& file, unsigned long offset) {
+    const auto code = file.code_at(offset);
+    return probe_kind_of(code ? *code : std::string());
+}
+
+}  // namespace
+
 lagtrap_argument argument_at(const binaries::UsdtArgument& argument) {
     static_assert(binaries::no_register == LAGTRAP_NO_REGISTER);
     lagtrap_argument place{};
@@ -33,23 +50,6 @@ lagtrap_argument argument_at(const binaries::UsdtArgument& argument) {
     place.scale_shift = argument.scale_shift;
     return place;
 }
-
-// Zero where the site does not have it.
-Result<lagtrap_argument> wanted_argument(const binaries::UsdtProbe& probe, std::uint16_t number) {
-    if (number == LAGTRAP_NO_ARGUMENT || number >= probe.places.size()) return lagtrap_argument{};
-    const binaries::UsdtArgument& argument = probe.places[number];
-    if (argument.readable()) return argument_at(argument);
-    const std::string_view text = binaries::usdt_argument_text(probe.arguments, number);
-    return make_error(ErrorKind::Unsupported,
-                      "arg" + std::to_string(number) + " " + binaries::why_unreadable(argument, text));
-}
-
-ProbeKind kind_at(const binaries::ProgramFile& file, unsigned long offset) {
-    const auto code = file.code_at(offset);
-    return probe_kind_of(code ? *code : std::string());
-}
-
-}  // namespace
 
 void ProbePlanner::expect(const settings::Event& event) {
     const auto expect_one = [this](const settings::Marker& marker) {

@@ -34,6 +34,9 @@ struct ProbePlaces {
     bool arguments_on_stack = false;
 };
 
+// What the programs in the kernel are told of it. It is readable().
+[[nodiscard]] lagtrap_argument argument_at(const binaries::UsdtArgument& argument);
+
 // Which arguments of a USDT probe are wanted, counted from 0; LAGTRAP_NO_ARGUMENT: none.
 struct WantedArguments {
     std::uint16_t key = LAGTRAP_NO_ARGUMENT;

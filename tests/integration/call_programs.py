@@ -101,6 +101,39 @@ class CallTrace:
         return trees
 
 
+class FunctionTrace:
+    """lagtrap functions --json of a process, from when the probes are in."""
+
+    def __init__(self, daemon, pid, *options):
+        self.client = subprocess.Popen(
+            [LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for",
+             "10min", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.client.stdout.readline()
+        check(line, f"lagtrap functions ended: {self.client.stderr.read() if not line else ''}")
+        self.started = json.loads(line)["started_functions"]
+        self.names = [function[0] for function in self.started["functions"]]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.kill()
+        self.client.communicate()
+
+    def end(self):
+        """As Ctrl-C does; all lines that it said. Functions that runtimes told of have names from now on."""
+        self.client.send_signal(signal.SIGINT)
+        lines = [json.loads(line) for line in self.client.stdout]
+        self.names += [function[0] for line in lines for function in line.get("more", ())]
+        problem = self.client.stderr.read()
+        check(self.client.wait(timeout=120) == 0, f"lagtrap functions: {problem}")
+        return lines
+
+    def counts(self, lines):
+        ended = next(line["ended_functions"] for line in lines if "ended_functions" in line)
+        return {self.names[row[0]]: row for row in ended["totals"]}
+
+
 def with_depths(tree):
     """As the programs note calls: [name, depth] in the order in which they begin."""
     depths = []

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from call_programs import IN_C, IN_CPP, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, Program
+from call_programs import IN_C, IN_CPP, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, FunctionTrace, Program
 from lagtrap_test import LAGTRAP, Daemon, check, decode_trace, run, wait_for
 
 SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
@@ -16,42 +16,10 @@ SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoin
 PLENTY = ("--budget", "10000", "--rate", "50MB", "--min", "0s")
 
 
-class Trace:
-    """lagtrap functions --json of a program, from when the probes are in."""
-
-    def __init__(self, daemon, program, *options):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(program.process.pid), "--json", "--for",
-             "10min", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap functions ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started_functions"]
-        self.names = [function[0] for function in self.started["functions"]]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
-
-    def end(self):
-        """As Ctrl-C does; all lines that it said."""
-        self.client.send_signal(signal.SIGINT)
-        lines = [json.loads(line) for line in self.client.stdout]
-        problem = self.client.stderr.read()
-        check(self.client.wait(timeout=120) == 0, f"lagtrap functions: {problem}")
-        return lines
-
-    def counts(self, lines):
-        ended = next(line["ended_functions"] for line in lines if "ended_functions" in line)
-        return {self.names[row[0]]: row for row in ended["totals"]}
-
-
 def what_is_counted_is_what_the_programs_note():
     with Daemon(SETTINGS) as daemon:
         for path in (IN_C, IN_CPP, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, WITH_COROUTINES):
-            with Program(path) as program, Trace(daemon, program, *PLENTY) as trace:
+            with Program(path) as program, FunctionTrace(daemon, program.process.pid, *PLENTY) as trace:
                 noted = collections.Counter()
                 modes = ["tree", "recursion", "nested", "signal", "handlers", "above", "wide", "fiber", "tail", "longjmp", "fork"]
                 modes += ["throw", "again"] if path == IN_CPP else []
@@ -71,7 +39,7 @@ def what_is_counted_is_what_the_programs_note():
 def slices_nest_as_the_calls_did():
     with Daemon(SETTINGS) as daemon, Program(IN_C) as program, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "functions.pftrace"
-        with Trace(daemon, program, *PLENTY, "--output", path) as trace:
+        with FunctionTrace(daemon, program.process.pid, *PLENTY, "--output", path) as trace:
             noted = program.run("tree")
             trace.end()
         names = {name for name, _ in noted}
@@ -84,21 +52,21 @@ def slices_nest_as_the_calls_did():
 
 def functions_are_sorted_before_anything_is_attached():
     with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program:
-        with Trace(daemon, program, *PLENTY) as trace:
+        with FunctionTrace(daemon, program.process.pid, *PLENTY) as trace:
             check(trace.started["own_files"] == [str(IN_CPP)], f"{trace.started['own_files']}")
             check(sum(count for _, count in trace.started["system_files"]) >= 3, f"{trace.started['system_files']}")
             reasons = {reason for reason, _ in trace.started["system_functions"]}
             check("start and end of programs" in reasons, f"{reasons}")
             check(not any(name.startswith(("std::", "_start")) for name in trace.names), f"{trace.names}")
             check(sum(hook[3] for hook in trace.started["hooks"]) == len(trace.names), f"{trace.started['hooks']}")
-        with Trace(daemon, program, *PLENTY, "--exclude", "^tree_", "--include", "^(malloc|free)$") as trace:
+        with FunctionTrace(daemon, program.process.pid, *PLENTY, "--exclude", "^tree_", "--include", "^(malloc|free)$") as trace:
             check(trace.started["moved_out"] >= 3 and trace.started["moved_in"] >= 2, f"{trace.started['moved_in']}")
             check("tree_leaf" not in trace.names and "malloc" in trace.names, f"{trace.names}")
 
 
 def short_calls_are_counted_and_not_told():
     with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
-        with Trace(daemon, program, "--budget", "10000", "--min", "10ms") as trace:
+        with FunctionTrace(daemon, program.process.pid, "--budget", "10000", "--min", "10ms") as trace:
             noted = program.run("sleep")
             lines = trace.end()
             told = [trace.names[call[0]] for line in lines for call in line.get("calls", [])]
@@ -114,7 +82,7 @@ def short_calls_are_counted_and_not_told():
 
 def what_is_told_a_second_is_bounded():
     with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
-        with Trace(daemon, program, "--budget", "10000", "--min", "0s", "--rate", "2kB") as trace:
+        with FunctionTrace(daemon, program.process.pid, "--budget", "10000", "--min", "0s", "--rate", "2kB") as trace:
             calls = sum(len(program.run("tree")) for _ in range(20))
             lines = trace.end()
             ended = lines[-1]["ended_functions"]
@@ -125,7 +93,7 @@ def what_is_told_a_second_is_bounded():
 
 
 def what_is_called_too_often_is_taken_out():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, Trace(daemon, program, "--budget", "1") as trace:
+    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, FunctionTrace(daemon, program.process.pid, "--budget", "1") as trace:
         out = set()
         while "hot" not in out:
             program.run("hot")
@@ -138,12 +106,12 @@ def what_is_called_too_often_is_taken_out():
 
 def probes_are_out_when_either_side_is_gone():
     with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
-        trace = Trace(daemon, program, *PLENTY)
+        trace = FunctionTrace(daemon, program.process.pid, *PLENTY)
         check(program.first_byte_of("tree_leaf") == 0xCC, "a probe is in")
         trace.client.kill()
         trace.client.communicate()
         wait_for(lambda: program.first_byte_of("tree_leaf") != 0xCC, "the probes to go after the client")
-        with Trace(daemon, program, *PLENTY) as other:
+        with FunctionTrace(daemon, program.process.pid, *PLENTY) as other:
             daemon.kill()
             _, problem = other.client.communicate(timeout=60)
             check(other.client.returncode != 0 and "lagtrapd has gone" in problem, f"{problem}")

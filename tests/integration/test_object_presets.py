@@ -53,6 +53,36 @@ for n in range(3):
     except ConnectionRefusedError:
         pass
 """
+# What does not block is asked again, or under way: no failure. A refusal is one.
+NOT_BLOCKING = """
+import select, socket
+listener = socket.create_server(("127.0.0.1", 0))
+listener.setblocking(False)
+again, under_way = 0, 0
+for n in range(5):
+    try:
+        listener.accept()
+    except BlockingIOError:
+        again += 1
+    one = socket.socket()
+    one.setblocking(False)
+    under_way += one.connect_ex(listener.getsockname()) == 115
+    select.select([listener], [], [])
+    other, _ = listener.accept()
+    other.setblocking(False)
+    try:
+        other.recv(1)
+    except BlockingIOError:
+        again += 1
+    one.close()
+    other.close()
+port = listener.getsockname()[1]
+listener.close()
+one = socket.socket()
+assert one.connect_ex(("127.0.0.1", port)) == 111
+one.close()
+print(again, under_way, flush=True)
+"""
 # Both ends of TLS in one process, without a network: every call is asked to be made again until the other end has said more.
 TLS = """
 import ssl
@@ -153,6 +183,16 @@ def sockets_by_their_numbers():
         check(watch.totals()["send"] == 6 and watch.totals()["recv"] == 6, f"{watch.totals()}")
 
 
+def what_does_not_block_does_not_fail():
+    with followed("sockets", NOT_BLOCKING) as (watch, lines):
+        check(lines == ["10 5"], f"the program's own count: {lines}")
+        counts = watch.counts("socket")
+        # A listener, both ends of five connections, one that was refused. An accept() with nobody there creates nothing.
+        check((counts["created"], counts["released"], counts["alive"]) == (12, 12, 0), f"{counts}")
+        failed = [(call["name"], call["errno"]) for call in watch.calls() if call["failed"]]
+        check(failed == [("connect", 111)] and counts["failures"] == 1, f"{failed}, {counts}")
+
+
 def both_ends_of_tls_in_python():
     with tempfile.TemporaryDirectory() as folder:
         what = TLS.replace("CERTIFICATE", repr(str(make_certificate(folder))))
@@ -244,5 +284,5 @@ def transfers_of_curl():
 
 
 if __name__ == "__main__":
-    run(databases_and_statements, files_of_the_c_library, sockets_by_their_numbers, both_ends_of_tls_in_python, a_server_of_openssl,
+    run(databases_and_statements, files_of_the_c_library, sockets_by_their_numbers, what_does_not_block_does_not_fail, both_ends_of_tls_in_python, a_server_of_openssl,
         transfers_of_curl)

@@ -21,9 +21,15 @@ constexpr std::size_t object_bytes_kept = 512 << 10;
 
 CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<calls::Function>& functions) {
     const calls::Function& function = functions[totals.function];
-    CountedFunction one{function.name, function.module,   function.source,
-                        function.line, totals.calls,      totals.left,
-                        totals.own_ns, totals.longest_ns, {}};
+    CountedFunction one{function.name,
+                        function.module,
+                        function.source,
+                        function.line,
+                        totals.calls + totals.unbegun,
+                        totals.left,
+                        totals.own_ns,
+                        totals.longest_ns,
+                        {}};
     const std::size_t length = std::min(totals.path.size(), FunctionCounts::path_limit);
     for (std::size_t place = length; place-- > 0;) one.path.push_back(functions[totals.path[place]].name);
     return one;
@@ -116,7 +122,7 @@ void Merger::count_functions() {
             continue;
         }
         ++counts.others;
-        counts.others_calls += totals.calls;
+        counts.others_calls += totals.calls + totals.unbegun;
         counts.others_own_ns += totals.own_ns;
     }
 }

@@ -20,6 +20,8 @@ class Reader {
             return false;
         }
         if (message->started) all_.started = std::move(*message->started);
+        if (message->more && all_.started)
+            all_.started->functions.insert(all_.started->functions.end(), message->more->begin(), message->more->end());
         if (message->calls) take_calls(std::move(*message->calls));
         if (message->taken_out)
             for (const calls::TakenOut& one : *message->taken_out)

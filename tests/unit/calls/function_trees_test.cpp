@@ -53,5 +53,40 @@ TEST(FunctionTreesTest, WhatIsToldIsRead) {
         EXPECT_FALSE(parse_functions_message(wrong).ok()) << wrong;
 }
 
+TEST(FunctionStreamTest, WhatRuntimesToldArrives) {
+    FunctionsEnded ended;
+    ended.reason = "the time is over";
+    ended.unnamed = 3;
+    ended.runtimes.push_back({"Java", 12, {{"library of the language", 4}}, 700, "start it otherwise"});
+    ended.totals.push_back({0, 2, 0, 30, 20, {1}, 0});
+    ended.totals.push_back({1, 0, 0, 0, 0, {}, 9});
+    const auto message = parse_functions_message(boost::json::serialize(to_json(ended)));
+    ASSERT_TRUE(message) << message.error().message;
+    ASSERT_TRUE(message->ended);
+    EXPECT_EQ(message->ended->unnamed, 3U);
+    ASSERT_EQ(message->ended->runtimes.size(), 1U);
+    const RuntimeEnd& java = message->ended->runtimes.front();
+    EXPECT_EQ(java.language, "Java");
+    EXPECT_EQ(java.hits, 12U);
+    EXPECT_EQ(java.left_out.front().count, 4U);
+    EXPECT_EQ(java.watched_ns, 700U);
+    EXPECT_EQ(java.advice, "start it otherwise");
+    EXPECT_EQ(message->ended->totals[0].unbegun, 0U);
+    EXPECT_EQ(message->ended->totals[1].unbegun, 9U);
+    const auto more = parse_functions_message(R"({"more":[["Cart#add","Ruby",1,0,5,6,0,"/srv/cart.rb",4]]})");
+    ASSERT_TRUE(more);
+    ASSERT_TRUE(more->more);
+    EXPECT_EQ(more->more->front().source, "/srv/cart.rb");
+}
+
+TEST(FunctionStreamTest, RecordingsFromBeforeRuntimesAreRead) {
+    const auto message = parse_functions_message(
+        R"({"ended_functions":{"reason":"r","length_ns":1,"sent":0,"not_sent":0,"too_deep":0,"bytes":0,"least_ns":0,)"
+        R"("detach_ns":0,"totals":[[0,1,0,10,10,[]]]}})");
+    ASSERT_TRUE(message) << message.error().message;
+    EXPECT_TRUE(message->ended->runtimes.empty());
+    EXPECT_EQ(message->ended->totals.front().unbegun, 0U);
+}
+
 }  // namespace
 }  // namespace lagtrap::calls

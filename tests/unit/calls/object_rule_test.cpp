@@ -1,5 +1,7 @@
 #include "calls/object_rule.hpp"
 
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 namespace lagtrap::calls {
@@ -38,9 +40,18 @@ TEST(ObjectRuleTest, WhatIsWrittenIsReadAgain) {
             EXPECT_EQ(again->use, rule.use);
             EXPECT_EQ(again->use_failure, rule.use_failure);
             EXPECT_EQ(again->successes, rule.successes);
+            EXPECT_EQ(again->excepts, rule.excepts);
             EXPECT_EQ(again->title, rule.title);
             EXPECT_EQ(again->reused, rule.reused);
         }
+}
+
+TEST(ObjectRuleTest, ErrnoMayBeNoFailure) {
+    const auto rule = parse_object_rule(
+        {{"name", "x"}, {"create", "f:result"}, {"use", "g:arg0:errno"}, {"except", "EWOULDBLOCK EINPROGRESS"}});
+    ASSERT_TRUE(rule) << rule.error().message;
+    EXPECT_EQ(rule->excepts, (std::vector<int>{EAGAIN, EINPROGRESS}));
+    EXPECT_EQ(to_json(*rule).at("except").as_string(), "EAGAIN EINPROGRESS");
 }
 
 TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
@@ -52,6 +63,13 @@ TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
     EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", "wrong"}}).find("error"), std::string::npos);
     EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"success", "1 2 3 4 5"}}).find("success"),
               std::string::npos);
+    const auto excepting = [&](const char* names, const char* error) {
+        return message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", error}, {"except", names}});
+    };
+    EXPECT_NE(excepting("EAGAIN EAGAN", "errno").find("except: \"EAGAIN EAGAN\""), std::string::npos);
+    EXPECT_NE(excepting("EPERM EAGAIN EINTR EIO EBADF", "errno").find("at most 4"), std::string::npos);
+    EXPECT_NE(excepting("EAGAIN", "negative").find("error=\"errno\""), std::string::npos);
+    EXPECT_EQ(excepting("EAGAIN, EINPROGRESS", "errno"), "");
     EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"title", "result"}}).find("title"), std::string::npos);
     EXPECT_NE(message_of({{"name", "x"}, {"class", "C"}, {"create", "f:arg0"}}).find("class"), std::string::npos);
     EXPECT_NE(message_of({{"name", "x"}}).find("create"), std::string::npos);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Calls that the runtime of a language tells of by USDT probes of its own. A part of functions.bpf.c.
+ *
+ * The stack pointer says nothing here: interpreters keep frames of their own. Calls of a thread end in the order in which they
+ * began, or what was begun later has been left.
+ */
+#ifndef LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
+#define LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, LAGTRAP_RUNTIME_SITES);
+    __type(key, __u32);
+    __type(value, struct lagtrap_runtime_site);
+} runtime_sites SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, LAGTRAP_RUNTIME_FUNCTIONS); /* 1 where no runtime is watched */
+    __type(key, struct lagtrap_runtime_key);
+    __type(value, __u32);
+} runtime_names SEC(".maps");
+
+#define NO_NUMBER 0xffffffff
+
+/* `to` has room for so many bytes, a power of two, and is all 0. */
+static __always_inline void read_text(struct pt_regs* ctx, const struct lagtrap_argument* text,
+                                      const struct lagtrap_argument* text_length, char* to, __u64 bytes) {
+    const void* from = (const void*)usdt_argument(ctx, text);
+    if (text_length->place == LAGTRAP_ARGUMENT_NONE) {
+        bpf_probe_read_user_str(to, bytes, from);
+        return;
+    }
+    __u64 length = usdt_argument(ctx, text_length);
+    if (length > bytes - 1) length = bytes - 1;
+    asm volatile("%0 &= %1" : "+r"(length) : "i"(bytes - 1));
+    bpf_probe_read_user(to, length, from);
+}
+
+static __noinline int read_key(struct pt_regs* ctx, const struct lagtrap_runtime_site* site,
+                               struct lagtrap_runtime_key* key) {
+    if (!site || !key) return 0;
+    __builtin_memset(key, 0, sizeof(*key));
+    read_text(ctx, &site->scope, &site->scope_length, key->scope, LAGTRAP_RUNTIME_SCOPE);
+    read_text(ctx, &site->name, &site->name_length, key->name, LAGTRAP_RUNTIME_NAME);
+    return key->name[0] != 0;
+}
+
+/* Of a function that is seen for the first time. Who comes second meanwhile is not counted. */
+static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_runtime_site* site, __u32 site_number,
+                                   struct lagtrap_runtime_key* key) {
+    struct lagtrap_traced_totals* all = all_totals();
+    if (!all || !site || !key) return NO_NUMBER;
+    if (all->next_number >= LAGTRAP_TRACED_FUNCTIONS) return NO_NUMBER;
+    struct lagtrap_runtime_function* told = bpf_ringbuf_reserve(&traced_calls, sizeof(*told), 0);
+    if (!told) return NO_NUMBER;
+    __u32 number = NO_NUMBER;
+    if (bpf_map_update_elem(&runtime_names, key, &number, BPF_NOEXIST)) {
+        bpf_ringbuf_discard(told, 0);
+        return NO_NUMBER;
+    }
+    number = __sync_fetch_and_add(&all->next_number, 1);
+    struct lagtrap_traced_function* function = function_of(number);
+    if (!function) {
+        bpf_map_delete_elem(&runtime_names, key);
+        bpf_ringbuf_discard(told, 0);
+        return NO_NUMBER;
+    }
+    function->inside_ns = site->inside_ns;
+    function->around_ns = site->around_ns;
+    told->number = number;
+    told->site = site_number;
+    told->line = usdt_argument(ctx, &site->line);
+    __builtin_memcpy(&told->key, key, sizeof(told->key));
+    __builtin_memset(told->file, 0, sizeof(told->file));
+    if (site->file.place != LAGTRAP_ARGUMENT_NONE)
+        bpf_probe_read_user_str(told->file, sizeof(told->file), (const void*)usdt_argument(ctx, &site->file));
+    bpf_ringbuf_submit(told, 0);
+    bpf_map_update_elem(&runtime_names, key, &number, BPF_EXIST);
+    return number;
+}
+
+struct runtime_hit {
+    struct runtime_thread* thread;
+    struct lagtrap_traced_totals* all;
+    struct lagtrap_traced_function* function;
+    __u64 trap_ns; /* on the way to the program and back */
+    __u32 number;
+    __u32 flags;
+};
+
+/* Whether there is something to do. */
+static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_struct* task, struct runtime_hit* hit) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    __u32 site_number = cookie;
+    hit->all = all_totals();
+    struct lagtrap_runtime_site* site = bpf_map_lookup_elem(&runtime_sites, &site_number);
+    if (!site || !hit->all) return false;
+    /* Probes that are on their way out still hit, beside those that came in their place. */
+    if (cookie >> 32 != hit->all->runtime_epoch) return false;
+    hit->thread = bpf_task_storage_get(&runtime_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!hit->thread) return false;
+    if (hit->thread->epoch != hit->all->runtime_epoch) {
+        hit->thread->epoch = hit->all->runtime_epoch;
+        hit->thread->calls.depth = 0;
+    }
+    hit->flags = site->flags;
+    hit->trap_ns = (site->inside_ns + site->around_ns) / 2;
+    hit->number = NO_NUMBER;
+    if (read_key(ctx, site, &hit->thread->key)) {
+        __u32* known = bpf_map_lookup_elem(&runtime_names, &hit->thread->key);
+        hit->number = known ? *known : new_number(ctx, site, site_number, &hit->thread->key);
+    }
+    hit->function = function_of(hit->number);
+    if (!hit->function) {
+        __sync_fetch_and_add(&hit->all->runtime_unnamed, 1);
+        return false;
+    }
+    hit->function->hits++;
+    return !hit->function->taken_out;
+}
+
+/* `within`: the number from 1 of the call that was open around all of it. */
+static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 within, __u64 ns, bool counted) {
+    if (!hit->all) return;
+    __sync_fetch_and_add(&hit->all->runtime_hits, 1);
+    __sync_fetch_and_add(&hit->all->runtime_ns, ns);
+    struct traced_frame* open = hit->thread ? frame_at(&hit->thread->calls, within - 1) : NULL;
+    if (!open) return;
+    if (!counted) ns += hit->trap_ns;
+    open->children_ns += ns;
+    open->probes_ns += ns;
+}
+
+static __always_inline void begin_runtime_call(struct runtime_hit* hit) {
+    struct traced_thread* thread = &hit->thread->calls;
+    __u32 place = thread->depth;
+    struct traced_frame* frame = frame_at(thread, place);
+    if (!frame) {
+        __sync_fetch_and_add(&hit->all->too_deep, 1);
+        return;
+    }
+    frame->stack_pointer = 0;
+    frame->off_cpu_ns = thread->off_cpu_ns;
+    frame->children_ns = 0;
+    frame->probes_ns = 0;
+    frame->function = hit->number;
+    thread->depth = place + 1;
+    frame->begin_ns = bpf_ktime_get_ns();
+}
+
+SEC("uprobe")
+int on_runtime_entry(struct pt_regs* ctx) {
+    __u64 began_ns = bpf_ktime_get_ns();
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct runtime_hit hit = {};
+    bool counted = runtime_hit_of(ctx, task, &hit);
+    __u32 within = hit.thread ? hit.thread->calls.depth : 0;
+    if (counted) begin_runtime_call(&hit);
+    count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
+    return 0;
+}
+
+static long find_by_number(__u32 index, struct frame_walk* walk) {
+    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
+    if (!frame) return 1;
+    if (frame->function == walk->function) {
+        walk->found = walk->place;
+        return 1;
+    }
+    walk->place--;
+    return 0;
+}
+
+static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns) {
+    struct traced_thread* thread = &hit->thread->calls;
+    struct frame_walk walk = {.thread = thread, .now_ns = now_ns, .function = hit->number, .place = thread->depth};
+    bpf_loop(LAGTRAP_TRACED_DEPTH, find_by_number, &walk, 0);
+    if (!walk.found) {
+        if (hit->flags & LAGTRAP_RUNTIME_UNBEGUN) __sync_fetch_and_add(&hit->function->unbegun, 1);
+        return;
+    }
+    bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &walk, 0);
+    end_call(thread, walk.found, now_ns, LAGTRAP_TRACED_RETURNED);
+}
+
+SEC("uprobe")
+int on_runtime_return(struct pt_regs* ctx) {
+    __u64 began_ns = bpf_ktime_get_ns();
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct runtime_hit hit = {};
+    bool counted = runtime_hit_of(ctx, task, &hit);
+    if (counted) end_runtime_call(&hit, began_ns);
+    __u32 within = hit.thread ? hit.thread->calls.depth : 0;
+    count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
+    return 0;
+}
+
+#endif
