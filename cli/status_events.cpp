@@ -95,6 +95,11 @@ std::vector<std::string> problems_of(const object& event) {
         problems.push_back(text(event, "problem") +
                            (shed ? "; tried again in " + seconds_text(event, "again_in_seconds") : ""));
     }
+    if (truth(event, "stages_shed"))
+        problems.push_back("its stages are shed: they cost too much; runs are timed without them; tried again in " +
+                           seconds_text(event, "stages_again_in_seconds"));
+    if (const std::uint64_t counted = number(event, "counted"); counted > 0)
+        problems.push_back(with_commas(counted) + " begins were counted while runs were not timed");
     if (truth(event, "stacks_shed"))
         problems.push_back("stacks at its markers are shed: they cost too much; tried again in " +
                            seconds_text(event, "again_in_seconds"));
@@ -144,7 +149,8 @@ std::string event_row(const object& event, const Paint& paint) {
     if (truth(event, "arming")) return row + paint(Colour::Yellow, " arming") + "\n";
     if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
         return row + paint(Colour::Yellow, " in part") + "\n";
-    if (!truth(event, "armed")) row += paint(Colour::Red, truth(event, "shed") ? " shed" : " off");
+    if (!truth(event, "armed"))
+        row += paint(Colour::Red, truth(event, "counting") ? " counted" : truth(event, "shed") ? " shed" : " off");
     return row + "\n";
 }
 

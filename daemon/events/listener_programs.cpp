@@ -74,14 +74,6 @@ std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
     return {places.goid_offset, places.frame_offset};
 }
 
-std::vector<Link> all_links_of(std::vector<Link>& links, std::map<std::uint32_t, std::vector<Link>>& copies) {
-    std::vector<Link> all = std::exchange(links, {});
-    for (auto& [number, of_copy] : copies)
-        for (Link& link : of_copy) all.push_back(std::move(link));
-    copies.clear();
-    return all;
-}
-
 // Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
 // for as quickly as one.
 void destroy_at_once(std::vector<std::vector<Link>> events) {
@@ -328,8 +320,10 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
 }
 
 Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan) {
+    const bool without_stages = !wanted_of(index)[LAGTRAP_ROLE_STAGE];
     TRY(change_config(index, [&](lagtrap_event_config& config) {
-        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM);
+        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM | LAGTRAP_EVENT_WITHOUT_STAGES);
+        if (without_stages) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
         if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
         if (!plan.scope) return;
         config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
@@ -339,32 +333,83 @@ Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& pl
     return let_hits_count(index, false);
 }
 
-Result<std::vector<Link>> ListenerPrograms::attach_markers(SiteOwner owner, const EventPlan& plan,
-                                                           std::vector<ProbeKind>& kinds) {
-    std::vector<ProbeRequest> requests;
-    std::chrono::milliseconds patience = attach_patience;
+std::vector<ProbeKind> ListenerPrograms::kinds_of(const EventPlan& plan) {
+    std::vector<ProbeKind> kinds;
     for (const MarkerPlan& marker : plan.markers) {
-        if (marker.marker.kind == settings::MarkerKind::RunQueue) {
+        if (marker.marker.kind == settings::MarkerKind::RunQueue)
             kinds.push_back(ProbeKind::Scheduler);
-            continue;
-        }
-        TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
-        patience += request.offsets.size() * patience_of_place;
-        kinds.push_back(request.file ? marker.places.kind : ProbeKind::Tracepoint);
-        requests.push_back(std::move(request));
+        else
+            kinds.push_back(marker.places.file ? marker.places.kind : ProbeKind::Tracepoint);
     }
-    // The programs stay for as long as a call is on its way that was left behind.
-    return call_within<std::vector<Link>>(
-        patience, "attach its markers",
-        [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); });
+    return kinds;
+}
+
+// In the order of attaching: the end before the begin.
+Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
+                                        Links& links) {
+    Links attached;
+    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
+        if (!wanted[role] || !links[role].empty()) continue;
+        std::vector<ProbeRequest> requests;
+        std::chrono::milliseconds patience = attach_patience;
+        for (const MarkerPlan& marker : plan.markers) {
+            if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue) continue;
+            TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
+            patience += request.offsets.size() * patience_of_place;
+            requests.push_back(std::move(request));
+        }
+        if (requests.empty()) continue;
+        // The programs stay for as long as a call is on its way that was left behind.
+        TRY_ASSIGN(attached[role],
+                   call_within<std::vector<Link>>(
+                       patience, "attach its markers",
+                       [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); }));
+    }
+    for (std::size_t role = 0; role < links.size(); ++role)
+        if (!attached[role].empty()) links[role] = std::move(attached[role]);
+    return success();
+}
+
+void ListenerPrograms::take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken) {
+    for (Link& link : std::exchange(placed.links[role], {})) taken.push_back(std::move(link));
+}
+
+// In the order of attaching: whoever ends them begins with the last.
+void ListenerPrograms::take_all(Placed& placed, std::vector<Link>& taken) {
+    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
+        take_role(placed, role, taken);
+}
+
+std::vector<Link> ListenerPrograms::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
+    std::vector<Link> taken;
+    take_all(main, taken);
+    for (auto& [number, copy] : copies) take_all(copy, taken);
+    copies.clear();
+    return taken;
+}
+
+std::array<bool, 3> ListenerPrograms::wanted_of(std::uint32_t index) {
+    const std::lock_guard lock(attached_mutex_);
+    const bool counted_alone = attached_[index].counted_alone;
+    std::array<bool, 3> wanted{};
+    wanted[LAGTRAP_ROLE_BEGIN] = true;
+    wanted[LAGTRAP_ROLE_STAGE] = !counted_alone && !without_stages_.contains(index);
+    wanted[LAGTRAP_ROLE_END] = !counted_alone;
+    return wanted;
 }
 
 Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
     argument_sites_.give_back_all(index);
     exit_sites_.give_back_all(index);
+    {
+        const std::lock_guard lock(attached_mutex_);
+        attached_[index].counted_alone = false;
+    }
     TRY(configure_plan(index, plan));
     Attached attached;
-    TRY_ASSIGN(attached.links, attach_markers({index, 0}, plan, attached.kinds));
+    attached.kinds = kinds_of(plan);
+    attached.main.plan = std::make_shared<const EventPlan>(plan);
+    TRY(attach_missing({index, 0}, plan, wanted_of(index), attached.main.links));
     if (events_[index].begin.kind == settings::MarkerKind::RunQueue) {
         TRY_ASSIGN(attached.run_queue, attach_run_queue());
     }
@@ -375,6 +420,81 @@ Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool
         attached_[index] = std::move(attached);
     }
     return count_runs ? let_hits_count(index, true) : success();
+}
+
+// All markers have no effect from the same moment on, but for the begin.
+std::vector<Link> ListenerPrograms::count_alone(std::uint32_t index) {
+    (void)change_config(
+        index, [](lagtrap_event_config& config) { config.flags |= LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED; });
+    std::vector<Link> taken;
+    const std::lock_guard lock(attached_mutex_);
+    Attached& attached = attached_[index];
+    attached.counted_alone = true;
+    const auto take = [&](Placed& placed) {
+        take_role(placed, LAGTRAP_ROLE_END, taken);
+        take_role(placed, LAGTRAP_ROLE_STAGE, taken);
+    };
+    take(attached.main);
+    for (auto& [number, copy] : attached.copies) take(copy);
+    return taken;
+}
+
+Result<std::vector<Link>> ListenerPrograms::watch_stages(std::uint32_t index, bool wanted) {
+    std::vector<Link> taken;
+    if (!wanted) TRY(change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, true));
+    {
+        const std::lock_guard lock(attached_mutex_);
+        if (wanted)
+            without_stages_.erase(index);
+        else
+            without_stages_.insert(index);
+        Attached& attached = attached_[index];
+        if (!wanted) {
+            take_role(attached.main, LAGTRAP_ROLE_STAGE, taken);
+            for (auto& [number, copy] : attached.copies) take_role(copy, LAGTRAP_ROLE_STAGE, taken);
+        }
+    }
+    return taken;
+}
+
+Status ListenerPrograms::put_back(std::uint32_t index) {
+    std::map<std::uint32_t, std::shared_ptr<const EventPlan>> plans;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        Attached& attached = attached_[index];
+        attached.counted_alone = false;
+        if (attached.main.plan) plans[0] = attached.main.plan;
+        for (const auto& [number, copy] : attached.copies) plans[number] = copy.plan;
+    }
+    const auto wanted = wanted_of(index);
+    for (const auto& [number, plan] : plans) {
+        Links links;
+        {
+            const std::lock_guard lock(attached_mutex_);
+            Attached& attached = attached_[index];
+            links.swap(number == 0 ? attached.main.links : attached.copies.at(number).links);
+        }
+        const Status done = attach_missing({index, number}, *plan, wanted, links);
+        {
+            const std::lock_guard lock(attached_mutex_);
+            Attached& attached = attached_[index];
+            links.swap(number == 0 ? attached.main.links : attached.copies.at(number).links);
+        }
+        TRY(done);
+    }
+    return change_config(index, [&](lagtrap_event_config& config) {
+        if (wanted[LAGTRAP_ROLE_STAGE]) config.flags &= ~LAGTRAP_EVENT_WITHOUT_STAGES;
+    });
+}
+
+std::vector<std::shared_ptr<const EventPlan>> ListenerPrograms::plans_of(std::uint32_t index) const {
+    std::vector<std::shared_ptr<const EventPlan>> plans;
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return plans;
+    if (found->second.main.plan) plans.push_back(found->second.main.plan);
+    for (const auto& [number, copy] : found->second.copies) plans.push_back(copy.plan);
+    return plans;
 }
 
 void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
@@ -404,16 +524,16 @@ Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& 
 
 Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
     TRY(check_go_of_copy(index, plan));
-    std::vector<ProbeKind> kinds;
-    auto links = attach_markers({index, copy}, plan, kinds);
-    if (!links) {
+    std::vector<ProbeKind> kinds = kinds_of(plan);
+    Placed placed{std::make_shared<const EventPlan>(plan), {}};
+    if (const Status done = attach_missing({index, copy}, plan, wanted_of(index), placed.links); !done) {
         give_back_copy(index, copy);
-        return links.error();
+        return done;
     }
     marker_places_->note_another(index, plan);
     const std::lock_guard lock(attached_mutex_);
     Attached& attached = attached_[index];
-    attached.copies[copy] = std::move(*links);
+    attached.copies[copy] = std::move(placed);
     note_go_places(index, plan, attached);
     if (attached.kinds.size() < kinds.size()) attached.kinds = std::move(kinds);
     return success();
@@ -423,8 +543,10 @@ std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std:
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     if (found == attached_.end()) return {};
-    auto links = found->second.copies.extract(copy);
-    return links.empty() ? std::vector<Link>{} : std::move(links.mapped());
+    auto placed = found->second.copies.extract(copy);
+    std::vector<Link> taken;
+    if (!placed.empty()) take_all(placed.mapped(), taken);
+    return taken;
 }
 
 void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
@@ -438,7 +560,8 @@ std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
     const auto found = attached_.find(index);
     if (found == attached_.end()) return {};
     run_queue = std::move(found->second.run_queue);
-    return all_links_of(found->second.links, found->second.copies);
+    found->second.counted_alone = false;
+    return take_everything(found->second.main, found->second.copies);
 }
 
 std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
@@ -482,7 +605,10 @@ Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
 }
 
 Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
-    return change_flag(index, LAGTRAP_EVENT_OFF, !wanted);
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.flags &= ~(LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);
+        if (!wanted) config.flags |= LAGTRAP_EVENT_OFF;
+    });
 }
 
 Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
@@ -509,7 +635,7 @@ void ListenerPrograms::detach_all() {
     std::vector<std::vector<Link>> links;
     {
         const std::lock_guard lock(attached_mutex_);
-        for (auto& [event, attached] : attached_) links.push_back(all_links_of(attached.links, attached.copies));
+        for (auto& [event, attached] : attached_) links.push_back(take_everything(attached.main, attached.copies));
         attached_.clear();
     }
     destroy_at_once(std::move(links));

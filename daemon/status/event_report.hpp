@@ -18,6 +18,7 @@ namespace lagtrap::daemon {
 struct EventSurroundings {
     std::uint64_t watched_ppm = 1'000'000;  // how much of the time it is watched
     std::chrono::nanoseconds again_in{};    // when what the budget took is tried again; 0: it took nothing
+    std::chrono::nanoseconds stages_again_in{};
     OverheadBudget::ShedAt shed_at;
     std::vector<OverheadBudget::Limit> limits;
     std::uint64_t recordings = 0;  // begun for it since the daemon started
