@@ -20,7 +20,8 @@ using protozero::pbf_reader;
 
 // Bits of the tracepoint's prev_state: EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD of the kernel's linux/sched.h as
 // TASK_REPORT shows them, and the bit above all of these, which stands for "preempted".
-constexpr std::uint64_t state_exited = 0x10 | 0x20 | 0x80;
+// As the tracepoint reports them; 0x80 there is a kernel thread that has nothing to do.
+constexpr std::uint64_t state_exited = 0x10 | 0x20;
 constexpr std::uint64_t state_preempted = 0x100;
 
 std::int16_t priority_of(std::int64_t value) {

@@ -11,6 +11,7 @@ import signal
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, wait_for
@@ -68,6 +69,23 @@ int main(void) {
         fflush(stdout);
     }
 }
+"""
+# Calls its functions in turn, 20 million a second or so; says each 10 ms when it is and how many calls a second of its own CPU time it makes.
+MANY = """
+#include <stdio.h>
+#include <time.h>
+static volatile long sink;
+{functions}
+__attribute__((noinline)) void call_all(void) {{ {calls} sink = sink + 1; }}
+__attribute__((no_instrument_function)) static long long now(clockid_t clock) {{ struct timespec t; clock_gettime(clock, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }}
+int main(void) {{
+    for (;;) {{
+        long long begin = now(CLOCK_PROCESS_CPUTIME_ID), end = begin, rounds = 0;
+        while (end - begin < 10000000LL) {{ call_all(); rounds++; end = now(CLOCK_PROCESS_CPUTIME_ID); }}
+        printf("%lld %lld\\n", now(CLOCK_MONOTONIC), rounds * {count} * 1000000000LL / (end - begin));
+        fflush(stdout);
+    }}
+}}
 """
 REDIS_FUNCTIONS = ("processCommand", "call", "lookupKey", "dictFind", "addReply", "setCommand", "getCommand", "readQueryFromClient",
                    "processInputBuffer", "writeToClient")
@@ -167,6 +185,61 @@ def bench_planted(daemon, row, folder):
         rate = (size_of(data) - before) / (time.monotonic() - begun)
         os.killpg(tracer.pid, signal.SIGINT)
     row("uftrace record of the same program built with -pg: against that one alone; bytes a second", f"{traced_rate / alone_pg:.2f}; {rate / 1e6:.1f} MB")
+    shutil.rmtree(data, ignore_errors=True)
+
+
+def many(count):
+    functions = "".join(f"__attribute__((noinline)) void f{n}(void) {{ for (int i = 0; i < 20; i++) sink = sink + {n}; }}\n" for n in range(count))
+    return MANY.format(functions=functions, calls="".join(f"f{n}();" for n in range(count)), count=count)
+
+
+class Rates:
+    """What the program says, as it comes; `all` are pairs of CLOCK_MONOTONIC in seconds and calls a second."""
+
+    def __init__(self, process):
+        self.all, self.output = [], process.stdout
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.output:
+            at, rate = line.split()
+            self.all.append((int(at) / 1e9, int(rate)))
+
+    def since(self, begin, seconds):
+        wait_for(lambda: self.all and self.all[-1][0] > begin + seconds, "the program's rates")
+        return statistics.median(rate for at, rate in self.all if begin < at < begin + seconds)
+
+
+def bench_many(daemon, row, folder, count=5000):
+    """A program of so many functions that does nothing but call them: how soon it is fast again, and how fast, when all of them are watched."""
+    source = many(count)
+    with ended(subprocess.Popen([built(folder, source, "many")], stdout=subprocess.PIPE, text=True)) as process:
+        rates, slow, after, told = Rates(process), [], [], []
+        for _ in range(3):
+            alone = rates.since(time.monotonic(), 1)
+            with traced(daemon, process.pid) as (started, lines):
+                check(len(started["functions"]) >= count, f"{len(started['functions'])} functions")
+                watched = time.monotonic()
+                begun = watched - started["attach_ns"] / 1e9
+                after.append(rates.since(watched + 1, 2) / alone)
+            slow.append(next(at for at, rate in rates.all if at > begun + 0.01 and rate > 0.9 * alone and any(begun < then < at and less < 0.5 * alone for then, less in rates.all)) - begun)
+            told.append(told_a_second(lines))
+    row(f"program of {count} functions and {alone / 1e6:.0f} million calls a second, all watched: its speed after a second; bytes a second",
+        f"{statistics.median(after):.2f}; {statistics.median(told) / 1000:.0f} kB", wanted="0.90; under 200 kB")
+    row("the same: from the first probe until it is at 0.9 of its speed again", f"{statistics.median(slow) * 1000:.0f} ms (longest {max(slow) * 1000:.0f})", wanted="100 ms")
+    with_entries = built(folder, source, "many_pg", "-pg")
+    with ended(subprocess.Popen([with_entries], stdout=subprocess.PIPE, text=True)) as process:
+        alone = Rates(process).since(time.monotonic(), 1)
+    data = pathlib.Path(folder) / "uftrace.many"
+    with ended(subprocess.Popen(["uftrace", "record", "--no-event", "-d", data, with_entries], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                start_new_session=True), signal.SIGINT) as tracer:
+        wait_for(lambda: data.exists() and any(data.glob("*.dat")), "uftrace to begin")
+        rates = Rates(tracer)
+        before, begun = size_of(data), time.monotonic()
+        traced_rate = rates.since(begun, 2)
+        bytes_a_second = (size_of(data) - before) / (time.monotonic() - begun)
+        os.killpg(tracer.pid, signal.SIGINT)
+    row("uftrace record of the same program built with -pg: its speed; bytes a second", f"{traced_rate / alone:.2f}; {bytes_a_second / 1e6:.1f} MB")
     shutil.rmtree(data, ignore_errors=True)
 
 
@@ -311,5 +384,6 @@ def bench(row):
         bench_pair(daemon, row, folder)
         bench_counts(daemon, row, folder)
         bench_planted(daemon, row, folder)
+        bench_many(daemon, row, folder)
         bench_redis(daemon, row, folder)
         bench_sqlite(daemon, row)

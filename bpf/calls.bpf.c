@@ -5,12 +5,15 @@
  * A frame is known by its stack pointer. A call that is left by no instruction of its own (an exception, longjmp) is found
  * out at the next event of a caller, or of a function that lies at or above its place on the same stack.
  *
+ * In a program of Go the tree is a goroutine's, and a frame is known by how deep it lies in its stack, which may be moved.
+ *
  * Uprobe programs may be preempted; a thread's tree and state are written by programs that run in its own name, and by the
  * scheduler's tracepoints, which is why sums of times are read with a check (thread_sums).
  */
 #include "bpf/calls.h"
 
 #include "bpf/function_exit.bpf.h"
+#include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_range.bpf.h"
 
@@ -19,7 +22,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define ENOUGH_TRIES 4
 
 const volatile __u32 target_pid = 0;
-const volatile __u64 least_ns = 0; /* trees that took less are not told */
+const volatile __u64 least_ns = 0;    /* trees that took less are not told */
+const volatile __u32 goid_offset = 0; /* of a program of Go: of a goroutine's number in its structure */
 
 struct thread {
     __u32 tree_and_1; /* 0: no outermost call is open */
@@ -38,6 +42,14 @@ struct {
     __type(key, int);
     __type(value, struct thread);
 } threads SEC(".maps");
+
+/* By its number, of goroutines that have a tree; what the scheduler's programs do not see. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 2 * LAGTRAP_CALL_TREES);
+    __type(key, __u64);
+    __type(value, struct thread);
+} goroutines SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -192,6 +204,7 @@ static __always_inline void begin_tree(struct thread* thread, __u32 tid) {
     tree->nodes = 0;
     tree->innermost = LAGTRAP_CALL_NO_PARENT;
     tree->end_ns = 0;
+    tree->goroutine = 0;
     bpf_get_current_comm(tree->comm, sizeof(tree->comm));
     thread->last_tree = number;
     thread->state = LAGTRAP_THREAD_ON_CPU;
@@ -305,6 +318,42 @@ static __always_inline void add_node(struct thread* thread, __u32 number, struct
     node->begin_ns = now_ns;
 }
 
+/* A call below others of its tree, or of a target. */
+static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function, bool is_target,
+                                       __u64 stack_pointer, bool of_goroutine, __u64 cost_ns) {
+    if (!thread->tree_and_1) {
+        if (!is_target) return;
+        begin_tree(thread, tid);
+    }
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    if (!tree) return;
+    struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
+    if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
+        struct lagtrap_call_totals* all = all_totals();
+        struct caller_walk walk = {.stack_pointer = stack_pointer,
+                                   .stack = {.begin = 0, .end = ~0ULL},
+                                   .tree = number,
+                                   .number = tree->innermost,
+                                   .caller = tree->innermost,
+                                   .function = function,
+                                   .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
+        if (!of_goroutine) stack_range_of(stack_pointer, &walk.stack);
+        bpf_loop(LAGTRAP_CALL_NODES, find_caller, &walk, 0);
+        if (walk.found) return;
+        tree->innermost = walk.caller;
+        if (walk.caller == LAGTRAP_CALL_NO_PARENT) {
+            end_tree(thread, tree, bpf_ktime_get_ns());
+            if (!is_target) return;
+            begin_tree(thread, tid);
+            number = thread->tree_and_1 - 1;
+            tree = bpf_map_lookup_elem(&trees, &number);
+            if (!tree) return;
+        }
+    }
+    add_node(thread, number, tree, function, stack_pointer, cost_ns);
+}
+
 SEC("uprobe")
 int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
@@ -317,54 +366,64 @@ int on_call(struct pt_regs* ctx) {
     if (task->tgid != target_pid) return 0;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-    if (!thread) return 0;
-    if (!thread->tree_and_1) {
-        if (!is_target) return 0;
-        begin_tree(thread, task->pid);
-    }
-    __u32 number = thread->tree_and_1 - 1;
-    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
-    if (!tree) return 0;
-    __u64 stack_pointer = PT_REGS_SP(ctx);
-    struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
-    if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
-        struct lagtrap_call_totals* all = all_totals();
-        struct caller_walk walk = {.stack_pointer = stack_pointer,
-                                   .tree = number,
-                                   .number = tree->innermost,
-                                   .caller = tree->innermost,
-                                   .function = function,
-                                   .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
-        stack_range_of(stack_pointer, &walk.stack);
-        bpf_loop(LAGTRAP_CALL_NODES, find_caller, &walk, 0);
-        if (walk.found) return 0;
-        tree->innermost = walk.caller;
-        if (walk.caller == LAGTRAP_CALL_NO_PARENT) {
-            end_tree(thread, tree, bpf_ktime_get_ns());
-            if (!is_target) return 0;
-            begin_tree(thread, task->pid);
-            number = thread->tree_and_1 - 1;
-            tree = bpf_map_lookup_elem(&trees, &number);
-            if (!tree) return 0;
-        }
-    }
-    add_node(thread, number, tree, function, stack_pointer, count->cost_ns);
+    if (thread) begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
     return 0;
 }
 
-static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool shared) {
+/* What runs on a thread's own stack (the scheduler of Go, parts of its garbage collector) is nobody's call. */
+static __always_inline bool find_numbered(struct pt_regs* ctx, struct goroutine* found) {
+    return find_goroutine(ctx, goid_offset, found) && !(found->key & LAGTRAP_KEY_NO_GOROUTINE);
+}
+
+static __always_inline void note_goroutine(struct thread* thread, const struct goroutine* goroutine) {
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    if (!tree) return;
+    tree->goroutine = goroutine->key;
+    tree->goroutine_address = goroutine->address;
+}
+
+SEC("uprobe") /* behind the check of a Go function's stack */
+int on_go_call(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    __u32 function = cookie;
+    struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
+    if (!count) return 0;
+    count->hits++;
+    if (count->taken_out) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
-    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
-    if (!thread || !thread->tree_and_1) return 0;
+    struct goroutine goroutine = {};
+    if (!find_numbered(ctx, &goroutine)) return 0;
+    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
+    struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
+    if (!thread && is_target) {
+        struct thread none = {.last_tree = bpf_get_smp_processor_id()};
+        bpf_map_update_elem(&goroutines, &goroutine.key, &none, BPF_NOEXIST);
+        thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
+        if (!thread) {
+            struct lagtrap_call_totals* all = all_totals();
+            if (all) __sync_fetch_and_add(&all->no_room, 1);
+        }
+    }
+    if (!thread) return 0;
+    begin_call(thread, task->pid, function, is_target, goroutine.stack_place, true, count->cost_ns);
+    if (thread->tree_and_1)
+        note_goroutine(thread, &goroutine);
+    else
+        bpf_map_delete_elem(&goroutines, &goroutine.key);
+    return 0;
+}
+
+static __always_inline void end_call(struct thread* thread, __u32 function, __u64 stack_pointer, bool shared) {
     __u64 now_ns = 0;
     struct sums sums = {};
     thread_sums(thread, &now_ns, &sums);
     __u32 number = thread->tree_and_1 - 1;
     struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
-    if (!tree) return 0;
+    if (!tree) return;
     struct lagtrap_call_node* node = node_of(number, tree->innermost);
-    if (!node) return 0;
+    if (!node) return;
     if (node->stack_pointer != stack_pointer || (!shared && node->function != function)) {
         struct walk walk = {.stack_pointer = stack_pointer,
                             .tree = number,
@@ -372,9 +431,9 @@ static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool sha
                             .function = function,
                             .shared = shared};
         bpf_loop(LAGTRAP_CALL_NODES, find_ended, &walk, 0);
-        if (!walk.found) return 0;
+        if (!walk.found) return;
         node = node_of(number, walk.number);
-        if (!node) return 0;
+        if (!node) return;
     }
     node->end = LAGTRAP_CALL_RETURNED;
     node->end_ns = now_ns;
@@ -382,6 +441,28 @@ static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool sha
     node->end_runnable_ns = sums.runnable_ns;
     tree->innermost = node->parent;
     if (node->parent == LAGTRAP_CALL_NO_PARENT) end_tree(thread, tree, now_ns);
+}
+
+static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool shared) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
+    if (thread && thread->tree_and_1) end_call(thread, function, stack_pointer, shared);
+    return 0;
+}
+
+SEC("uprobe")
+int on_go_exit(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct goroutine goroutine = {};
+    if (!find_numbered(ctx, &goroutine)) return 0;
+    struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
+    if (!thread || !thread->tree_and_1) return 0;
+    end_call(thread, cookie, goroutine.stack_place, cookie & LAGTRAP_COOKIE_EXIT_SHARED);
+    if (!thread->tree_and_1) bpf_map_delete_elem(&goroutines, &goroutine.key);
     return 0;
 }
 
@@ -407,6 +488,17 @@ static __always_inline void note_target(__u64 target, __u32 function) {
     bpf_map_update_elem(&seen_targets, &target, &first, BPF_NOEXIST);
 }
 
+static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thread, __u64 cost_ns) {
+    __u32 site_id = bpf_get_attach_cookie(ctx);
+    struct lagtrap_indirect_site* site = bpf_map_lookup_elem(&indirect_sites, &site_id);
+    if (!site) return;
+    note_target(usdt_argument(ctx, &site->target), site->function);
+    __u32 number = thread->tree_and_1 - 1;
+    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
+    struct lagtrap_call_node* innermost = tree ? node_of(number, tree->innermost) : NULL;
+    if (innermost) innermost->left_out_cost_ns += cost_ns;
+}
+
 SEC("uprobe") /* calls through pointers, for a while: what they call is watched from then on */
 int on_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
@@ -415,15 +507,21 @@ int on_indirect_call(struct pt_regs* ctx) {
     if (!all) return 0;
     __sync_fetch_and_add(&all->indirect_hits, 1);
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
-    if (!thread || !thread->tree_and_1) return 0;
-    __u32 site_id = bpf_get_attach_cookie(ctx);
-    struct lagtrap_indirect_site* site = bpf_map_lookup_elem(&indirect_sites, &site_id);
-    if (!site) return 0;
-    note_target(usdt_argument(ctx, &site->target), site->function);
-    __u32 number = thread->tree_and_1 - 1;
-    struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
-    struct lagtrap_call_node* innermost = tree ? node_of(number, tree->innermost) : NULL;
-    if (innermost) innermost->left_out_cost_ns += all->indirect_cost_ns;
+    if (thread && thread->tree_and_1) look_at_call(ctx, thread, all->indirect_cost_ns);
+    return 0;
+}
+
+SEC("uprobe")
+int on_go_indirect_call(struct pt_regs* ctx) {
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
+    struct lagtrap_call_totals* all = all_totals();
+    if (!all) return 0;
+    __sync_fetch_and_add(&all->indirect_hits, 1);
+    struct goroutine goroutine = {};
+    if (!find_numbered(ctx, &goroutine)) return 0;
+    struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
+    if (thread && thread->tree_and_1) look_at_call(ctx, thread, all->indirect_cost_ns);
     return 0;
 }
 

@@ -6,6 +6,9 @@
  * the order in which they begin. Only the thread writes it, until the outermost call ends: then its state is
  * LAGTRAP_TREE_DONE, its number is sent, and user space, which has nodes and trees mapped, makes it free again. A tree that
  * took less than the minimum is free at once.
+ *
+ * In a program of Go the tree is a goroutine's, which changes threads: no two of them run it at once. Then all of its time
+ * counts as on a CPU, since what its threads did is not known.
  */
 #ifndef LAGTRAP_BPF_CALLS_H
 #define LAGTRAP_BPF_CALLS_H
@@ -23,9 +26,10 @@
 enum lagtrap_call_end {
     LAGTRAP_CALL_OPEN =
         0, /* left with its caller, by no instruction of its own: an exception, longjmp, a switch of stacks */
-    LAGTRAP_CALL_RETURNED = 1,   /* at an instruction, or a return probe */
-    LAGTRAP_CALL_TAIL = 2,       /* another function began in its place */
-    LAGTRAP_CALL_THREAD_END = 3, /* of the outermost call: the thread ended, or became another program */
+    LAGTRAP_CALL_RETURNED = 1, /* at an instruction, or a return probe */
+    LAGTRAP_CALL_TAIL = 2,     /* another function began in its place */
+    LAGTRAP_CALL_THREAD_END =
+        3, /* of the outermost call: its thread ended, or became another program; its goroutine ended */
 };
 
 struct lagtrap_call_node {
@@ -53,9 +57,11 @@ struct lagtrap_call_tree {
     __u32 nodes;
     __u32 innermost; /* number of the open node that is called by all other open ones */
     __u64 end_ns;
+    __u64 goroutine;         /* its number, in a program of Go; 0: the tree is a thread's */
+    __u64 goroutine_address; /* of its structure (runtime.g) */
     char comm[16];
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 40, "layout of trees");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 56, "layout of trees");
 
 /* Of one function; in memory that user space has mapped. A count lost to another CPU does not matter. */
 struct lagtrap_call_count {

@@ -37,6 +37,7 @@ Tree tree_of(const json::object& object) {
     Tree tree;
     tree.tid = object.at("tid").to_number<std::uint32_t>();
     tree.thread = text_of(object.at("thread"));
+    if (const auto* goroutine = object.if_contains("goroutine")) tree.goroutine = goroutine->to_number<std::uint64_t>();
     tree.began_realtime_ns = object.at("began_ns").to_number<std::uint64_t>();
     tree.began_monotonic_ns = object.at("began_monotonic_ns").to_number<std::uint64_t>();
     for (const json::value& one : object.at("calls").as_array()) {
@@ -128,12 +129,13 @@ json::object to_json(const Tree& tree) {
         rows.push_back(json::array{call.function, parent, call.begin_ns, call.end_ns, call.on_cpu_ns, call.runnable_ns,
                                    call.left_out, call.left_out_cost_ns, static_cast<unsigned>(call.end)});
     }
-    return {{"tree",
-             {{"tid", tree.tid},
-              {"thread", tree.thread},
-              {"began_ns", tree.began_realtime_ns},
-              {"began_monotonic_ns", tree.began_monotonic_ns},
-              {"calls", std::move(rows)}}}};
+    json::object told{{"tid", tree.tid},
+                      {"thread", tree.thread},
+                      {"began_ns", tree.began_realtime_ns},
+                      {"began_monotonic_ns", tree.began_monotonic_ns},
+                      {"calls", std::move(rows)}};
+    if (tree.goroutine != 0) told["goroutine"] = tree.goroutine;
+    return {{"tree", std::move(told)}};
 }
 
 json::object to_json(const std::vector<TakenOut>& functions) {

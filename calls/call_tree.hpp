@@ -36,7 +36,7 @@ enum class CallEnd : std::uint8_t {
     Returned,
     TailCall,   // another function began in its place
     Left,       // by an exception, longjmp or a switch of stacks: it ended at the latest then
-    ThreadEnd,  // the thread ended, or became another program
+    ThreadEnd,  // the thread ended, or became another program; the goroutine ended
 };
 
 // "returned", "tail call", "left", "thread ended".
@@ -61,12 +61,14 @@ struct Call {
 struct Tree {
     std::uint32_t tid = 0;
     std::string thread;  // its name
+    std::uint64_t goroutine =
+        0;  // its number, in a program of Go: the tree is its, and began on that thread; 0: it is the thread's
     std::uint64_t began_realtime_ns = 0;
     std::uint64_t began_monotonic_ns = 0;
     std::vector<Call> calls;  // in the order in which they began; the first one is the outermost
 };
 
-// Parts add up: wall = on CPU + runnable + blocked.
+// Parts add up: wall = on CPU + runnable + blocked. Of a goroutine's tree the wall alone is known: all of it counts as on CPU.
 struct Times {
     std::uint64_t wall_ns = 0;
     std::uint64_t on_cpu_ns = 0;

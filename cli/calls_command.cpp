@@ -26,11 +26,12 @@ namespace {
 namespace json = boost::json;
 
 json::object tree_json(const calls::Tree& tree, const std::vector<calls::Function>& functions) {
-    return {{"tree",
-             {{"tid", tree.tid},
-              {"thread", tree.thread},
-              {"began", format_utc(tree.began_realtime_ns)},
-              {"calls", tree_calls_json(tree, calls::net_times(tree, functions), functions)}}}};
+    json::object shown{{"tid", tree.tid},
+                       {"thread", tree.thread},
+                       {"began", format_utc(tree.began_realtime_ns)},
+                       {"calls", tree_calls_json(tree, calls::net_times(tree, functions), functions)}};
+    if (tree.goroutine != 0) shown["goroutine"] = tree.goroutine;
+    return {{"tree", std::move(shown)}};
 }
 
 json::object taken_out_json(const std::vector<calls::TakenOut>& taken_out,
@@ -104,6 +105,7 @@ class CallsShow {
     Status show_tree(const calls::Tree& tree) {
         TRY(calls::check(tree, functions_.size()));
         ++told_;
+        goroutines_ = goroutines_ || tree.goroutine != 0;
         if (file_) (void)file_->add(tree, calls::net_times(tree, functions_), pid_, process_);
         if (options_.summary) {
             summary_.add(tree, calls::net_times(tree, functions_));
@@ -157,6 +159,8 @@ class CallsShow {
                              {"on_cpu_ns", call.sum.on_cpu_ns},
                              {"runnable_ns", call.sum.runnable_ns},
                              {"blocked_ns", call.sum.blocked_ns}};
+            if (goroutines_)
+                for (const char* unknown : {"on_cpu_ns", "runnable_ns", "blocked_ns"}) row[unknown] = nullptr;
             if (call.parent != calls::no_parent) row["parent"] = call.parent;
             rows.push_back(std::move(row));
         }
@@ -172,6 +176,7 @@ class CallsShow {
     std::uint32_t pid_ = 0;
     std::string process_;
     std::uint64_t told_ = 0;
+    bool goroutines_ = false;
     bool ended_ = false;
 };
 

@@ -44,7 +44,7 @@ std::string parts_of(const Times& times) {
 const char* end_of(calls::CallEnd end) {
     switch (end) {
         case calls::CallEnd::Left: return "left by an exception, longjmp or a switch of stacks";
-        case calls::CallEnd::ThreadEnd: return "its thread ended";
+        case calls::CallEnd::ThreadEnd: return "its thread or goroutine ended";
         default: return "";
     }
 }
@@ -67,9 +67,12 @@ class TreeText {
 
     std::string run() {
         const Times& whole = times_[0];
-        text_ = fmt::format("{}  {} ({})  {}\n", format_utc(tree_.began_realtime_ns), tree_.thread, tree_.tid,
+        const std::string whose = tree_.goroutine == 0 ? fmt::format("{} ({})", tree_.thread, tree_.tid)
+                                                       : fmt::format("goroutine {}", tree_.goroutine);
+        text_ = fmt::format("{}  {}  {}\n", format_utc(tree_.began_realtime_ns), whose,
                             look_.paint(Colour::Bold, duration(whole.wall_ns)));
-        const std::string parts = parts_of(whole);
+        const std::string parts =
+            tree_.goroutine == 0 ? parts_of(whole) : "its time on a CPU is not known: goroutines change threads";
         text_ += fmt::format("  {}{}{} below it\n", parts, parts.empty() ? "" : "; ",
                              counted(tree_.calls.size() - 1, "call", "calls"));
         const std::string head = text_;

@@ -22,7 +22,7 @@ std::string arguments_note(const ProbeMarker& probe) {
     std::string note = probe.argument_count == 0   ? "no arguments"
                        : probe.argument_count == 1 ? "arg0"
                                                    : "arg0 to arg" + std::to_string(probe.argument_count - 1);
-    if (probe.sites > 1) note += ", " + std::to_string(probe.sites) + " places";
+    if (probe.sites > 1) note += ", " + std::to_string(probe.sites) + " locations";
     return note;
 }
 

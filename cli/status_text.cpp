@@ -66,7 +66,7 @@ std::string held_up_line(const object& answer, const Paint& paint) {
     const auto* user = held_up.if_contains("user");
     const bool known = user != nullptr && !user->is_null();
     return "              " +
-           paint(Colour::Yellow, "a merge waited in vain for a file of user " +
+           paint(Colour::Yellow, "a merge gave up waiting for a file of user " +
                                      (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
                                             : std::string("unknown"))) +
            "\n              " + text(held_up, "path") + "\n";
@@ -252,11 +252,11 @@ std::string limited_look_lines(const object& answer, const Paint& paint) {
     for (const auto& entry : list(answer, "limited_looks")) {
         if (!entry.is_object()) continue;
         const object& user = entry.as_object();
-        lines += (lines.empty() ? "  stacks      " : "              ") +
-                 paint(Colour::Yellow, "of processes of user " + text(user, "user") + ", which map much code: at " +
-                                           with_commas(number(user, "put_off")) +
-                                           " places of unknown code it was not looked up") +
-                 "\n";
+        lines +=
+            (lines.empty() ? "  stacks      " : "              ") +
+            paint(Colour::Yellow, "processes of user " + text(user, "user") + " map so much code that " +
+                                      with_commas(number(user, "put_off")) + " addresses in it were not looked up") +
+            "\n";
     }
     return lines;
 }
@@ -295,7 +295,7 @@ std::string reader_lines(const object& answer, const Paint& paint) {
     if (truth(reader, "as_root")) add(Colour::Yellow, "they are root without capabilities: no CAP_SETUID, CAP_SETGID");
     if (const std::string problem = text(reader, "problem"); !problem.empty()) {
         add(Colour::Red, problem);
-        add(Colour::Red, counted(number(reader, "not_started"), "attempt", "attempts") + " in vain");
+        add(Colour::Red, counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
     }
     std::size_t shown = 0;
     for (const auto& file : list(reader, "unreadable")) {

@@ -217,7 +217,7 @@ std::string summary_text(const Summary& summary) {
     std::string text = module_rows(summary);
     if (summary.modules.empty()) text += "No program or library lacks names or lines.\n";
     if (summary.places_without_build_id > 0)
-        text += with_commas(summary.places_without_build_id) + " places are in files without a build id.\n";
+        text += with_commas(summary.places_without_build_id) + " addresses are in files without a build id.\n";
     const auto change = [](std::uint64_t before, const std::uint64_t after, std::uint64_t whole) {
         return percent(ratio(before, whole)) + " -> " + percent(ratio(after, whole));
     };

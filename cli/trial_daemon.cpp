@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto start_limit = 30s;
+constexpr auto start_limit = 120s;  // old kernels attach probes one by one, and the machine may be busy
 constexpr auto merge_limit = 120s;
 constexpr auto pause = 50ms;
 constexpr std::size_t log_limit_bytes = 1 << 20;
@@ -129,7 +129,8 @@ Result<boost::json::object> TrialDaemon::await(std::chrono::nanoseconds limit, c
         auto answer = status();
         if (answer && done(*answer)) return answer;
         if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout, fmt::format("waited in vain for {}", what));
+            return make_error(ErrorKind::Timeout,
+                              fmt::format("gave up waiting for {}: this machine is too busy", what));
         std::this_thread::sleep_for(pause);
     }
 }

@@ -1,6 +1,7 @@
 #include "server/options.hpp"
 
 #include "core/duration.hpp"
+#include "core/files.hpp"
 #include "core/text.hpp"
 #include "server/store/store_address.hpp"
 
@@ -162,5 +163,17 @@ Result<std::uint64_t> store_cache_bytes(const Options& options) {
 }
 
 std::string blobs_address(const Options& options) { return options.blobs.empty() ? options.data : options.blobs; }
+
+Result<std::unique_ptr<Store>> open_chosen_store(const Options& options) {
+    TRY_ASSIGN(const std::string address, store_address(options));
+    TRY_ASSIGN(const std::uint64_t cache_bytes, store_cache_bytes(options));
+    TRY(make_directories(options.data, 0750));
+    return open_store(address, cache_bytes);
+}
+
+Result<std::unique_ptr<Blobs>> open_chosen_blobs(const Options& options) {
+    TRY(make_directories(options.data, 0750));
+    return open_blobs(blobs_address(options), options.data);
+}
 
 }  // namespace lagtrap::server

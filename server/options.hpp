@@ -65,5 +65,8 @@ struct Options {
 [[nodiscard]] Result<std::string> store_address(const Options& options);
 [[nodiscard]] Result<std::uint64_t> store_cache_bytes(const Options& options);
 [[nodiscard]] std::string blobs_address(const Options& options);
+// Both make the folder of the data where there is none.
+[[nodiscard]] Result<std::unique_ptr<Store>> open_chosen_store(const Options& options);
+[[nodiscard]] Result<std::unique_ptr<Blobs>> open_chosen_blobs(const Options& options);
 
 }  // namespace lagtrap::server

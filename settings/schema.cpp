@@ -126,7 +126,7 @@ constexpr std::array functions_attributes{
                   "Functions or files not to watch, though they are the application's own."},
     AttributeSpec{"min", Duration, Optional, "20us", "", us, 10 * s, "Shorter calls are only counted."},
     AttributeSpec{"rate", ByteSize, Optional, "200kB", "", kibibyte, 10 * mebibyte,
-                  "What may be told of calls a second; where more come the minimum is raised."},
+                  "Bytes of calls a second that are kept at most; where there are more, the minimum is raised."},
     AttributeSpec{"share", Share, Optional, "10%", "", percent / 10, 100'000 * percent,
                   "What the probes may take of one CPU; processes that are watched all the time have it together. "
                   "Functions that are called too often for it are "

@@ -3,11 +3,13 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 
 #include "binaries/code/code_branches.hpp"
 #include "binaries/code/code_reach.hpp"
+#include "binaries/code/go_functions.hpp"
 #include "binaries/code/go_program.hpp"
 #include "binaries/code/linkage_jumps.hpp"
 #include "binaries/code/program_code.hpp"
@@ -44,6 +46,12 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
     return symbols;
 }
 
+// Of Go's runtime, in assembly: the goroutine goes on elsewhere, behind its call.
+bool leaves_goroutine(std::string_view name) {
+    constexpr std::string_view names[] = {"runtime.mcall", "runtime.gogo", "runtime.morestack"};
+    return std::any_of(std::begin(names), std::end(names), [&](std::string_view one) { return name.starts_with(one); });
+}
+
 class CallSearch {
   public:
     CallSearch(const ProgramFile& file, const ProgramCode& code, std::vector<Function> functions)
@@ -68,10 +76,27 @@ class CallSearch {
         if (!exits) found.problem = exit_problem(exits.error(), function);
         found.return_probe = return_probe_;
         if (exits && !return_probe_) found.exits = std::move(exits->exits);
+        if (file_.go().is_go) add_go(function, found);
         return found;
     }
 
   private:
+    void add_go(const Function& function, FunctionCalls& found) const {
+        const auto go = file_.go_function(function.address);
+        const auto entry = go && *go != nullptr ? function_entry(file_, function) : Result<std::uint64_t>(0);
+        if (go && *go == nullptr && found.problem.empty())
+            found.problem = "is no function of Go in a program of Go: it has no goroutine to go by";
+        if (leaves_goroutine(function.name) && found.problem.empty())
+            found.problem = "goes over to another stack and never returns by itself; its time is its caller's";
+        for (const Error* error : {go ? nullptr : &go.error(), entry ? nullptr : &entry.error()})
+            if (error != nullptr && found.problem.empty()) found.problem = exit_problem(*error, function);
+        if (!found.problem.empty()) return;
+        found.goid_offset = file_.go().goid_offset;
+        found.frame_offset = file_.go().frame_offset;
+        found.entry = *entry;
+        if (auto bytes = file_.code_at(*entry)) found.first_code = std::move(*bytes);
+    }
+
     // Several may begin there: the one that people are most likely to know.
     [[nodiscard]] Function function_at(std::uint64_t file_offset) const {
         const std::uint64_t address = file_.address_of(file_offset).value_or(0);
@@ -159,10 +184,6 @@ Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
         return make_error(ErrorKind::TooLarge, "calls of more than " + std::to_string(max_call_queries) + " functions");
     if (auto elsewhere = file.calls_read_elsewhere(functions)) return std::move(*elsewhere);
     if (file.image().machine() != EM_X86_64) return make_error(ErrorKind::Unsupported, "is not x86-64 code");
-    if (file.go().is_go)
-        return make_error(ErrorKind::Unsupported,
-                          "is a program of Go, whose goroutines change threads and stacks within a call; watch its "
-                          "functions as events instead (lagtrap-settings(5))");
     TRY_ASSIGN(std::vector<Function> all, file.functions());
     TRY_ASSIGN(const ProgramCode* const code, file.code());
     const CallSearch search(file, *code, std::move(all));

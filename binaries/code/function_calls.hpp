@@ -36,12 +36,16 @@ struct FunctionCalls {
     std::vector<std::uint64_t> callees;  // in the same file: where they begin; ascending, none twice
     std::vector<CodeSlot> slots;         // by address, none twice
     std::vector<IndirectCall> indirect;  // that a probe can be put on
+    // Of a function of Go, as FunctionPlaces has them; 0: another function.
+    std::uint32_t goid_offset = 0;
+    std::uint32_t frame_offset = 0;
+    std::uint64_t entry = 0;  // of a function of Go: where each call passes once (function_entry()); else 0
 };
 
 // One answer for each of `functions`, which are file offsets of first instructions. Direct calls and tail jumps lead to
 // callees; those to a jump through a pointer (the procedure linkage table) to its slot. What cannot be decoded has no callees and
-// a problem. Errors: those of ProgramFile::functions(); Unsupported: no x86-64 file, a program of Go; TooLarge: more than
-// max_call_queries.
+// a problem; so has what is not of Go in a program of Go. Errors: those of ProgramFile::functions(); Unsupported: no x86-64 file;
+// TooLarge: more than max_call_queries.
 [[nodiscard]] Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
                                                                 const std::vector<std::uint64_t>& functions);
 

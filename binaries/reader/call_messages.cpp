@@ -1,5 +1,6 @@
 #include "binaries/reader/call_messages.hpp"
 
+#include "binaries/code/function_places.hpp"
 #include "binaries/reader/reader_messages.hpp"
 #include "core/text.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 constexpr std::size_t max_symbol_bytes = 1 << 20;
 constexpr std::size_t max_message_bytes = 4096;
-constexpr std::size_t least_bytes = 48;  // of one function: its counts alone
+constexpr std::size_t least_bytes = 64;  // of one function: its counts alone
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 constexpr std::size_t indirect_bytes = 2 * sizeof(std::uint64_t) + 4;
 
@@ -51,6 +52,10 @@ FunctionCalls decode_function_calls(WireReader& reader, bool& sound) {
         call.file_offset = reader.number<std::uint64_t>();
         call.target = decode_target(reader, sound);
     }
+    calls.goid_offset = reader.number<std::uint32_t>();
+    calls.frame_offset = reader.number<std::uint32_t>();
+    calls.entry = reader.number<std::uint64_t>();
+    sound = sound && calls.goid_offset <= max_go_offset && calls.frame_offset <= max_go_offset;
     return calls;
 }
 
@@ -77,6 +82,9 @@ std::string encode_calls(const std::vector<FunctionCalls>& calls) {
             writer.number(call.file_offset);
             encode_target(writer, call.target);
         }
+        writer.number(one.goid_offset);
+        writer.number(one.frame_offset);
+        writer.number(one.entry);
     }
     return writer.take();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #if defined(__x86_64__)
 extern "C" {
 void lagtrap_traced_all(std::uint64_t rounds);
+void lagtrap_traced_all_end();
+void lagtrap_traced_by_goroutine(std::uint64_t rounds, const void* goroutine);
 void lagtrap_traced_simple_return();
 void lagtrap_traced_simple_stepped();
 void lagtrap_traced_simple_jump();
@@ -22,7 +25,8 @@ void lagtrap_traced_stepped_return();
 void lagtrap_traced_stepped_stepped();
 void lagtrap_traced_stepped_jump();
 }
-// One function for each pair of entry and exit. lagtrap_traced_all calls each of them in turn, so often.
+// One function for each pair of entry and exit. lagtrap_traced_all calls each of them in turn, so often; the other one calls that with
+// a goroutine where Go's own code has it.
 asm(R"(
 .pushsection .text
 .macro lagtrap_traced name, first:vararg
@@ -67,8 +71,18 @@ lagtrap_traced_all:
   dec %rbx
   jnz 1b
   pop %rbx
+lagtrap_traced_all_end:
   ret
 .size lagtrap_traced_all, .-lagtrap_traced_all
+.p2align 4
+.type lagtrap_traced_by_goroutine, @function
+lagtrap_traced_by_goroutine:
+  push %r14
+  mov %rsi, %r14
+  call lagtrap_traced_all
+  pop %r14
+  ret
+.size lagtrap_traced_by_goroutine, .-lagtrap_traced_by_goroutine
 .popsection
 )");
 #endif
@@ -94,21 +108,37 @@ std::optional<PlannedFunction> own_function(void (*function)(), std::uint32_t le
     return planned;
 }
 
-std::vector<PlannedFunction> own_functions() {
-    // A nop is one byte long, this lea four; then comes another nop.
+std::vector<PlannedFunction> own_functions(bool of_go) {
+    // A nop is one byte long, this lea four; then comes another nop. Functions of Go have no return probes.
     constexpr std::uint64_t behind_nop = 2, behind_lea = 5;
+    const std::uint64_t all_end =
+        reinterpret_cast<std::uintptr_t>(lagtrap_traced_all_end) - reinterpret_cast<std::uintptr_t>(lagtrap_traced_all);
     std::vector<PlannedFunction> functions;
     const auto add = [&](std::optional<PlannedFunction> one) {
         if (one) functions.push_back(std::move(*one));
     };
-    add(own_function(reinterpret_cast<void (*)()>(lagtrap_traced_all), 0, 0));
-    add(own_function(lagtrap_traced_simple_return, 1, 0));
+    add(own_function(reinterpret_cast<void (*)()>(lagtrap_traced_all), 0, of_go ? all_end : 0));
+    add(own_function(lagtrap_traced_simple_return, 1, of_go ? behind_nop : 0));
     add(own_function(lagtrap_traced_simple_stepped, 1, behind_nop));
     add(own_function(lagtrap_traced_simple_jump, 1, behind_nop));
-    add(own_function(lagtrap_traced_stepped_return, 1, 0));
+    add(own_function(lagtrap_traced_stepped_return, 1, of_go ? behind_lea : 0));
     add(own_function(lagtrap_traced_stepped_stepped, 1, behind_lea));
     add(own_function(lagtrap_traced_stepped_jump, 1, behind_lea));
     return functions;
+}
+
+// What the programs in the kernel read of a goroutine (goroutine.bpf.h).
+struct Goroutine {
+    std::uint64_t stack_low, stack_high, number;
+};
+
+// This thread, as if it were a goroutine.
+void call_by_goroutine() {
+    constexpr std::uint64_t stack_bytes = 64 << 10;  // below and above
+    Goroutine self{0, 0, 1};
+    self.stack_low = reinterpret_cast<std::uintptr_t>(&self) - stack_bytes;
+    self.stack_high = self.stack_low + 2 * stack_bytes;
+    lagtrap_traced_by_goroutine(rounds, &self);
 }
 
 // The mean without those that were interrupted: sums of many calls are to be right.
@@ -148,6 +178,27 @@ bool take_costs(const calls::Tree& tree, CallCosts& costs) {
 }
 #endif
 
+CallCosts measure(bool of_go) {
+    CallCosts costs;
+#if defined(__x86_64__)
+    const auto functions = own_functions(of_go);
+    auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    if (functions.size() != kinds + 1 || !program->valid()) return costs;
+    auto engine = CallEngine::load(::getpid(), std::chrono::nanoseconds(0),
+                                   {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
+    if (!engine) return costs;
+    const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
+    if (!refused || !refused->empty()) return costs;
+    if (of_go)
+        call_by_goroutine();
+    else
+        lagtrap_traced_all(rounds);
+    for (const calls::Tree& tree : (*engine)->take_trees(patience))
+        if (take_costs(tree, costs)) break;
+#endif
+    return costs;
+}
+
 }  // namespace
 
 const calls::ProbeCost& CallCosts::of(const PlannedFunction& function) const {
@@ -165,21 +216,8 @@ std::uint64_t CallCosts::of_stepped_probe_ns() const {
     return (both.inside_ns + both.around_ns) / 2;
 }
 
-CallCosts measure_call_costs() {
-    CallCosts costs;
-#if defined(__x86_64__)
-    const auto functions = own_functions();
-    auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    if (functions.size() != kinds + 1 || !program->valid()) return costs;
-    auto engine = CallEngine::load(::getpid(), std::chrono::nanoseconds(0));
-    if (!engine) return costs;
-    const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
-    if (!refused || !refused->empty()) return costs;
-    lagtrap_traced_all(rounds);
-    for (const calls::Tree& tree : (*engine)->take_trees(patience))
-        if (take_costs(tree, costs)) break;
-#endif
-    return costs;
-}
+CallCosts measure_call_costs() { return measure(false); }
+
+CallCosts measure_go_call_costs() { return measure(true); }
 
 }  // namespace lagtrap::daemon

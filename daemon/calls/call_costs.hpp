@@ -23,5 +23,7 @@ struct CallCosts {
 
 // Some tens of milliseconds; where the kernel takes probes out slowly some seconds. What cannot be measured stays as above.
 [[nodiscard]] CallCosts measure_call_costs();
+// The same in programs of Go, where each probe looks for its goroutine.
+[[nodiscard]] CallCosts measure_go_call_costs();
 
 }  // namespace lagtrap::daemon

@@ -11,6 +11,7 @@
 
 #include "calls.skel.h"
 #include "core/clock.hpp"
+#include "daemon/events/goroutine_frame.hpp"
 #include "daemon/probes/exit_cookies.hpp"
 
 namespace lagtrap::daemon {
@@ -70,6 +71,7 @@ std::uint64_t difference(std::uint64_t later, std::uint64_t earlier) { return la
 calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
     calls::Tree tree;
     tree.tid = header.tid;
+    tree.goroutine = header.goroutine;
     tree.thread.assign(header.comm, ::strnlen(header.comm, sizeof header.comm));
     if (count == 0) return tree;
     const std::uint64_t root_ns = nodes[0].begin_ns;
@@ -118,16 +120,24 @@ Status CallEngine::attach_to_scheduler() {
     return success();
 }
 
-Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nanoseconds least) {
+Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nanoseconds least, const GoPlace& go) {
     std::unique_ptr<CallEngine> self(new CallEngine);
     self->programs_ = {calls_bpf__open(), calls_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that record calls", -errno);
-    if (has_uprobe_multi()) {
-        const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
-        const auto& all = self->programs_->progs;
-        for (bpf_program* program : {all.on_call, all.on_call_exit, all.on_call_return, all.on_indirect_call})
-            bpf_program__set_expected_attach_type(program, type);
-    }
+    self->pid_ = pid;
+    self->go_ = go;
+    const auto& programs = self->programs_->progs;
+    const bool of_go = go.goid_offset != 0;
+    for (bpf_program* program : {programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
+        bpf_program__set_autoload(program, of_go);
+    for (bpf_program* program : {programs.on_call, programs.on_call_exit, programs.on_indirect_call})
+        bpf_program__set_autoload(program, !of_go);
+    if (has_uprobe_multi())
+        for (bpf_program* program :
+             {programs.on_call, programs.on_call_exit, programs.on_call_return, programs.on_indirect_call,
+              programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
+            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    self->programs_->rodata->goid_offset = go.goid_offset;
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
     self->programs_->rodata->least_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
     if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
@@ -136,13 +146,13 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nan
     self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done, self.get(), nullptr),
                    ring_buffer__free};
     if (!self->ring_) return libbpf_error("listen for trees that are done", -errno);
-    const auto& programs = self->programs_->progs;
     self->probes_ = std::make_unique<FunctionProbes>(
-        FunctionProbes::Programs{programs.on_call, programs.on_call_exit, programs.on_call_return,
+        FunctionProbes::Programs{of_go ? programs.on_go_call : programs.on_call,
+                                 of_go ? programs.on_go_exit : programs.on_call_exit, programs.on_call_return,
                                  bpf_map__fd(self->programs_->maps.exit_sites)},
         pid);
     self->indirect_probes_ = std::make_unique<CallProbes>(pid);
-    TRY(self->attach_to_scheduler());
+    if (!of_go) TRY(self->attach_to_scheduler());
     return self;
 }
 
@@ -175,12 +185,13 @@ Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const st
                                                         CallProbe{call.file_offset, sites++, {number}});
         }
     }
+    bpf_program* const look =
+        go_.goid_offset != 0 ? programs_->progs.on_go_indirect_call : programs_->progs.on_indirect_call;
     for (auto& [file, places] : by_file) {
         std::vector<CallProbe> probes;
         for (auto& [offset, probe] : places) probes.push_back(std::move(probe));
         // One that the kernel takes no probe at is not looked at.
-        TRY_ASSIGN(const auto refused, indirect_probes_->attach(programs_->progs.on_indirect_call, files[file].file,
-                                                                std::move(probes), false));
+        TRY_ASSIGN(const auto refused, indirect_probes_->attach(look, files[file].file, std::move(probes), false));
         (void)refused;
     }
     return success();
@@ -233,6 +244,28 @@ void CallEngine::note_done(std::uint32_t number) {
 std::vector<calls::Tree> CallEngine::take_trees(std::chrono::milliseconds wait) {
     (void)ring_buffer__poll(ring_.get(), static_cast<int>(wait.count()));
     return std::exchange(done_, {});
+}
+
+// Its number is never used again, so nobody writes the tree any more.
+void CallEngine::end_trees_of_gone() {
+    if (go_.goid_offset == 0) return;
+    auto* const trees = static_cast<lagtrap_call_tree*>(trees_.at);
+    auto* const nodes = static_cast<lagtrap_call_node*>(nodes_.at);
+    for (std::uint32_t number = 0; number < LAGTRAP_CALL_TREES; ++number) {
+        lagtrap_call_tree& tree = trees[number];
+        if (__atomic_load_n(&tree.state, __ATOMIC_ACQUIRE) != LAGTRAP_TREE_OPEN || tree.goroutine == 0) continue;
+        const GoroutineFrame frame{.pid = static_cast<std::uint32_t>(pid_),
+                                   .goroutine = tree.goroutine_address,
+                                   .number = tree.goroutine,
+                                   .number_offset = go_.goid_offset,
+                                   .frame_offset = go_.frame_offset};
+        if (state_of_goroutine(frame) != FrameState::Gone) continue;
+        const __u64 key = tree.goroutine;
+        // It may have ended its tree itself meanwhile.
+        if (bpf_map_delete_elem(bpf_map__fd(programs_->maps.goroutines), &key) != 0) continue;
+        nodes[std::size_t{number} * LAGTRAP_CALL_NODES].end = LAGTRAP_CALL_THREAD_END;
+        note_done(number);
+    }
 }
 
 void CallEngine::set_cost(std::uint32_t function, std::uint64_t cost_ns) {

@@ -26,8 +26,10 @@ namespace lagtrap::daemon {
 // One thread's. Whatever ends it, kill -9 of this process included, takes the probes out.
 class CallEngine {
   public:
-    // Trees that took less than `least` are not told. Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(pid_t pid, std::chrono::nanoseconds least);
+    // Trees that took less than `least` are not told. With `go` they are those of goroutines, and all functions are of Go.
+    // Errors: the kernel refuses the programs.
+    [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(pid_t pid, std::chrono::nanoseconds least,
+                                                                  const GoPlace& go = {});
     ~CallEngine();
 
     // What the probes of one call of a function take, for calls that are left out; before it is attached.
@@ -38,6 +40,7 @@ class CallEngine {
                                                                   const std::vector<PlannedFunction>& functions);
     // From now on their time is their callers'.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
     // Looks at calls through pointers in these functions, which are watched; `cost_ns`: of one such call. As many as there is
     // room for.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,
@@ -51,6 +54,8 @@ class CallEngine {
     [[nodiscard]] std::vector<Seen> take_seen();
     // Waits until a tree is done, for so long at the most. A tree that makes no sense is left out, and counted as lost.
     [[nodiscard]] std::vector<calls::Tree> take_trees(std::chrono::milliseconds wait);
+    // Ends the trees of goroutines that have ended in the middle of one; take_trees() has them then.
+    void end_trees_of_gone();
     // So far, of each function.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] lagtrap_call_totals totals() const;
@@ -69,6 +74,8 @@ class CallEngine {
     std::unique_ptr<FunctionProbes> probes_;
     std::unique_ptr<CallProbes> indirect_probes_;
     std::vector<Link> scheduler_links_;
+    pid_t pid_ = 0;
+    GoPlace go_;
     MappedMap trees_, nodes_, counts_, totals_;
     std::uint64_t senseless_ = 0;
     std::vector<calls::Tree> done_;

@@ -51,7 +51,9 @@ struct CallPlanner::Search : ProcessFiles {
     };
 
     Search(ProcessInspector& used_inspector, const std::atomic<bool>& is_given_up)
-        : ProcessFiles(used_inspector, is_given_up), inspector(used_inspector) {}
+        : ProcessFiles(used_inspector, is_given_up), inspector(used_inspector) {
+        take_go();
+    }
 
     ProcessInspector& inspector;
     std::uint32_t pid = 0;
@@ -148,6 +150,10 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
         TRY_ASSIGN(const bool wanted, matches(found, place.first));
         if (!wanted) return success();
     }
+    if (plan.functions.empty()) plan.go = {found.goid_offset, found.frame_offset};
+    if (found.problem.empty() && found.goid_offset != plan.go.goid_offset)
+        found.problem =
+            "is of Go where the others are not, or the other way round: one of them has no goroutine to go by";
     if (!found.problem.empty()) {
         ++plan.refused_count;
         if (plan.refused.size() < most_refused_told) plan.refused.push_back({name, found.problem});
@@ -158,8 +164,17 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
         return success();
     }
     plan.indirect_calls += found.indirect.size();
-    plan.functions.push_back({place.first, place.second, name, level, std::move(found.first_code),
-                              std::move(found.exits), found.return_probe, std::move(found.indirect)});
+    PlannedFunction planned;
+    planned.file = place.first;
+    planned.entry = place.second;
+    planned.probed_entry = found.entry;
+    planned.name = name;
+    planned.level = level;
+    planned.first_code = std::move(found.first_code);
+    planned.exits = std::move(found.exits);
+    planned.return_probe = found.return_probe;
+    planned.indirect = std::move(found.indirect);
+    plan.functions.push_back(std::move(planned));
     return success();
 }
 

@@ -32,7 +32,7 @@ struct CallWishes {
 
 struct PlannedFunction {
     std::uint32_t file = 0;
-    std::uint64_t entry = 0;  // in the file
+    std::uint64_t entry = 0;  // of its first instruction, in the file
     std::string name;
     std::uint32_t level = 0;
     std::string first_code;
@@ -41,9 +41,17 @@ struct PlannedFunction {
     std::vector<binaries::IndirectCall> indirect;
     bool ends_elsewhere =
         false;  // it has exits that are watched by others: none of `exits` is no reason for return_probe
+    std::uint64_t probed_entry = 0;  // where each call passes once, if that is not the first instruction; else 0
+};
+
+// Where a program of Go keeps what tells its goroutines, in bytes; as binaries::FunctionPlaces has them.
+struct GoPlace {
+    std::uint32_t goid_offset = 0;  // 0: it is no program of Go
+    std::uint32_t frame_offset = 0;
 };
 
 struct CallPlan {
+    GoPlace go;  // of the first function; then all others are of Go too
     std::vector<CallFile> files;
     std::vector<PlannedFunction> functions;  // those of level 0 first
     std::vector<calls::LeftOutFunction> refused;

@@ -33,6 +33,7 @@ using namespace std::chrono_literals;
 constexpr auto tree_wait = 20ms;
 constexpr std::uint64_t look_length_ns = 1'000'000'000;
 constexpr std::uint64_t look_pause_ns = 10'000'000'000;
+constexpr std::uint64_t gone_look_ns = 500'000'000;
 constexpr std::uint64_t most_count = 1'000'000;
 
 Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, what); }
@@ -65,8 +66,8 @@ class Trace {
         const std::uint64_t began_ns = monotonic_ns();
         TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
         const std::uint64_t planned_ns = monotonic_ns();
-        costs_ = measure_();
-        TRY_ASSIGN(engine_, CallEngine::load(static_cast<pid_t>(pid), request_.least));
+        costs_ = plan_.go.goid_offset != 0 ? measure_go_call_costs() : measure_();
+        TRY_ASSIGN(engine_, CallEngine::load(static_cast<pid_t>(pid), request_.least, plan_.go));
         const std::uint64_t loaded_ns = monotonic_ns();
         set_costs(0);
         TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
@@ -155,7 +156,12 @@ class Trace {
                 now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))
                 return "the time is over";
             look_at_indirect(now_ns);
-            thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
+            if (now_ns - looked_for_gone_ns_ >= gone_look_ns) {
+                looked_for_gone_ns_ = now_ns;
+                engine_->end_trees_of_gone();
+            }
+            if (!engine_->is_taking_out())
+                thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
         }
     }
 
@@ -255,6 +261,7 @@ class Trace {
     CallPlan plan_;
     std::set<std::uint32_t> taken_out_;
     bool looking_ = false;  // at calls through pointers
+    std::uint64_t looked_for_gone_ns_ = 0;
     std::uint64_t look_began_ns_ = 0, next_look_ns_ = 0, hits_before_ = 0;
     CallCosts costs_;
     std::vector<calls::Function> functions_;  // that the engine has; the plan may have more

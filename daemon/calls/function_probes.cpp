@@ -15,6 +15,7 @@ namespace lagtrap::daemon {
 Status FunctionProbes::gather(const PlannedFunction& function, std::uint32_t number, std::uint64_t target_cookie,
                               FileProbes& probes) {
     const std::uint64_t target = function.level == 0 ? target_cookie : 0;
+    const std::uint64_t entry = function.probed_entry != 0 ? function.probed_entry : function.entry;
     std::vector<CallProbe> exits;
     for (const binaries::FunctionExit& exit : function.exits) {
         if (const auto known = probes.exit_numbers.find(exit.file_offset); known != probes.exit_numbers.end()) {
@@ -38,7 +39,7 @@ Status FunctionProbes::gather(const PlannedFunction& function, std::uint32_t num
     }
     if (function.exits.empty() && !function.ends_elsewhere)
         probes.returns.push_back({function.entry, number, {number}});
-    probes.entries.push_back({function.entry, number | target, {number}});
+    probes.entries.push_back({entry, number | target, {number}});
     return success();
 }
 

@@ -35,6 +35,7 @@ class FunctionProbes {
                                                                   std::uint32_t limit, std::uint64_t target_cookie);
     // As CallProbes.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) { return probes_.take_out(functions); }
+    [[nodiscard]] bool is_taking_out() const { return probes_.is_taking_out(); }
     void detach() { probes_.detach(); }
     [[nodiscard]] std::uint32_t functions() const { return functions_; }
     [[nodiscard]] bool has_return_probe(std::uint32_t function) const { return has_return_probe_[function]; }

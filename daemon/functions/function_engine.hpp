@@ -39,6 +39,7 @@ class FunctionEngine {
         return probes_->attach(files, functions, LAGTRAP_TRACED_FUNCTIONS, 0);
     }
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
     // Those that ended and took the minimum; waits for the first, for so long at the most.
     [[nodiscard]] std::vector<calls::TracedCall> take_calls(std::chrono::milliseconds wait);
     // So far, of each function.

@@ -139,14 +139,15 @@ class Planner {
             return;
         }
         const std::string& name = found.name.empty() ? wanted.name : found.name;
-        plan_.functions.push_back({file,
-                                   wanted.entry,
-                                   name.substr(0, most_name_bytes),
-                                   1,
-                                   std::move(found.first_code),
-                                   std::move(found.exits),
-                                   found.return_probe,
-                                   {}});
+        PlannedFunction planned;
+        planned.file = file;
+        planned.entry = wanted.entry;
+        planned.name = name.substr(0, most_name_bytes);
+        planned.level = 1;
+        planned.first_code = std::move(found.first_code);
+        planned.exits = std::move(found.exits);
+        planned.return_probe = found.return_probe;
+        plan_.functions.push_back(std::move(planned));
     }
 
     [[nodiscard]] Error nothing() const {

@@ -40,12 +40,13 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     for (std::uint32_t number = 0; number < plan_.functions.size(); ++number)
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
+    // What is hit while probes are put in counts.
+    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {});
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
     plan_.told.attach_ns = monotonic_ns() - loaded_ns;
     describe(costs, refused);
     began_ns_ = monotonic_ns();
     taken_.resize(plan_.functions.size());
-    (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), plan_.told.functions);
     return success();
 }
 
@@ -66,7 +67,7 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
     if (!refused.empty()) told.refused.push_back({refused.front().reason, refused.size()});
     told.hooks = hooks_of(plan_.functions, costs);
     told.attached_by = has_uprobe_multi()
-                           ? "uprobe_multi: a thousand probes at once, in this process alone"
+                           ? "uprobe_multi: all probes at once, in this process alone"
                            : "single probes: this kernel has no others, and all processes with these files have them";
 }
 
@@ -75,6 +76,7 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     const std::uint64_t now_ns = monotonic_ns();
     if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
     thinning_.set_share(budget());
+    if (engine_->is_taking_out()) return seen;
     seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions);
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;

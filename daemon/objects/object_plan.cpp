@@ -227,8 +227,8 @@ struct ObjectPlanner::Search {
         }
         for (const std::string& name : classes)
             note(fmt::format(
-                "{}: has no symbols; its virtual functions are those of its virtual table in memory, by their "
-                "places from 0, and other methods are not seen",
+                "{}: has no symbols; its virtual functions are taken from its virtual table in memory and named by "
+                "their slot, from 0; other methods are not seen",
                 name));
         return add(file, wanted);
     }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "daemon/threads/at_once.hpp"
 #include "sandbox/foreign_file.hpp"
@@ -13,16 +14,24 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t probes_of_group = 1024;
+// About what the kernel needs for a probe that goes, where nobody else puts any in or takes any out.
+constexpr std::chrono::microseconds taking_out_takes(3);
 
-// Most of it is waiting for other CPUs, which many wait for as quickly as one.
-void destroy_at_once(std::vector<Link> links) {
-    do_at_once(links.size(), [&](std::size_t number) { links[number].reset(); });
+using Moment = std::chrono::steady_clock::time_point;
+
+// The kernel takes out one probe after the other of the whole machine, then waits for other CPUs, some tens of milliseconds for each
+// link. Links that waited for each other at every probe would take many times as long; those that follow each other share the wait.
+void destroy_in_turn(std::vector<Link>& links, const std::vector<Moment>& begins) {
+    do_at_once(links.size(), [&](std::size_t number) {
+        std::this_thread::sleep_until(begins[number]);
+        links[number].reset();
+    });
 }
 
 }  // namespace
 
-Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t count, std::vector<Link>& links) const {
+Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t count,
+                             std::vector<ProbeLink>& links) const {
     const std::string binary = path_of_descriptor(group.file->get()).string();
     if (!has_uprobe_multi()) {
         // One process alone would be one thread alone here: the programs look whose hit it is.
@@ -31,7 +40,7 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
             Link link(
                 bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(), group.probes[i].offset, &options));
             if (!link) return libbpf_error("put a probe in", -errno);
-            links.push_back(std::move(link));
+            links.push_back({std::move(link), 1});
         }
         return success();
     }
@@ -45,7 +54,7 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
                 .retprobe = group.at_return);
     Link link(bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
     if (!link) return libbpf_error("put probes in", -errno);
-    links.push_back(std::move(link));
+    links.push_back({std::move(link), count});
     return success();
 }
 
@@ -60,10 +69,10 @@ Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) 
     while (!open.empty()) {
         const auto [first, count] = open.back();
         open.pop_back();
-        std::vector<Link> links;
+        std::vector<ProbeLink> links;
         const Status linked = link_some(group, first, count, links);
         if (linked) {
-            for (Link& link : links) group.links.push_back(std::move(link));
+            for (ProbeLink& link : links) group.links.push_back(std::move(link));
             continue;
         }
         const int number = linked.error().system_errno;
@@ -86,28 +95,28 @@ Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) 
 Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
                                                             std::vector<CallProbe> probes, bool at_return) {
     std::vector<Refused> refused;
-    const std::size_t size = has_uprobe_multi() ? probes_of_group : 1;
+    // One by one they are taken out one by one.
+    const std::size_t size = has_uprobe_multi() ? probes.size() : 1;
     for (std::size_t at = 0; at < probes.size(); at += size) {
         Group group{program, file, at_return, {}, {}};
-        const std::size_t end = std::min(probes.size(), at + size);
         group.probes.assign(std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at)),
-                            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(end)));
+                            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at + size)));
         TRY(link_what_works(group, refused));
-        groups_.push_back(std::move(group));
+        if (!group.probes.empty()) groups_.push_back(std::move(group));
     }
     return refused;
 }
 
 Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
     Status all = success();
-    std::vector<Link> old;
+    std::vector<ProbeLink> old;
     for (Group& group : groups_) {
         const std::size_t before = group.probes.size();
         for (CallProbe& probe : group.probes)
             std::erase_if(probe.functions, [&](std::uint32_t one) { return functions.contains(one); });
         std::erase_if(group.probes, [](const CallProbe& probe) { return probe.functions.empty(); });
         if (group.probes.size() == before) continue;
-        for (Link& link : group.links) old.push_back(std::move(link));
+        for (ProbeLink& link : group.links) old.push_back(std::move(link));
         group.links.clear();
         if (const Status linked = link(group); !linked) {
             all = linked;
@@ -119,24 +128,34 @@ Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
     return all;
 }
 
+bool CallProbes::is_taking_out() const { return std::chrono::steady_clock::now() < taking_out_until_; }
+
 void CallProbes::take_out_all() {
-    std::vector<Link> links;
+    std::vector<ProbeLink> links;
     for (Group& group : groups_)
-        for (Link& link : group.links) links.push_back(std::move(link));
+        for (ProbeLink& link : group.links) links.push_back(std::move(link));
     groups_.clear();
     bury(std::move(links));
 }
 
-void CallProbes::bury(std::vector<Link> links) {
+void CallProbes::bury(std::vector<ProbeLink> links) {
     if (links.empty()) return;
     std::erase_if(on_their_way_out_, [](const std::future<void>& one) {
         return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     });
-    const auto shared = std::make_shared<std::vector<Link>>(std::move(links));
+    const auto going = std::make_shared<std::vector<Link>>();
+    std::vector<Moment> begins;
+    taking_out_until_ = std::max(taking_out_until_, std::chrono::steady_clock::now());
+    for (ProbeLink& one : links) {
+        begins.push_back(taking_out_until_);
+        taking_out_until_ += one.probes * taking_out_takes;
+        going->push_back(std::move(one.link));
+    }
     try {
-        on_their_way_out_.push_back(std::async(std::launch::async, [shared] { destroy_at_once(std::move(*shared)); }));
+        on_their_way_out_.push_back(
+            std::async(std::launch::async, [going, begins] { destroy_in_turn(*going, begins); }));
     } catch (const std::system_error&) {
-        destroy_at_once(std::move(*shared));
+        destroy_in_turn(*going, begins);
     }
 }
 

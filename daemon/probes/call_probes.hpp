@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <map>
@@ -51,27 +52,34 @@ class CallProbes {
     // return. Others in the same links may be hit twice meanwhile, and none is missed. Errors: some could not be put in again,
     // and go too.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    // Whether the kernel still is at it, as far as can be told: what is put in or taken out meanwhile takes much longer.
+    [[nodiscard]] bool is_taking_out() const;
     // The same of all.
     void take_out_all();
     // Returns when the kernel has taken them all out.
     void detach();
 
   private:
+    struct ProbeLink {
+        Link link;
+        std::size_t probes = 0;
+    };
     struct Group {
         bpf_program* program = nullptr;
         std::shared_ptr<const UniqueFd> file;
         bool at_return = false;
         std::vector<CallProbe> probes;
-        std::vector<Link> links;
+        std::vector<ProbeLink> links;
     };
     [[nodiscard]] Status link(Group& group) const;
     [[nodiscard]] Status link_some(const Group& group, std::size_t first, std::size_t count,
-                                   std::vector<Link>& links) const;
+                                   std::vector<ProbeLink>& links) const;
     [[nodiscard]] Status link_what_works(Group& group, std::vector<Refused>& refused) const;
 
-    void bury(std::vector<Link> links);
+    void bury(std::vector<ProbeLink> links);
 
     pid_t pid_;
+    std::chrono::steady_clock::time_point taking_out_until_{};  // about
     std::vector<Group> groups_;
     std::vector<std::future<void>> on_their_way_out_;
 };

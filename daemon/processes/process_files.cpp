@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -60,7 +61,14 @@ Result<std::vector<binaries::FunctionCalls>> ProcessFiles::calls_of(std::uint32_
                                                                     const std::vector<std::uint64_t>& entries) {
     TRY(still_wanted());
     TRY_ASSIGN(binaries::ProgramFile* const code, program(file));
-    return binaries::function_calls(*code, entries);
+    TRY_ASSIGN(auto calls, binaries::function_calls(*code, entries));
+    const auto is_go = [](const binaries::FunctionCalls& one) { return one.goid_offset != 0; };
+    if (!takes_go_ && std::any_of(calls.begin(), calls.end(), is_go))
+        return make_error(
+            ErrorKind::Unsupported,
+            "is a program of Go, whose goroutines change threads and stacks within a call; \"lagtrap calls\" "
+            "shows what one of its functions calls, and events watch them (lagtrap-settings(5))");
+    return calls;
 }
 
 std::vector<CallFile> ProcessFiles::opened() const {

@@ -49,7 +49,9 @@ class ProcessFiles {
     [[nodiscard]] const std::vector<File>& files() const { return files_; }
     [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
     [[nodiscard]] Result<binaries::ProgramFile*> program(std::uint32_t file);
-    // Of at most functions_of_question entries.
+    // From now on functions of Go are welcome.
+    void take_go() { takes_go_ = true; }
+    // Of at most functions_of_question entries. Unsupported: of a program of Go, unless take_go() was called.
     [[nodiscard]] Result<std::vector<binaries::FunctionCalls>> calls_of(std::uint32_t file,
                                                                         const std::vector<std::uint64_t>& entries);
     // Timeout: nobody waits any more, or it takes too long.
@@ -60,6 +62,7 @@ class ProcessFiles {
   private:
     ProcessInspector& inspector_;
     const std::atomic<bool>& given_up_;
+    bool takes_go_ = false;
     std::chrono::steady_clock::time_point until_;
     std::vector<File> files_;
     std::vector<Part> parts_;  // by address

@@ -63,6 +63,9 @@ struct CodeModule {
     // Where the table's first bucket would lie, for a mapping of this file; meaningless unless the state is Ready.
     [[nodiscard]] std::uint64_t table_start(std::uint64_t start, std::uint64_t file_offset) const;
     [[nodiscard]] bool is_vdso() const;
+    // It was to be read through a process that is gone by now, or the file's inode was changed before it was opened (it was
+    // unlinked): a process that still has it mapped has to be looked at anew.
+    [[nodiscard]] bool unread() const { return state == ModuleState::Waiting && !queued; }
 };
 
 inline constexpr const char* vdso_path = "[vdso]";

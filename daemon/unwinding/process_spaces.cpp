@@ -423,6 +423,18 @@ void ProcessSpaces::note_users() {
     }
 }
 
+void ProcessSpaces::look_again_at_unread() {
+    for (auto& [pid, process] : processes_) {
+        if (!process.space) continue;
+        Space& space = *process.space;
+        for (auto& [start, piece] : space.pieces.all()) {
+            if (!piece.module || !piece.module->unread()) continue;
+            piece.identified = space.identified = false;
+            changed_ = true;
+        }
+    }
+}
+
 void ProcessSpaces::hold_memory(bool held) {
     room_.set_total(held ? limits_.total_bytes / held_parts : limits_.total_bytes);
 }

@@ -79,6 +79,8 @@ class ProcessSpaces {
     void publish();
     // Tells each module which users' processes have it.
     void note_users();
+    // What is mapped and could not be read by what was known of it is asked for by unidentified() once more.
+    void look_again_at_unread();
     // No more is kept while it is held than what the limits' quarter allows.
     void hold_memory(bool held);
 

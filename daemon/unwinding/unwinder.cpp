@@ -207,6 +207,7 @@ bool Unwinder::publish() {
     raise_priority_of_late_tables();
     if (const auto now = std::chrono::steady_clock::now(); now - last_sweep_ >= idle_interval) {
         spaces_.note_users();
+        spaces_.look_again_at_unread();
         modules_.sweep(now);
         last_sweep_ = now;
     }

@@ -223,8 +223,9 @@ Reply add_account(AccountStore& store, Audit& audit, const Principal& principal,
     return json_reply(account_json(store, account), 201);
 }
 
-Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const std::string& name,
+Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
                      const Request& request) {
+    const std::string& name = route.arguments[0];
     const auto accounts = store.accounts();
     if (!accounts) return failure(accounts.error());
     const auto found =
@@ -301,8 +302,9 @@ Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, c
     return json_reply(json::object{{"id", fresh.id}, {"token", fresh.text()}}, 201);
 }
 
-Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const std::string& id,
+Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
                    const Request& request) {
+    const std::string& id = route.arguments[0];
     const auto token = store.find_token(id);
     if (!token) return failure(token.error());
     const auto removed = store.remove_token(id);

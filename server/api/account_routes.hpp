@@ -34,11 +34,11 @@ struct SignInParts {
 
 [[nodiscard]] Reply list_accounts(AccountStore& store);
 [[nodiscard]] Reply add_account(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal,
-                                   const std::string& name, const Request& request);
+[[nodiscard]] Reply delete_account(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
+                                   const Request& request);
 [[nodiscard]] Reply list_tokens(AccountStore& store);
 [[nodiscard]] Reply add_token(AccountStore& store, Audit& audit, const Principal& principal, const Request& request);
-[[nodiscard]] Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const std::string& id,
+[[nodiscard]] Reply delete_token(AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
                                  const Request& request);
 // The newest first.
 [[nodiscard]] Reply list_audit(AccountStore& store, const Route& route);

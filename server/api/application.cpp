@@ -9,28 +9,17 @@
 #include "server/accounts/same_origin.hpp"
 #include "server/accounts/sender_network.hpp"
 #include "server/api/account_routes.hpp"
-#include "server/api/build_routes.hpp"
-#include "server/api/bundle_routes.hpp"
 #include "server/api/cause_routes.hpp"
-#include "server/api/compare_routes.hpp"
 #include "server/api/compression.hpp"
-#include "server/api/delay_routes.hpp"
-#include "server/api/export_routes.hpp"
 #include "server/api/json_reply.hpp"
-#include "server/api/overview_routes.hpp"
 #include "server/api/page_files.hpp"
-#include "server/api/report_routes.hpp"
-#include "server/api/rule_routes.hpp"
-#include "server/api/run_routes.hpp"
-#include "server/api/team_routes.hpp"
+#include "server/api/route_call.hpp"
 #include "server/api/upload.hpp"
 #include "server/store/sighted_store.hpp"
 
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t small_body_bytes = 64 * 1024;
-constexpr std::uint64_t compare_body_bytes = 128 * 1024;  // two thousand ids
 constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
 // Ten at once, then one in six seconds.
 constexpr Rate sign_in_rate{10.0 / 60, 10};
@@ -55,62 +44,6 @@ bool changes_something(const Request& request) {
 
 Refusal too_many(const char* what, std::chrono::milliseconds wait) {
     return {429, what, "try again later", std::chrono::ceil<std::chrono::seconds>(wait)};
-}
-
-std::uint64_t body_limit_of(RouteKind kind) {
-    switch (kind) {
-        case RouteKind::SignIn:
-        case RouteKind::ChangePassword:
-        case RouteKind::SetDirty:
-        case RouteKind::LabelBuild:
-        case RouteKind::ChangeCause:
-        case RouteKind::AddAccount:
-        case RouteKind::SetTeam:
-        case RouteKind::AddRule:
-        case RouteKind::ChangeRule:
-        case RouteKind::AddToken: return small_body_bytes;
-        case RouteKind::CompareRuns: return compare_body_bytes;
-        default: return 0;
-    }
-}
-
-Work work_of(RouteKind kind) {
-    switch (kind) {
-        case RouteKind::Health: return Work::Health;
-        case RouteKind::SignIn:
-        case RouteKind::ChangePassword:
-        case RouteKind::BeginOidc:
-        case RouteKind::FinishOidc:
-        case RouteKind::AddAccount: return Work::SignIn;
-        case RouteKind::GetOverview:
-        case RouteKind::GetTrend:
-        case RouteKind::GetSplit:
-        case RouteKind::GetSummary:
-        case RouteKind::ListRuns:
-        case RouteKind::ExportRuns:
-        case RouteKind::ExportDelays:
-        case RouteKind::GetStageStacks:
-        case RouteKind::GetTimeShift:
-        case RouteKind::GetCauses:
-        case RouteKind::GetCause:
-        case RouteKind::ListCauses:
-        case RouteKind::CompareRuns:
-        case RouteKind::CompareSets:
-        case RouteKind::GetSetFlame:
-        case RouteKind::GetSystemFile:
-        case RouteKind::GetTrace:
-        case RouteKind::ListDelays:
-        case RouteKind::GetDelaySummary:
-        case RouteKind::ListAllDelays:
-        case RouteKind::GetProfile:
-        case RouteKind::GetTimeline:
-        case RouteKind::ExportDelay: return Work::Heavy;
-        default: return Work::Light;
-    }
-}
-
-bool is_of_the_whole_machine(RouteKind kind) {
-    return kind == RouteKind::GetBundle || kind == RouteKind::GetSystemFile || kind == RouteKind::GetTrace;
 }
 
 // Keeps the store that a reply is read from as long as the reply.
@@ -227,7 +160,7 @@ std::variant<Principal, Refusal> Application::identify(const Request& request, s
 }
 
 std::optional<Refusal> Application::check_rights(const Route& route, const Principal& principal) const {
-    const auto need = need_of(route.kind);
+    const auto& need = route.row->need;
     if (!need) return std::nullopt;
     if (principal.kind == Principal::Kind::Anybody)
         return Refusal{401, "a token or a session is needed", "sign in, or send \"Authorization: Bearer TOKEN\""};
@@ -257,11 +190,11 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
     Principal principal;
     // Health is asked by what cannot sign in, and must tell of the store, not of the limits.
-    if (route.kind != RouteKind::Health) {
+    if (route.row->work != Work::Health) {
         auto identified = identify(request, now_ns);
         if (const auto* refusal = std::get_if<Refusal>(&identified)) {
             // Whom a proof failed may still fetch the page and sign in.
-            if (refusal->status != 401 || need_of(route.kind)) return *refusal;
+            if (refusal->status != 401 || route.row->need) return *refusal;
         } else {
             principal = std::get<Principal>(std::move(identified));
         }
@@ -271,42 +204,35 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     }
     if (auto refusal = check_rights(route, principal)) return *refusal;
     if (auto refusal = check_origin(request, principal)) return *refusal;
-    if (route.kind == RouteKind::PutBundle || route.kind == RouteKind::PutBatch) {
+    const Handling handling = route.row->handling;
+    if (handling == Handling::BundleUpload || handling == Handling::BatchUpload) {
         auto plan = plan_upload(request, route, principal, now_ns);
         if (std::holds_alternative<Refusal>(plan)) ++counters_.uploads_refused;
         return plan;
     }
-    if (body_limit_of(route.kind) > 0 && !request.content_type.starts_with("application/json"))
+    if (route.row->body_limit_bytes > 0 && !request.content_type.starts_with("application/json"))
         return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
-    if (route.kind == RouteKind::SignIn) return plan_sign_in(request);
-    if (route.kind == RouteKind::BeginOidc || route.kind == RouteKind::FinishOidc)
-        return plan_with_place(request, [this, route](const std::string&, const Request& asked) {
-            return route.kind == RouteKind::BeginOidc ? begin_oidc(oidc_parts(), route, asked)
-                                                      : finish_oidc(oidc_parts(), route, asked);
-        });
-    if (route.kind == RouteKind::ChangePassword) return plan_password_change(request, principal);
+    if (handling == Handling::SignInLine) return plan_with_place(request, std::move(route), std::move(principal));
     return plan_answer(std::move(route), std::move(principal));
 }
 
 Work Application::admission_work(const Request& request) const {
     const auto found = find_route(request.method, base_.inner(request.target).value_or("/"));
     const auto* route = std::get_if<Route>(&found);
-    return route != nullptr && route->kind == RouteKind::Health ? Work::Health : Work::Light;
+    return route != nullptr && route->row->work == Work::Health ? Work::Health : Work::Light;
 }
 
 // Before the line for the threads that hash passwords, so that one sender's attempts cannot fill it.
-std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, WithPlace answer) {
+std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, Route route, Principal principal) {
     const std::string sender = network_of_sender(request.sender);
     auto place = sign_in_places_.take(sender);
     if (!place) {
         audit_.note_unknown(sender, "refuse sign-in", "too many attempts at once, from " + request.sender);
         return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
     }
-    Plan plan;
-    plan.work = work_of(RouteKind::SignIn);
-    plan.body_limit_bytes = body_limit_of(RouteKind::SignIn);
-    plan.answer = [sender, answer = std::move(answer), place = std::move(place)](const Request& asked) {
-        return answer(sender, asked);
+    Plan plan = plan_answer(std::move(route), std::move(principal));
+    plan.answer = [answer = std::move(plan.answer), place = std::move(place)](const Request& asked) {
+        return answer(asked);
     };
     return plan;
 }
@@ -322,20 +248,6 @@ OidcParts Application::oidc_parts() {
             parts_.log};
 }
 
-std::variant<Plan, Refusal> Application::plan_sign_in(const Request& request) {
-    return plan_with_place(request, [this](const std::string& sender, const Request& asked) {
-        return sign_in(sign_in_parts(), sender, asked);
-    });
-}
-
-std::variant<Plan, Refusal> Application::plan_password_change(const Request& request, const Principal& principal) {
-    if (principal.kind != Principal::Kind::Session)
-        return Refusal{403, "only who is signed in has a password to change", "sign in first"};
-    return plan_with_place(request, [this, principal](const std::string& sender, const Request& asked) {
-        return change_own_password(sign_in_parts(), sender, principal, asked);
-    });
-}
-
 // The first one ends that everybody on this machine may do everything; at once, so that whoever made it is asked to sign in.
 Reply Application::add_first_or_further_account(const Principal& principal, const Request& request) {
     Reply reply = add_account(parts_.store, audit_, principal, request);
@@ -346,8 +258,8 @@ Reply Application::add_first_or_further_account(const Principal& principal, cons
 
 Plan Application::plan_answer(Route route, Principal principal) {
     Plan plan;
-    plan.work = work_of(route.kind);
-    plan.body_limit_bytes = body_limit_of(route.kind);
+    plan.work = route.row->work;
+    plan.body_limit_bytes = route.row->body_limit_bytes;
     plan.answer = [this, route = std::move(route), principal = std::move(principal)](const Request& request) {
         Reply reply = answer(route, principal, request);
         if (request.method != Method::Head) compress_reply(reply, choose_encoding(request.accept_encoding));
@@ -358,7 +270,7 @@ Plan Application::plan_answer(Route route, Principal principal) {
 
 std::variant<Plan, Refusal> Application::plan_upload(const Request& request, const Route& route,
                                                      const Principal& principal, std::uint64_t now_ns) {
-    const bool batch = route.kind == RouteKind::PutBatch;
+    const bool batch = route.row->handling == Handling::BatchUpload;
     if (request.chunked || !request.content_length)
         return Refusal{411, "an upload needs a Content-Length, and is not chunked"};
     if (!request.content_type.empty() && request.content_type != "application/zstd" &&
@@ -408,9 +320,14 @@ Reply Application::metrics(EvidenceStore& evidence, const Sight* sight) {
     return reply;
 }
 
+Reply Application::health() {
+    if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
+    return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
+}
+
 Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
     if (!principal.sight) return answer_from(parts_.store, route, principal, request);
-    if (is_of_the_whole_machine(route.kind))
+    if (route.row->handling == Handling::WholeMachine)
         return reply_of({403,
                          "a recording as a file holds all that ran on its machine, and you see what is your teams'",
                          "the page of a delay shows the delay, and exports it"});
@@ -422,81 +339,9 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
 
 Reply Application::answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
                                const Request& request) {
-    Store& store = parts_.store;
-    Blobs& blobs = parts_.ingest.blobs();
-    switch (route.kind) {
-        case RouteKind::Page: return pages_.find(route, request);
-        case RouteKind::Description: return pages_.api_description();
-        case RouteKind::Health:
-            if (health_.ask() == HealthCheck::Answer::Healthy) return {200, "text/plain", "ok\n"};
-            return reply_of({503, "the store does not answer", {}, std::chrono::seconds(5)});
-        case RouteKind::Metrics: return metrics(evidence, principal.sight.get());
-        case RouteKind::GetSignInWays: return get_sign_in_ways(parts_.provider);
-        case RouteKind::GetSession: return get_session(principal);
-        case RouteKind::SignOut: return sign_out(sign_in_parts(), principal, request);
-        case RouteKind::ListEvents: return list_events(evidence, route);
-        case RouteKind::GetOverview: return get_overview(evidence, route);
-        case RouteKind::GetTrend: return get_trend(evidence, route);
-        case RouteKind::GetSplit: return get_split(evidence, route);
-        case RouteKind::ListBuildLabels: return list_build_labels(evidence);
-        case RouteKind::LabelBuild: return label_build(evidence, audit_, route, principal, request);
-        case RouteKind::ListCauses: return list_causes(evidence, route);
-        case RouteKind::GetCause: return get_cause(evidence, route);
-        case RouteKind::ChangeCause: return change_cause(evidence, audit_, route, principal, request);
-        case RouteKind::GetChoices: return get_choices(evidence, route);
-        case RouteKind::GetSummary: return get_summary(evidence, route);
-        case RouteKind::GetDelaySummary: return get_delay_summary(evidence, route);
-        case RouteKind::ListAllDelays: return list_all_delays(evidence, route);
-        case RouteKind::ExportRuns: return export_runs(evidence, route);
-        case RouteKind::ExportDelays: return export_delays(evidence, route);
-        case RouteKind::ListRuns: return list_runs(evidence, route);
-        case RouteKind::GetStageStacks: return get_stage_stacks(evidence, route);
-        case RouteKind::GetTimeShift: return get_time_shift(evidence, route);
-        case RouteKind::GetCauses: return get_causes(evidence, route);
-        case RouteKind::GetRun: return get_run(evidence, route);
-        case RouteKind::SetDirty: return set_dirty(evidence, route, principal, request);
-        case RouteKind::CompareRuns: return compare_runs(evidence, request);
-        case RouteKind::CompareSets: return compare_sets(evidence, route);
-        case RouteKind::GetSetFlame: return get_set_flame(evidence, route);
-        case RouteKind::ListBundles: return list_bundles(evidence, route);
-        case RouteKind::HasBundle: return has_bundle(evidence, route);
-        case RouteKind::GetBundle: return get_bundle(evidence, blobs, route);
-        case RouteKind::GetSystemFile: return get_system_file(evidence, blobs, route);
-        case RouteKind::GetTrace: return get_trace(evidence, blobs, route);
-        case RouteKind::ListDelays:
-            return list_delays(evidence, blobs, route, principal.sight ? Neighbours::Hidden : Neighbours::Shown);
-        case RouteKind::GetProfile: return get_profile(evidence, route);
-        case RouteKind::GetTimeline: return get_timeline(evidence, blobs, route);
-        case RouteKind::ExportDelay: return export_delay(evidence, blobs, route);
-        case RouteKind::ListFormats: return list_formats();
-        case RouteKind::HasBatch: return has_batch(evidence, route);
-        case RouteKind::ListAccounts: return list_accounts(store);
-        case RouteKind::AddAccount: return add_first_or_further_account(principal, request);
-        case RouteKind::DeleteAccount: return delete_account(store, audit_, principal, route.arguments[0], request);
-        case RouteKind::ListTokens: return list_tokens(store);
-        case RouteKind::AddToken: return add_token(store, audit_, principal, request);
-        case RouteKind::DeleteToken: return delete_token(store, audit_, principal, route.arguments[0], request);
-        case RouteKind::ListAudit: return list_audit(store, route);
-        case RouteKind::ExportAudit: return export_audit(store, route);
-        case RouteKind::ListTeams: return list_teams(store);
-        case RouteKind::SetTeam: return set_team({store, audit_, principal}, route, request);
-        case RouteKind::DeleteTeam: return delete_team({store, audit_, principal}, route, request);
-        case RouteKind::JoinTeam: return join_team({store, audit_, principal}, route, request);
-        case RouteKind::LeaveTeam: return leave_team({store, audit_, principal}, route, request);
-        case RouteKind::ListRules: return list_rules(store);
-        case RouteKind::GetRule: return get_rule(store, route);
-        case RouteKind::AddRule: return add_rule({store, audit_, parts_.teller, principal}, request);
-        case RouteKind::ChangeRule: return change_rule({store, audit_, parts_.teller, principal}, route, request);
-        case RouteKind::DeleteRule: return delete_rule({store, audit_, parts_.teller, principal}, route, request);
-        case RouteKind::TestRule: return test_rule({store, audit_, parts_.teller, principal}, route);
-        case RouteKind::SignIn:
-        case RouteKind::ChangePassword:
-        case RouteKind::BeginOidc:
-        case RouteKind::FinishOidc:
-        case RouteKind::PutBundle:
-        case RouteKind::PutBatch: break;
-    }
-    return reply_of({500, "not answered here"});
+    const std::string sender = network_of_sender(request.sender);
+    return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, parts_.teller, route,
+                              principal, request, sender});
 }
 
 void Application::remove_old_bundles() {

@@ -68,6 +68,16 @@ class Application final : public Service {
     void remove_old_bundles();
     void remove_old_runs();
 
+    // What the rows of the table of routes answer with, besides the stores.
+    [[nodiscard]] const Parts& parts() const { return parts_; }
+    [[nodiscard]] const PageFiles& pages() const { return pages_; }
+    [[nodiscard]] SignInParts sign_in_parts();
+    [[nodiscard]] OidcParts oidc_parts();
+    [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
+    [[nodiscard]] Reply health();
+    // `sight`: what of it is told; nullptr: all.
+    [[nodiscard]] Reply metrics(EvidenceStore& evidence, const Sight* sight);
+
   private:
     [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request, std::uint64_t now_ns);
     [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request, std::uint64_t now_ns);
@@ -75,19 +85,12 @@ class Application final : public Service {
     [[nodiscard]] std::optional<Refusal> check_origin(const Request& request, const Principal& principal) const;
     [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
                                                           const Principal& principal, std::uint64_t now_ns);
-    [[nodiscard]] std::variant<Plan, Refusal> plan_sign_in(const Request& request);
-    [[nodiscard]] std::variant<Plan, Refusal> plan_password_change(const Request& request, const Principal& principal);
-    using WithPlace = std::function<Reply(const std::string& sender, const Request& request)>;
-    [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, WithPlace answer);
-    [[nodiscard]] SignInParts sign_in_parts();
-    [[nodiscard]] OidcParts oidc_parts();
-    [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
+    [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route, Principal principal);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
     [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
     // From the store as the principal sees it.
     [[nodiscard]] Reply answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
                                     const Request& request);
-    [[nodiscard]] Reply metrics(EvidenceStore& evidence, const Sight* sight);
 
     Parts parts_;
     const SenderLimits limits_;

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 
 #include "core/files.hpp"
 #include "formats/format_table.hpp"
@@ -18,6 +20,7 @@ constexpr std::uint32_t bundles_default = 100;
 constexpr std::uint32_t delays_default = 1000;
 constexpr std::size_t system_file_limit_bytes = 17U << 20;
 constexpr std::chrono::seconds parse_pause{2};
+constexpr std::int64_t machine_reach_ns = 30LL * 86400 * 1'000'000'000;
 
 Reply no_such_bundle() { return reply_of({404, "there is no such bundle", "it may have been removed for its age"}); }
 
@@ -271,18 +274,52 @@ Reply list_formats() {
     return json_reply(json::object{{"formats", std::move(list)}});
 }
 
-Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
+namespace {
+
+// What the worker says of one delay, as JSON.
+Reply describe_delay(BundleStore& store, Blobs& blobs, const Route& route, ParseTask task) {
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     if (auto reply = unless_there(store, std::get<BundleRow>(found), *number)) return *reply;
-    const ParseTask task{ParseTask::Kind::Timeline, static_cast<std::uint32_t>(*number)};
+    task.delay = static_cast<std::uint32_t>(*number);
     auto text = ask_worker(blobs, route.arguments[0], task, timeline_limit_bytes);
     if (!text) return worker_failure(text.error());
     Reply reply;
     reply.body = std::move(text).value();
     return reply;
+}
+
+// The window of the query; what it does not say is `window`'s. Nothing where it makes no sense.
+bool read_window(const Route& route, analysis::MachineWindow& window) {
+    const auto read = [&](const char* name, auto& number) {
+        const auto text = route.parameter(name);
+        if (!text) return true;
+        const auto end = text->data() + text->size();
+        const auto parsed = std::from_chars(text->data(), end, number);
+        return parsed.ec == std::errc() && parsed.ptr == end;
+    };
+    return read("from_ns", window.from_ns) && read("to_ns", window.to_ns) && read("columns", window.columns);
+}
+
+}  // namespace
+
+Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route) {
+    return describe_delay(store, blobs, route, ParseTask{ParseTask::Kind::Timeline});
+}
+
+Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route) {
+    ParseTask task{ParseTask::Kind::Machine};
+    // As much as there is.
+    task.window = {-machine_reach_ns, machine_reach_ns, 1000};
+    if (!read_window(route, task.window) || std::abs(task.window.from_ns) > machine_reach_ns ||
+        std::abs(task.window.to_ns) > machine_reach_ns || task.window.from_ns >= task.window.to_ns)
+        return reply_of(
+            {400, "\"from_ns\", \"to_ns\": expected nanoseconds after the delay's begin, the second larger"});
+    if (task.window.columns < 10 || task.window.columns > 4000)
+        return reply_of({400, "\"columns\": expected 10 to 4000"});
+    return describe_delay(store, blobs, route, task);
 }
 
 }  // namespace lagtrap::server

@@ -19,6 +19,7 @@ enum class Neighbours { Shown, Hidden };
 [[nodiscard]] Reply get_system_file(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply get_trace(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply get_timeline(BundleStore& store, Blobs& blobs, const Route& route);
+[[nodiscard]] Reply get_machine(BundleStore& store, Blobs& blobs, const Route& route);
 [[nodiscard]] Reply export_delay(BundleStore& store, Blobs& blobs, const Route& route);
 // The forms that it knows.
 [[nodiscard]] Reply list_formats();

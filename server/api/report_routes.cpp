@@ -97,7 +97,7 @@ json::object flame_json(const analysis::Flame& flame) {
             {"dropped", json_number(flame.dropped)}};
 }
 
-Reply compare_runs(RunStore& store, const Request& request) {
+Reply compare_listed_runs(RunStore& store, const Request& request) {
     const auto body = read_object(request, {"a", "b"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);

@@ -11,7 +11,7 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply compare_runs(RunStore& store, const Request& request);
+[[nodiscard]] Reply compare_listed_runs(RunStore& store, const Request& request);
 [[nodiscard]] Reply get_time_shift(RunStore& store, const Route& route);
 [[nodiscard]] Reply get_profile(BundleStore& store, const Route& route);
 

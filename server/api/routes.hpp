@@ -11,81 +11,41 @@
 
 #include "server/accounts/principal.hpp"
 #include "server/api/exchange.hpp"
+#include "server/api/service.hpp"
 
 namespace lagtrap::server {
 
-enum class RouteKind {
-    Page,
-    Health,
-    Metrics,
-    Description,
-    GetSession,
-    SignIn,
-    SignOut,
-    ChangePassword,
-    GetSignInWays,
-    BeginOidc,
-    FinishOidc,
-    ListEvents,
-    GetOverview,
-    GetTrend,
-    GetSplit,
-    ListBuildLabels,
-    LabelBuild,
-    ListCauses,
-    GetCause,
-    ChangeCause,
-    GetChoices,
-    GetSummary,
-    GetDelaySummary,
-    ListAllDelays,
-    ListRuns,
-    ExportRuns,
-    ExportDelays,
-    GetStageStacks,
-    GetTimeShift,
-    GetCauses,
-    GetRun,
-    SetDirty,
-    CompareRuns,
-    CompareSets,
-    GetSetFlame,
-    ListBundles,
-    HasBundle,
-    GetBundle,
-    PutBundle,
-    GetSystemFile,
-    GetTrace,
-    ListDelays,
-    GetProfile,
-    GetTimeline,
-    ExportDelay,
-    ListFormats,
-    HasBatch,
-    PutBatch,
-    ListAccounts,
-    AddAccount,
-    DeleteAccount,
-    ListTokens,
-    AddToken,
-    DeleteToken,
-    ListAudit,
-    ExportAudit,
-    ListTeams,
-    SetTeam,
-    DeleteTeam,
-    JoinTeam,
-    LeaveTeam,
-    ListRules,
-    AddRule,
-    GetRule,
-    ChangeRule,
-    DeleteRule,
-    TestRule,
+// What one must be allowed to, to use the route.
+struct Need {
+    Right right = Right::Read;
+    Right or_else = Right::Read;  // suffices too
+};
+
+// How a request comes to its answer.
+enum class Handling {
+    Answer,
+    WholeMachine,  // an answer that people who see a part of the events alone do not get
+    SignInLine,    // a sender's share of the line before the threads that hash
+    BundleUpload,
+    BatchUpload,
+};
+
+struct RouteCall;
+
+// All that the server knows of an address. The table of them is in route_table.cpp.
+struct RouteRow {
+    Method method = Method::Get;
+    std::string_view path;        // {digest} is checked, other {...} take any text
+    std::string_view parameters;  // names of the query, with blanks between; "F": those of the filter, without event
+    std::optional<Need> need;     // nothing: anybody may
+    Work work = Work::Light;
+    Reply (*answer)(const RouteCall& call) = nullptr;  // none for uploads
+    std::uint64_t body_limit_bytes = 0;                // of JSON; 0: takes none
+    Handling handling = Handling::Answer;
 };
 
 struct Route {
-    RouteKind kind = RouteKind::Page;
+    const RouteRow* row = nullptr;                           // of the table; never null in what find_route() gives
     std::string path;                                        // without the query
     std::vector<std::string> arguments;                      // what stood in place of {...}, decoded
     std::vector<std::pair<std::string, std::string>> query;  // decoded; names are those of the route
@@ -100,13 +60,6 @@ struct Route {
 
 // The filter of a set of runs, as a query without its question mark: "host=a&host=b&build=c".
 [[nodiscard]] std::variant<Route, Refusal> read_filter_query(std::string_view query);
-
-// What one must be allowed to, to use the route; nothing: anybody may.
-struct Need {
-    Right right = Right::Read;
-    Right or_else = Right::Read;  // suffices too
-};
-[[nodiscard]] std::optional<Need> need_of(RouteKind kind);
 
 // %XX and, where `plus` is a blank, +. Nothing for what is no such text, is not UTF-8 or holds control characters.
 enum class Plus { Itself, Blank };

@@ -10,6 +10,7 @@
 #include "analysis/run_profile.hpp"
 #include "formats/format_table.hpp"
 #include "server/ingest/delay_details.hpp"
+#include "server/ingest/machine_json.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
 #include "trace/bundle/bundle.hpp"
@@ -137,13 +138,27 @@ Result<std::string> describe_quality(int fd) {
     return quality_json(system, {});
 }
 
-Result<std::string> describe_timeline(int fd, std::uint32_t number) {
+namespace {
+
+// The recording of a bundle that has a delay of this number.
+Result<analysis::Recording> recording_with_delay(int fd, std::uint32_t number) {
     TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
     if (number == 0 || number > system.delays.size())
         return make_error(ErrorKind::NotFound, "it has no delay " + std::to_string(number));
-    TRY_ASSIGN(const analysis::Recording recording, analysis::decode_recording(content.trace, std::move(system)));
+    return analysis::decode_recording(content.trace, std::move(system));
+}
+
+}  // namespace
+
+Result<std::string> describe_timeline(int fd, std::uint32_t number) {
+    TRY_ASSIGN(const analysis::Recording recording, recording_with_delay(fd, number));
     return timeline_json(recording, analysis::timeline_of_delay(recording, recording.system.delays[number - 1]));
+}
+
+Result<std::string> describe_machine(int fd, std::uint32_t number, const analysis::MachineWindow& window) {
+    TRY_ASSIGN(const analysis::Recording recording, recording_with_delay(fd, number));
+    return machine_json(recording, recording.system.delays[number - 1], window);
 }
 
 Result<std::string> delay_in_form(int fd, std::uint32_t number, std::string_view name, formats::TimeChoice time) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/machine_timeline.hpp"
 #include "core/result.hpp"
 #include "formats/stack_profile.hpp"
 
@@ -23,6 +24,8 @@ inline constexpr std::size_t timeline_limit_bytes = 32U << 20;
 [[nodiscard]] Result<std::string> describe_quality(int fd);
 // The timeline of a delay (from 1) as JSON. ErrorKind::NotFound if there is no such delay.
 [[nodiscard]] Result<std::string> describe_timeline(int fd, std::uint32_t delay);
+// The machine around a delay (from 1), as machine_json() has it. ErrorKind::NotFound if there is no such delay.
+[[nodiscard]] Result<std::string> describe_machine(int fd, std::uint32_t delay, const analysis::MachineWindow& window);
 // A delay in a form of other tools (formats/format_table.hpp). ErrorKind::NotFound if there is no such delay or form.
 [[nodiscard]] Result<std::string> delay_in_form(int fd, std::uint32_t delay, std::string_view format,
                                                 formats::TimeChoice time);

@@ -43,11 +43,18 @@ std::string why(int status) {
     return "the parser ended early";
 }
 
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    return !text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
 Result<std::string> answer_of(const ParseTask& task) {
     switch (task.kind) {
         case ParseTask::Kind::SystemFile: return read_system_xml(bundle_descriptor);
         case ParseTask::Kind::Quality: return describe_quality(bundle_descriptor);
         case ParseTask::Kind::Timeline: return describe_timeline(bundle_descriptor, task.delay);
+        case ParseTask::Kind::Machine: return describe_machine(bundle_descriptor, task.delay, task.window);
         case ParseTask::Kind::Export: return delay_in_form(bundle_descriptor, task.delay, task.format, task.time);
         default: return describe_bundle(bundle_descriptor);
     }
@@ -77,6 +84,9 @@ std::string ParseTask::text() const {
         case Kind::Quality: return "quality";
         case Kind::Trace: return "trace";
         case Kind::Timeline: break;
+        case Kind::Machine:
+            return "machine:" + std::to_string(delay) + ":" + std::to_string(window.from_ns) + ":" +
+                   std::to_string(window.to_ns) + ":" + std::to_string(window.columns);
         case Kind::Export:
             return "export:" + std::to_string(delay) + ":" + format + ":" + std::string(formats::word_of(time));
     }
@@ -99,11 +109,21 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
         return make_error(ErrorKind::Invalid, "the parser knows no task \"" + printable(text) + "\"");
     };
     const std::string_view kind = part();
-    if (kind != "timeline" && kind != "export") return unknown();
-    task.kind = kind == "export" ? Kind::Export : Kind::Timeline;
-    const std::string_view number = part();
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), task.delay);
-    if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) return unknown();
+    if (kind == "export")
+        task.kind = Kind::Export;
+    else if (kind == "machine")
+        task.kind = Kind::Machine;
+    else if (kind == "timeline")
+        task.kind = Kind::Timeline;
+    else
+        return unknown();
+    if (!read_number(part(), task.delay)) return unknown();
+    if (task.kind == Kind::Machine) {
+        analysis::MachineWindow& window = task.window;
+        if (!read_number(part(), window.from_ns) || !read_number(part(), window.to_ns) ||
+            !read_number(part(), window.columns) || window.from_ns >= window.to_ns || window.columns == 0)
+            return unknown();
+    }
     if (task.kind == Kind::Export) {
         task.format = part();
         const auto time = formats::time_of_word(part());

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/machine_timeline.hpp"
 #include "core/result.hpp"
 #include "formats/stack_profile.hpp"
 
@@ -14,13 +15,15 @@ namespace lagtrap::server {
 
 // What a worker is asked for.
 struct ParseTask {
-    enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline, Export };
+    enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline, Machine, Export };
     Kind kind = Kind::Bundle;
-    std::uint32_t delay = 0;                              // of Timeline and Export: number of the delay
+    std::uint32_t delay = 0;                              // of Timeline, Machine and Export: number of the delay
     std::string format{};                                 // of Export: name of a form
     formats::TimeChoice time = formats::TimeChoice::All;  // of Export
+    analysis::MachineWindow window{};                     // of Machine
 
-    // "bundle", "system", "quality", "trace", "timeline:7", "export:7:pprof:on-cpu": as it stands on the worker's command line.
+    // "bundle", "system", "quality", "trace", "timeline:7", "machine:7:-1000:5000:800",
+    // "export:7:pprof:on-cpu": as it stands on the worker's command line.
     [[nodiscard]] std::string text() const;
     [[nodiscard]] static Result<ParseTask> parse(std::string_view text);
 };

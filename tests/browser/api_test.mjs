@@ -138,6 +138,9 @@ test("a delay: profile and timeline add up", needs("delay"), async () => {
     assert.ok(interval.stack === null || interval.stack < timeline.stacks.length);
   }
   assert.equal(BigInt(timeline.from_ns) + BigInt(at), BigInt(timeline.to_ns));
+  const machine = await check("getMachine", `${path}/machine`, { query: "?columns=200" });
+  for (const { cells } of machine.threads) assert.ok(cells.length % 5 === 0 && cells.filter((_, place) => place % 5 < 2).reduce((sum, one) => sum + one, machine.from_ns) <= machine.to_ns);
+  for (const { cells } of machine.cpus) assert.equal(cells.length % 4, 0);
 });
 
 test("delays of all bundles, and of an event without runs", needs("delays_event"), async () => {

@@ -12,7 +12,7 @@ async function pagesOf(context) {
   const { causes } = await ask("causes?limit=1");
   return {
     overview: "/", events: "/events", event: eventPath(world.event.name), "event of delays": eventPath(world.delays_event), "unknown event": "/event/unheard%20of",
-    causes: "/causes", cause: `/cause/${causes[0].id}`, run: `/run/${runs[0].id}`, bundles: "/bundles", delay: delayPath(world.delay), "bad bundle": `/bundle/${world.bad_bundle}`,
+    causes: "/causes", cause: `/cause/${causes[0].id}`, run: `/run/${runs[0].id}`, bundles: "/bundles", delay: delayPath(world.delay), machine: `${delayPath(world.delay)}/machine`, "bad bundle": `/bundle/${world.bad_bundle}`,
     compare: `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
     account: "/account", accounts: "/accounts", audit: "/audit", rules: "/rules", "no page": "/nowhere/at/all",
   };

@@ -69,6 +69,27 @@ def the_planted_one_is_reported():
     check_no_thread(delay)
 
 
+def trees_are_those_of_goroutines():
+    """The requests change threads; each tree has one request, with the calls that it makes, whole."""
+    with Daemon(call_event("idle", "main.grow")) as daemon, Watched(PROGRAM, "requests") as watched:
+        client = subprocess.Popen([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(watched.process.pid), "--function",
+                                   "main.(*Server).handle", "--depth", "1", "--json", "--count", "0", "--for", "10min", "--budget", "1000"],
+                                  stdout=subprocess.PIPE, text=True)
+        check("started" in json.loads(client.stdout.readline()), "the trace began")
+        watched.go()
+        told = json.loads(watched.process.stdout.readline())
+        watched.process.kill()
+        lines = [json.loads(line) for line in client.communicate(timeout=60)[0].splitlines()]
+    trees = [line["tree"] for line in lines if "tree" in line]
+    ended = lines[-1]["ended"]
+    check(ended["reason"] == "the process ended", f"{ended}")
+    check(trees and ended["calls"] + ended["not_kept"] == told["calls"], f"{ended} instead of {told['calls']} requests")
+    for tree in trees:
+        names = [call["function"] for call in tree["calls"]]
+        check(tree["goroutine"] > 0 and names.count("time.Sleep") == 2 and "runtime.mcall" not in names, f"{names}")
+        check(all(call["end"] == "returned" and call["on_cpu_ns"] is None for call in tree["calls"]), f"{tree}")
+
+
 def stacks_are_moved():
     """A call begins once, however often its stack is too small, and ends where its stack was moved to."""
     with Daemon(call_event("grow", "main.grow") + call_event("descend", "main.descend")) as daemon:
@@ -171,6 +192,6 @@ def other_versions_are_refused():
 
 
 if __name__ == "__main__":
-    run(the_planted_one_is_reported, stacks_are_moved, panics_are_no_delays, goroutines_that_end_are_no_delays,
+    run(trees_are_those_of_goroutines, the_planted_one_is_reported, stacks_are_moved, panics_are_no_delays, goroutines_that_end_are_no_delays,
         goroutines_are_used_again, values_are_in_registers_of_go, a_stripped_program_is_watched,
         nearly_all_functions_can_be_watched, what_cannot_be_told_is_refused, other_versions_are_refused)

@@ -231,7 +231,7 @@ def maps_much_code():
                                        limited[0]["put_off"] + 1000), None), "many places that are not looked up")
         check(later["user"] == "nobody (65534)", f"another user was limited: {later}")
         check([user["user"] for user in daemon.status()["limited_looks"]] == ["nobody (65534)"], "more than one is limited")
-        check("of processes of user nobody (65534), which map much code" in status_text(daemon), status_text(daemon))
+        check("processes of user nobody (65534) map so much code" in status_text(daemon), status_text(daemon))
         check_limits(daemon)
 
 

@@ -140,7 +140,7 @@ def a_dead_mount_keeps_nobody_from_a_report():
             check(f"; it waited for {path} of user 65534" in hanging[0], daemon.log())
             held_up = daemon.status()["merge_held_up"]
             check((held_up["path"], held_up["user"]) == (path, 65534), f"{held_up}")
-            check("a merge waited in vain for a file of user nobody (65534)" in status_text(daemon), status_text(daemon))
+            check("a merge gave up waiting for a file of user nobody (65534)" in status_text(daemon), status_text(daemon))
             slow_run()
             check(report(daemon.wait_for_newest_bundle(2))["delays"], "the next recording is not explained")
 

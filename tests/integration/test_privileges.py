@@ -183,7 +183,7 @@ def a_reader_that_vanishes_and_comes_back():
             refused = wait_for(lambda: daemon.status()["settings"]["reload_error"], "the settings to be refused")
             check(str(program) in refused, refused)
             check(daemon.event("work")["armed"], "the event is not armed any more")
-            check(str(program) in status_text(daemon) and "in vain" in status_text(daemon), status_text(daemon))
+            check(str(program) in status_text(daemon) and "failed attempt" in status_text(daemon), status_text(daemon))
             finding = doctor_about_readers(daemon)
             check(finding["state"] == "missing" and str(program) in finding["reason"], f"{finding}")
             attempts, seconds = daemon.status()["file_reader"]["not_started"], time.monotonic() - begun

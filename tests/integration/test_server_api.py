@@ -471,11 +471,19 @@ class Api(ServerCase):
         _, timeline = checker.ask("GET", address + "/delays/2/timeline")
         self.assertEqual(int(timeline["to_ns"]) - int(timeline["from_ns"]), 81_000_000)
         self.assertEqual(timeline["intervals"][-1]["to_ns"], 81_000_000)
+        _, machine = checker.ask("GET", address + "/delays/2/machine?columns=500")
+        self.assertTrue(machine["threads"][0]["of_delay"])
+        self.assertEqual((machine["from_ns"], machine["to_ns"]), (machine["recorded_from_ns"], machine["recorded_to_ns"]))
+        _, part = checker.ask("GET", address + "/delays/2/machine?from_ns=0&to_ns=81000000&columns=4000")
+        self.assertEqual((part["from_ns"], part["to_ns"]), (0, 81_000_000))
+        self.assertLess(part["finest_ns"], machine["finest_ns"])
+        for wrong in ("from_ns=5&to_ns=5", "from_ns=x", "columns=9", "columns=4001", "to_ns=99999999999999999999"):
+            checker.ask("GET", f"{address}/delays/2/machine?{wrong}", expect=400)
         for number in ("3", "0", "x"):
-            for part in ("profile", "timeline", "export?format=csv"):
+            for part in ("profile", "timeline", "machine", "export?format=csv"):
                 checker.ask("GET", f"{address}/delays/{number}/{part}", expect=404)
         absent = f"/api/v1/bundles/{sha256(b'absent')}"
-        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline", "/delays/1/export?format=pprof"):
+        for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline", "/delays/1/machine", "/delays/1/export?format=pprof"):
             checker.ask("GET", absent + part, expect=404)
 
     def check_forms(self, checker, address):

@@ -506,7 +506,7 @@ class HostileBundles(ServerCase):
             print(f"{name}: {row['bad_reason']}", file=sys.stderr)
             address = f"/api/v1/bundles/{row['digest']}"
             self.assertEqual(server.request("GET", address)[1], content, name)
-            for part in ("/system", "/trace", "/delays", "/delays/1/timeline"):
+            for part in ("/system", "/trace", "/delays", "/delays/1/timeline", "/delays/1/machine"):
                 self.assertEqual(server.request("GET", address + part)[0].status, 422, name + part)
         self.assertIsNone(rows[sha256(good)]["bad_reason"])
         # A damaged trace beside a good system file costs the profiles, not the list.

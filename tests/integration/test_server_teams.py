@@ -77,7 +77,8 @@ class Teams(ServerCase):
                 self.assertIn(response.status, (403, 404), address)
             if re.search(r"/(runs|causes)/\{id\}", pattern) and not own:
                 self.assertEqual(response.status, 404, address)
-            if pattern in ("/api/v1/bundles/{digest}", "/api/v1/bundles/{digest}/system", "/api/v1/bundles/{digest}/trace"):
+            if pattern in ("/api/v1/bundles/{digest}", "/api/v1/bundles/{digest}/system", "/api/v1/bundles/{digest}/trace",
+                           "/api/v1/bundles/{digest}/delays/{number}/machine"):
                 self.assertEqual(response.status, 403, address)
             elif own:
                 self.assertIn(response.status, (200, 422), f"{address}: {text[:300]}")

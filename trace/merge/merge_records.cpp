@@ -23,7 +23,9 @@ constexpr std::uint64_t never_ns = std::numeric_limits<std::uint64_t>::max();
 // one bit of S D T t X Z P I. Records hold the task's own state, which has further bits.
 std::int64_t reported_state(std::uint32_t state) {
     constexpr std::uint32_t interruptible = 1, uninterruptible = 2, reported = 0x7f, idle = 0x402, reported_idle = 0x80;
+    constexpr std::uint32_t dead = 0x80, reported_dead = 0x10;
     if (state == 0) return 0;
+    if ((state & dead) != 0) return reported_dead;
     if ((state & idle) == idle) return reported_idle;
     const std::uint32_t seen = state & reported;
     if (seen == 0) return uninterruptible;  // TASK_RTLOCK_WAIT, TASK_FROZEN

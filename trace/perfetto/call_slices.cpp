@@ -63,7 +63,7 @@ bool CallSlices::add(const calls::Tree& tree, const std::vector<calls::Times>& t
                      std::string_view process) {
     if (calls_ + tree.calls.size() > call_slices_limit) return false;
     calls_ += tree.calls.size();
-    trees_.push_back({pid, tree.tid, tree.thread, std::string(process), tree.calls, times, {}});
+    trees_.push_back({pid, tree.tid, tree.goroutine, tree.thread, std::string(process), tree.calls, times, {}});
     add_edges(static_cast<std::uint32_t>(trees_.size() - 1), tree.began_monotonic_ns);
     return true;
 }
@@ -104,7 +104,8 @@ void CallSlices::write_due(std::uint64_t at_ns) {
 }
 
 std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
-    const auto [known, is_new] = tracks_.try_emplace(tree.tid, kind_.first_track + 2 * tracks_.size() + 1);
+    const auto [known, is_new] = tracks_.try_emplace({tree.goroutine, tree.goroutine == 0 ? tree.tid : 0},
+                                                     kind_.first_track + 2 * tracks_.size() + 1);
     if (!is_new) return known->second;
     const auto describe = [&](auto fill) {
         writer_.packet(kind_.sequence, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
@@ -119,6 +120,15 @@ std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
             process.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(tree.pid));
             process.add_string(perfetto::process_descriptor::process_name, tree.process);
         });
+    if (tree.goroutine != 0) {
+        describe([&](pbf_writer& descriptor) {
+            descriptor.add_uint64(perfetto::track_descriptor::uuid, known->second);
+            descriptor.add_string(perfetto::track_descriptor::name,
+                                  "goroutine " + std::to_string(tree.goroutine) + ", " + name_);
+            descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, kind_.first_process_track + tree.pid);
+        });
+        return known->second;
+    }
     describe([&](pbf_writer& descriptor) {
         descriptor.add_uint64(perfetto::track_descriptor::uuid, known->second - 1);
         pbf_writer thread(descriptor, perfetto::track_descriptor::thread);
@@ -176,9 +186,11 @@ void CallSlices::write_begin(const Edge& edge, std::uint64_t track) {
         slice.add_uint64(perfetto::track_event::track_uuid, track);
         annotate(slice, wall_ns, times.wall_ns);
         annotate(slice, own_ns, times.own_ns);
-        annotate(slice, on_cpu_ns, times.on_cpu_ns);
-        annotate(slice, runnable_ns, times.runnable_ns);
-        annotate(slice, blocked_ns, times.blocked_ns);
+        if (tree.goroutine == 0) {
+            annotate(slice, on_cpu_ns, times.on_cpu_ns);
+            annotate(slice, runnable_ns, times.runnable_ns);
+            annotate(slice, blocked_ns, times.blocked_ns);
+        }
         if (module_text != 0) annotate_text(slice, module, module_text);
         if (source_text != 0) annotate_text(slice, source, source_text);
         if (ended_text != 0) annotate_text(slice, ended, ended_text);

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "calls/call_tree.hpp"
@@ -52,6 +53,7 @@ class CallSlices {
   private:
     struct KeptTree {
         std::uint32_t pid = 0, tid = 0;
+        std::uint64_t goroutine = 0;
         std::string thread, process;
         std::vector<calls::Call> calls;
         std::vector<calls::Times> times;
@@ -77,8 +79,8 @@ class CallSlices {
     std::vector<KeptTree> trees_;
     std::vector<Edge> edges_;
     std::size_t next_ = 0, calls_ = 0;
-    std::map<std::uint32_t, std::uint64_t> tracks_;  // by thread
-    std::set<std::uint32_t> processes_;              // that are described
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;  // by goroutine, or by thread
+    std::set<std::uint32_t> processes_;                                        // that are described
     bool names_defined_ = false;
     std::set<std::uint32_t> named_functions_;
     std::map<std::string, std::uint64_t> texts_;

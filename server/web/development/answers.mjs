@@ -2,6 +2,7 @@
 // the real server has better.
 import { bundles, builds, callers, delays, frame, good_bundle, ns, quality, runs, slow_function } from "./data.mjs";
 import { recordOf } from "./causes.mjs";
+import { machine } from "./machine.mjs";
 import { profile, timeline } from "./profiles.mjs";
 
 export class Refusal extends Error {
@@ -258,5 +259,6 @@ export function delaySummary(event) {
 export function ofDelay(bundle_digest, number, what, query) {
   readable(bundle_digest);
   if (!delays[bundle_digest][number - 1]) throw new Refusal(404, "the bundle has no delay of this number");
+  if (what === "machine") return machine(bundle_digest, number, query);
   return what === "profile" ? profile(bundle_digest, query.get("state") ?? "all", query.get("against") === "normal") : timeline(bundle_digest, number);
 }

@@ -13,6 +13,7 @@ import { ComparePage } from "./pages/compare_sets";
 import { DelayPage } from "./pages/delay";
 import { EventPage } from "./pages/event";
 import { Events } from "./pages/events";
+import { MachinePage } from "./pages/machine";
 import { Overview } from "./pages/overview";
 import { RulePage, Rules } from "./pages/rules";
 import { RunPage } from "./pages/run";
@@ -38,6 +39,7 @@ function Page({ session }: { session: Session }) {
     case "bundles": return <Bundles place={place} />;
     case "objects": return <AllObjects place={place} />;
     case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
+    case "machine": return <MachinePage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
     case "account": return <OwnAccount session={session} />;
     case "accounts": return <Accounts session={session} />;
     case "audit": return <Audit session={session} place={place} />;

@@ -10,6 +10,7 @@ export type Route =
   | { page: "bundles" }
   | { page: "objects" }
   | { page: "delay"; digest: string; number: number | null }
+  | { page: "machine"; digest: string; number: number }
   | { page: "account" }
   | { page: "accounts" }
   | { page: "audit" }
@@ -56,6 +57,7 @@ export function parseRoute(path: string): Route {
     if (parts.length === 3 && /^[1-9]\d{0,5}$/.test(third)) {
       return { page: "delay", digest: second, number: Number(third) };
     }
+    if (parts.length === 4 && /^[1-9]\d{0,5}$/.test(third) && parts[3] === "machine") return { page: "machine", digest: second, number: Number(third) };
   }
   return { page: "missing" };
 }

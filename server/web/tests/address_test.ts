@@ -67,6 +67,8 @@ test("addresses lead to pages", () => {
   assert.deepEqual(parseRoute("/bundles"), { page: "bundles" });
   assert.deepEqual(parseRoute("/accounts/"), { page: "accounts" });
   assert.deepEqual(parseRoute("/audit"), { page: "audit" });
+  assert.deepEqual(parseRoute(`/bundle/${digest}/3/machine`), { page: "machine", digest, number: 3 });
+  assert.deepEqual(parseRoute(`/bundle/${digest}/3/machines`), { page: "missing" });
   assert.deepEqual(parseRoute("/run/18446744073709551615"), { page: "run", id: "18446744073709551615" });
   assert.deepEqual(parseRoute(`/bundle/${digest}`), { page: "delay", digest, number: null });
   assert.deepEqual(parseRoute(`/bundle/${digest}/12`), { page: "delay", digest, number: 12 });

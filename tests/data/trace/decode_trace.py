@@ -193,6 +193,7 @@ class Trace:
         self.stacks = collections.Counter()
         self.off_cpu_stacks = collections.Counter()
         self.wakings = []
+        self.switch_states = []
         self.switch_facts = []
         self.wait_files = []
         self.history_waits = []
@@ -398,6 +399,7 @@ class Trace:
             self.last_event_ns[bundle["cpu"]] = event["timestamp"]
             if "switch" in event:
                 self.counts["switches"] += 1
+                self.switch_states.append(event["switch"]["prev_state"])
                 if event["switch"]["prev_state"] not in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256):
                     fault("state %d is none that the tracepoint shows" % event["switch"]["prev_state"])
                 for side in ("prev", "next"):
@@ -441,6 +443,7 @@ def main():
         summary["stacks"] = dict(trace.stacks.most_common(limit))
         summary["off_cpu_stacks"] = dict(trace.off_cpu_stacks.most_common(limit))
         summary["modules"] = trace.modules
+        summary["switch_states"] = trace.switch_states[:limit]
         summary["wakings"] = trace.wakings[:limit]
         summary["wait_files"] = trace.wait_files[:limit]
         summary["history_waits"] = trace.history_waits[:limit]

@@ -156,7 +156,7 @@ bool ask(fuzz::FilledServer& server, const Request& request) {
     }
     const auto route = find_route(request.method, request.target);
     check(std::holds_alternative<Route>(route));
-    const auto need = need_of(std::get<Route>(route).kind);
+    const auto need = std::get<Route>(route).row->need;
     check(!need || !server.has_accounts() || proves(request, *need));
     carry_out(std::get<Plan>(admitted), request);
     return request.method != Method::Get && request.method != Method::Head;

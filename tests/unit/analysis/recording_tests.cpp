@@ -152,7 +152,7 @@ TEST(Recording, a_switch_that_the_merge_made_up_leaves_nobody_running) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(75, 75, "other").thread(11, 11, "next");
     builder.switched(1 * ms, 0, 0, 0, 75);
-    builder.switched(30 * ms, 0, 75, 1, 10).switched(30 * ms, 0, 10, 0x80, 11);
+    builder.switched(30 * ms, 0, 75, 1, 10).switched(30 * ms, 0, 10, 0x10, 11);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     EXPECT_EQ(recording->switch_gaps, 1);
@@ -160,6 +160,16 @@ TEST(Recording, a_switch_that_the_merge_made_up_leaves_nobody_running) {
     const Window all{begin, begin + 100 * ms};
     EXPECT_EQ(split_time(*recording, intervals_of_thread(*recording, 10, all)).on_cpu_ns, 0);
     EXPECT_EQ(split_time(*recording, intervals_of_thread(*recording, 75, all)).on_cpu_ns, 0);
+}
+
+TEST(Recording, a_kernel_thread_without_work_waits_and_has_not_ended) {
+    TraceBuilder builder(100 * ms);
+    builder.thread(10, 10, "kworker").thread(11, 11, "app");
+    builder.switched(10 * ms, 0, 10, 0x80, 11).switched(20 * ms, 0, 11, 0x10, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->find_thread(10)->changes.back().state, ThreadState::Blocked);
+    EXPECT_EQ(recording->find_thread(11)->changes.back().state, ThreadState::Exited);
 }
 
 TEST(Recording, a_cpu_without_switches_ran_its_sampled_thread) {

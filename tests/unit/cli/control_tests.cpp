@@ -94,7 +94,7 @@ TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
               R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // nobody's name
     EXPECT_NE(held_up.find("2 without names of functions"), std::string::npos) << held_up;
     EXPECT_NE(held_up.find("1 set aside"), std::string::npos) << held_up;
-    EXPECT_NE(held_up.find("a merge waited in vain for a file of user 4000000000\n              /proc/7/exe\n"),
+    EXPECT_NE(held_up.find("a merge gave up waiting for a file of user 4000000000\n              /proc/7/exe\n"),
               std::string::npos)
         << held_up;
     const std::string unknown = shown(R"("merge_held_up":{"session":"s","path":"/x","user":null})");

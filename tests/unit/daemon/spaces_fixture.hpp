@@ -92,17 +92,19 @@ class SpacesFixture : public ::testing::Test {
             memory, modules, [this](std::uint32_t pid) { return user_of(pid); }, wanted);
     }
     // As the unwinder does it.
-    void publish() {
-        const auto now = ProcessSpaces::Clock::now();
+    void publish(ProcessSpaces::Clock::time_point now = ProcessSpaces::Clock::now()) {
         for (const auto& mappings : spaces.unidentified(1000, now))
             spaces.identify(mappings, inspector.identify(mappings), now);
         spaces.publish();
     }
+    // The next one whose file could be opened.
     std::optional<TableJob> next_job() {
-        auto job = modules.next_job();
-        if (!job) return job;
-        if (auto failed = open_for(*job, inspector)) modules.take(std::move(*failed));
-        return job;
+        while (auto job = modules.next_job()) {
+            auto failed = open_for(*job, inspector);
+            if (!failed) return job;
+            modules.take(std::move(*failed));
+        }
+        return std::nullopt;
     }
     std::size_t make_all() {
         std::size_t done = 0;

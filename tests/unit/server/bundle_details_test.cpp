@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "server/ingest/delay_details.hpp"
 #include "server/ingest/delay_surroundings.hpp"
+#include "server/ingest/machine_json.hpp"
 #include "server/ingest/parse_bundle.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 #include "server/ingest/timeline_json.hpp"
@@ -62,6 +63,34 @@ TEST(TimelineJson, names_are_sent_once) {
     };
     EXPECT_TRUE(function(0).starts_with("leaf_"));
     EXPECT_EQ(function(30), name + "0");
+}
+
+// Stacks of any depth and names of any length: the answer is bounded, and says what it leaves out.
+TEST(MachineJson, is_bounded_whatever_the_recording_holds) {
+    TraceBuilder builder = one_delay(400);
+    builder.switched(1 * ms, 0, 0, 0, 100);
+    for (std::uint64_t at = 0; at < 5000; ++at) {
+        TraceBuilder::Stack stack;
+        for (std::uint64_t depth = 0; depth < 120; ++depth)
+            stack.push_back("frame_" + std::to_string((at + depth) % 500));
+        stack.push_back(std::string(900, 'T') + std::to_string(at));
+        builder.sample(50 * ms + at * 80'000, 0, 100, 100, stack);
+    }
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    const std::string text =
+        machine_json(*recording, recording->system.delays[0], {0, static_cast<std::int64_t>(400 * ms), 4000});
+    EXPECT_LT(text.size(), 20U << 20);
+    const json::object machine = json::parse(text).as_object();
+    EXPECT_GT(machine.at("left_out").as_object().at("samples").to_number<int>() +
+                  machine.at("left_out").as_object().at("stacks").to_number<int>(),
+              0);
+    std::size_t names_bytes = 0;
+    for (const json::value& one : machine.at("names").as_array()) names_bytes += one.as_string().size();
+    EXPECT_LE(names_bytes, 4U << 20);
+    for (const json::value& stack : machine.at("stacks").as_array()) EXPECT_LE(stack.as_array().size(), 128U);
+    EXPECT_EQ(machine.at("threads").as_array().at(0).as_object().at("of_delay"), true);
+    EXPECT_EQ(machine.at("recorded_from_ns").to_number<std::int64_t>(), -static_cast<std::int64_t>(50 * ms));
 }
 
 TEST(Surroundings, say_who_had_the_cpus_and_what_was_started) {

@@ -65,19 +65,26 @@ TEST(ParsedBundle, TextsAreShortenedBetweenLetters) {
 }
 
 TEST(ParseTask, IsReadAsItIsWritten) {
-    for (const ParseTask& task : {ParseTask{ParseTask::Kind::Bundle}, ParseTask{ParseTask::Kind::SystemFile},
-                                  ParseTask{ParseTask::Kind::Quality}, ParseTask{ParseTask::Kind::Trace},
-                                  ParseTask{ParseTask::Kind::Timeline, 12},
-                                  ParseTask{ParseTask::Kind::Export, 7, "pprof", formats::TimeChoice::OffCpu}}) {
+    for (const ParseTask& task :
+         {ParseTask{ParseTask::Kind::Bundle}, ParseTask{ParseTask::Kind::SystemFile},
+          ParseTask{ParseTask::Kind::Quality}, ParseTask{ParseTask::Kind::Trace},
+          ParseTask{ParseTask::Kind::Timeline, 12},
+          ParseTask{ParseTask::Kind::Machine, 3, {}, formats::TimeChoice::All, {-5, 1'000'000, 800}},
+          ParseTask{ParseTask::Kind::Export, 7, "pprof", formats::TimeChoice::OffCpu}}) {
         const auto back = ParseTask::parse(task.text());
         ASSERT_TRUE(back.ok()) << task.text();
         EXPECT_EQ(back->kind, task.kind);
         EXPECT_EQ(back->delay, task.delay);
         EXPECT_EQ(back->format, task.format);
         EXPECT_EQ(back->time, task.time);
+        EXPECT_EQ(back->window.from_ns, task.window.from_ns);
+        EXPECT_EQ(back->window.to_ns, task.window.to_ns);
+        EXPECT_EQ(back->window.columns, task.window.columns);
     }
-    for (const char* wrong : {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x", "timeline:1:",
-                              "export:1", "export:1:gif:all", "export:1:pprof:none", "export:1:pprof:all:x"})
+    for (const char* wrong :
+         {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x", "timeline:1:", "machine:1",
+          "machine:1:0:5", "machine:1:5:5:10", "machine:1:0:5:0", "machine:1:0:5:10:", "export:1", "export:1:gif:all",
+          "export:1:pprof:none", "export:1:pprof:all:x"})
         EXPECT_FALSE(ParseTask::parse(wrong).ok()) << wrong;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/digest.hpp"
+#include "server/api/route_table.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -15,6 +16,11 @@ unsigned status_of(Method method, const std::string& target) {
     const auto* refusal = std::get_if<Refusal>(&route);
     return refusal == nullptr ? 200 : refusal->status;
 }
+std::string path_of(Method method, const std::string& target) {
+    const auto route = find_route(method, target);
+    const auto* found = std::get_if<Route>(&route);
+    return found == nullptr ? "none" : std::string(found->row->path);
+}
 Route route_of(Method method, const std::string& target) {
     const auto route = find_route(method, target);
     EXPECT_TRUE(std::holds_alternative<Route>(route)) << target;
@@ -22,11 +28,13 @@ Route route_of(Method method, const std::string& target) {
 }
 
 TEST(Routes, BundlesByMethod) {
-    EXPECT_EQ(route_of(Method::Put, bundle).kind, RouteKind::PutBundle);
-    EXPECT_EQ(route_of(Method::Get, bundle).kind, RouteKind::GetBundle);
-    EXPECT_EQ(route_of(Method::Head, bundle).kind, RouteKind::HasBundle);
-    EXPECT_EQ(route_of(Method::Get, bundle + "/system").kind, RouteKind::GetSystemFile);
-    EXPECT_EQ(route_of(Method::Head, bundle + "/system").kind, RouteKind::GetSystemFile);
+    for (const Method method : {Method::Put, Method::Get, Method::Head}) {
+        EXPECT_EQ(path_of(method, bundle), "/api/v1/bundles/{digest}");
+        EXPECT_EQ(route_of(method, bundle).row->method, method);
+    }
+    EXPECT_EQ(route_of(Method::Put, bundle).row->handling, Handling::BundleUpload);
+    EXPECT_EQ(path_of(Method::Get, bundle + "/system"), "/api/v1/bundles/{digest}/system");
+    EXPECT_EQ(path_of(Method::Head, bundle + "/system"), "/api/v1/bundles/{digest}/system");
     EXPECT_EQ(route_of(Method::Put, bundle).arguments.at(0), digest);
     EXPECT_EQ(status_of(Method::Other, bundle), 405U);
     EXPECT_EQ(status_of(Method::Delete, bundle), 405U);
@@ -44,7 +52,7 @@ TEST(Routes, OnlyDigestsAreAddresses) {
 
 TEST(Routes, NamesAreDecoded) {
     const Route route = route_of(Method::Get, "/api/v1/events/a%2Fb%20%3Cscript%3E+x/runs?host=web+1%2B&limit=5");
-    EXPECT_EQ(route.kind, RouteKind::ListRuns);
+    EXPECT_EQ(route.row->path, "/api/v1/events/{event}/runs");
     EXPECT_EQ(route.arguments.at(0), "a/b <script>+x");
     EXPECT_EQ(route.parameter("host"), "web 1+");
     EXPECT_EQ(route.parameter("limit"), "5");
@@ -81,7 +89,7 @@ TEST(Routes, NamesOfAFilterMayStandSeveralTimes) {
 
 TEST(Routes, WhatIsOfNoProgramIsAPage) {
     for (const char* path : {"/", "/event/a%2Fb?host=x", "/run/7", "/assets/main.js", "/apix", "/metricsx"})
-        EXPECT_EQ(route_of(Method::Get, path).kind, RouteKind::Page) << path;
+        EXPECT_EQ(route_of(Method::Get, path).row, &page_row()) << path;
     for (const char* path : {"/api", "/api/", "/api/v2/events", "/api/v1/nothing", "/metrics/x", "/healthz/x"})
         EXPECT_EQ(status_of(Method::Get, path),
                   path == std::string("/metrics/x") || path == std::string("/healthz/x") ? 200U : 404U)
@@ -89,16 +97,33 @@ TEST(Routes, WhatIsOfNoProgramIsAPage) {
 }
 
 TEST(Routes, NeedWhatTheyDo) {
-    for (const RouteKind open : {RouteKind::Page, RouteKind::Health, RouteKind::Description, RouteKind::SignIn})
-        EXPECT_FALSE(need_of(open).has_value());
-    EXPECT_EQ(need_of(RouteKind::PutBundle)->right, Right::Upload);
-    EXPECT_EQ(need_of(RouteKind::HasBatch)->or_else, Right::Read);
-    for (const RouteKind read :
-         {RouteKind::ListEvents, RouteKind::Metrics, RouteKind::GetTrace, RouteKind::CompareRuns})
-        EXPECT_EQ(need_of(read)->or_else, Right::Read);
-    for (const RouteKind admin : {RouteKind::ListAccounts, RouteKind::AddAccount, RouteKind::DeleteAccount,
-                                  RouteKind::ListTokens, RouteKind::AddToken, RouteKind::DeleteToken})
-        EXPECT_EQ(need_of(admin)->or_else, Right::Administer);
+    const auto need = [](Method method, const std::string& target) { return route_of(method, target).row->need; };
+    for (const char* open : {"/", "/healthz", "/api/v1/openapi.yaml", "/api/v1/session/ways"})
+        EXPECT_FALSE(need(Method::Get, open).has_value()) << open;
+    EXPECT_FALSE(need(Method::Post, "/api/v1/session").has_value());
+    EXPECT_EQ(need(Method::Put, bundle)->right, Right::Upload);
+    EXPECT_EQ(need(Method::Head, "/api/v1/batches/" + digest)->or_else, Right::Read);
+    for (const std::string& read : {std::string("/api/v1/events"), std::string("/metrics"), bundle + "/trace"})
+        EXPECT_EQ(need(Method::Get, read)->or_else, Right::Read) << read;
+    EXPECT_EQ(need(Method::Post, "/api/v1/compare")->or_else, Right::Read);
+    for (const char* admin : {"/api/v1/accounts", "/api/v1/tokens", "/api/v1/teams", "/api/v1/rules"})
+        EXPECT_EQ(need(Method::Get, admin)->or_else, Right::Administer) << admin;
+}
+
+// Whatever changes something is of people or programs that are known, and takes a body that is bounded.
+TEST(Routes, EveryRowHoldsTogether) {
+    for (const RouteRow& row : route_rows()) {
+        const bool upload = row.handling == Handling::BundleUpload || row.handling == Handling::BatchUpload;
+        EXPECT_EQ(row.answer == nullptr, upload) << row.path;
+        if (row.method == Method::Delete) {
+            EXPECT_TRUE(row.need.has_value()) << row.path;
+        }
+        if (row.method == Method::Get || row.method == Method::Head) {
+            EXPECT_EQ(row.body_limit_bytes, 0U) << row.path;
+        }
+        for (const RouteRow& other : route_rows())
+            EXPECT_TRUE(&row == &other || row.method != other.method || row.path != other.path) << row.path;
+    }
 }
 
 }  // namespace

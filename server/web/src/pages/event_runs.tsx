@@ -170,7 +170,8 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
 // Slow runs are what one looks for: they are marked, and shown unless somebody does not want them.
 function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
   if (list.outliers === 0) return null;
-  const differ = list.outliers === 1 ? "1 run differs" : `${formatCount(list.outliers)} runs differ`;
+  const outliers = list.outliers ?? 0;
+  const differ = outliers === 1 ? "1 run differs" : `${formatCount(outliers)} runs differ`;
   return (
     <p class="dirty-line" data-testid="outlier-line">
       <span>{differ} plainly in duration from the others{shown ? "; marked as outliers in the list" : " and are left out"}.</span>{" "}

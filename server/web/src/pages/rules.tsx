@@ -20,8 +20,8 @@ export function conditionText(rule: Rule): string {
   switch (rule.condition) {
     case "new_cause": return `a new cause of delays of ${event}`;
     case "cause_came_back": return `a resolved cause of delays of ${event} came back`;
-    case "p99": return `p99 of ${event} over ${rule.over_ns !== null ? formatDuration(rule.over_ns) : `${rule.factor} times last week's`}, in ${hours}`;
-    case "delay_share": return `share of delays of ${event} over ${rule.over_share !== null ? formatShare(rule.over_share) : `${rule.factor} times last week's`}, in ${hours}`;
+    case "p99": return `p99 of ${event} over ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times last week's`}, in ${hours}`;
+    case "delay_share": return `share of delays of ${event} over ${rule.over_share != null ? formatShare(rule.over_share) : `${rule.factor} times last week's`}, in ${hours}`;
     case "host_silent": return `nothing came from ${host} for ${formatDuration(rule.silent_ns ?? 0)}`;
     case "runs_lost": return `more than ${plural(rule.over_runs ?? 0, "run")} lost on ${host}, in ${hours}`;
   }

@@ -24,7 +24,7 @@ function framesOf(timeline: Timeline, stack: number): Frame[] {
 export function TimelineView({ digest, delay }: { digest: string; delay: Delay }) {
   const loaded = useGet<Timeline>(`/api/v1/bundles/${digest}/delays/${delay.number}/timeline`);
   return (
-    <Section title={`Timeline of the thread ${delay.thread}`} id="timeline">
+    <Section title={`Timeline of the thread ${delay.thread}`} id="timeline" aside={<a href={`/bundle/${digest}/${delay.number}/machine`}>All threads and CPUs of the machine</a>}>
       <Ready of={loaded} height={180}>
         {(timeline) => timeline.intervals.length === 0 ? (
           <Empty title="The recording does not say what the thread did.">

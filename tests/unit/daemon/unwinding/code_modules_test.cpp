@@ -1,8 +1,13 @@
 #include "daemon/unwinding/code_modules.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -92,6 +97,78 @@ TEST_F(SharedTables, AFileThatChangedIsAnother) {
     std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     map_file(2, path);
     EXPECT_EQ(modules_known(), 2U);
+}
+
+class UnreadTables : public SharedTables {
+  protected:
+    // A process that has the file mapped, though nobody has looked at it: this one and a child of it.
+    static void* map_here(const std::filesystem::path& path) {
+        const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        return ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+    }
+    void note_mapping(std::uint32_t pid, const void* start, const std::filesystem::path& path, std::uint64_t inode) {
+        const auto address = reinterpret_cast<std::uint64_t>(start);
+        map(pid, address, address + 4096, path.string(), 0, inode);
+    }
+    void look_again() {
+        spaces.look_again_at_unread();
+        const auto later = ProcessSpaces::Clock::now() + std::chrono::seconds(1);
+        publish(later);
+        make_all();
+        publish(later);
+    }
+    std::vector<ModuleState> states() {
+        std::vector<ModuleState> found;
+        modules.for_each([&](const CodeModule& module) { found.push_back(module.state); });
+        return found;
+    }
+    static std::uint64_t inode_of(const std::filesystem::path& path) {
+        struct stat facts {};
+        return ::stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
+    }
+};
+
+TEST_F(UnreadTables, AFileThatIsUnlinkedBeforeItsTurnIsReadThroughItsMapping) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root opens what is mapped from a file without a name";
+    const auto path = copy("unlinked");
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    void* const mapped = map_here(path);
+    ASSERT_NE(mapped, MAP_FAILED);
+    note_mapping(pid, mapped, path, inode_of(path));
+    publish();
+    std::filesystem::remove(path);  // which changes what the file was when it was looked at
+    make_all();
+    ASSERT_EQ(states(), std::vector{ModuleState::Waiting});
+    look_again();
+    EXPECT_EQ(memory.states.at(table_of(pid)), LAGTRAP_UNWIND_TABLE_READY);
+    ::munmap(mapped, 4096);
+}
+
+TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root opens what another process has mapped";
+    const auto path = copy("shared");
+    void* const mapped = map_here(path);
+    ASSERT_NE(mapped, MAP_FAILED);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const auto other = static_cast<std::uint32_t>(::getpid()), first = static_cast<std::uint32_t>(child);
+    const std::uint64_t inode = inode_of(path);
+    // In this order: the job that is queued is to read it through the child.
+    note_mapping(first, mapped, path, inode);
+    publish();
+    note_mapping(other, mapped, path, inode);
+    publish();
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    exit(first);
+    std::filesystem::remove(path);
+    make_all();
+    look_again();
+    EXPECT_EQ(memory.states.at(table_of(other)), LAGTRAP_UNWIND_TABLE_READY);
+    ::munmap(mapped, 4096);
 }
 
 TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {

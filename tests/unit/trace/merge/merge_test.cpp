@@ -240,6 +240,20 @@ TEST_F(Merge, TheTracersOwnFramesAreTakenOff) {
     EXPECT_EQ(json::serialize(decoded(trace()).at("off_cpu_stacks")), R"({"100:do_syscall_64;do_sleep":1})");
 }
 
+// The task's own state of a dead thread has a bit that the tracepoint uses for kernel threads without work.
+TEST_F(Merge, TellsThreadsThatEndedFromThoseThatWait) {
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        for (const std::uint32_t tid : {100U, 101U, 102U}) capture.thread(tid, tid, "thread");
+        capture.switched(2, 0, 100, 100, 0x80, 101, 101);   // TASK_DEAD
+        capture.switched(3, 0, 101, 101, 0x402, 102, 102);  // TASK_IDLE
+        capture.switched(4, 0, 102, 102, 1, 0, 0);
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(json::serialize(decoded(trace()).at("switch_states")), "[16,128,1]");
+}
+
 TEST_F(Merge, SwitchesThatAreMissingAreCounted) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());

@@ -1,0 +1,69 @@
+// What an answer is made from; and how a function that needs a part of it becomes a row's answer.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "server/accounts/audit.hpp"
+#include "server/accounts/principal.hpp"
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/api/rule_routes.hpp"
+#include "server/api/team_routes.hpp"
+#include "server/store/blobs.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+class Application;
+
+// All of it outlives the call, but not a reply that is still being read (BodySource).
+struct RouteCall {
+    Application& application;
+    Store& store;
+    EvidenceStore& evidence;  // the store as the principal sees it
+    Blobs& blobs;
+    Audit& audit;
+    Teller& teller;
+    const Route& route;
+    const Principal& principal;
+    const Request& request;
+    const std::string& sender;  // network of the sender
+};
+
+// The part of the call that a parameter of this type stands for. Evidence comes from what the principal may see.
+template <typename Parameter>
+decltype(auto) part_of(const RouteCall& call) {
+    using Part = std::remove_cvref_t<Parameter>;
+    if constexpr (std::is_same_v<Part, Route>)
+        return (call.route);
+    else if constexpr (std::is_same_v<Part, Principal>)
+        return (call.principal);
+    else if constexpr (std::is_same_v<Part, Request>)
+        return (call.request);
+    else if constexpr (std::is_same_v<Part, Audit>)
+        return (call.audit);
+    else if constexpr (std::is_same_v<Part, Blobs>)
+        return (call.blobs);
+    else if constexpr (std::is_same_v<Part, TeamParts>)
+        return TeamParts{call.store, call.audit, call.principal};
+    else if constexpr (std::is_same_v<Part, RuleParts>)
+        return RuleParts{call.store, call.audit, call.teller, call.principal};
+    else if constexpr (std::is_base_of_v<Part, EvidenceStore>)
+        return static_cast<Part&>(call.evidence);
+    else
+        return static_cast<Part&>(call.store);
+}
+
+template <typename... Parameters>
+Reply answer_by(Reply (*function)(Parameters...), const RouteCall& call) {
+    return function(part_of<Parameters>(call)...);
+}
+
+template <auto function>
+Reply answer(const RouteCall& call) {
+    return answer_by(function, call);
+}
+
+}  // namespace lagtrap::server

@@ -1,0 +1,183 @@
+// All CPUs and threads of the machine around a delay.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ApiError, get } from "../api";
+import { reason_colours, run_colours, state_colours } from "../colours";
+import { formatCount, formatDuration, plural, shortId } from "../format";
+import { useGet } from "../load";
+import { timeWords } from "../machine/draw";
+import { type Machine, type View, clampView, processName, readMachine, wanted } from "../machine/model";
+import { MachineView } from "../machine/machine_view";
+import { Failure, Ready, Scroll, Section, Swatch, Title } from "../parts";
+import { type Place, setQuery } from "../router";
+import type { BundleDelays, Delay, MachineAnswer } from "../types";
+
+const kept_answers = 8;
+const table_rows = 100;
+
+export function MachinePage({ digest, number, place }: { digest: string; number: number; place: Place }) {
+  const loaded = useGet<BundleDelays>(`/api/v1/bundles/${digest}/delays?number=${number}`);
+  return (
+    <main id="main" class="wide">
+      <Ready of={loaded} height={400}>
+        {({ delays: [delay] }) => delay ? <OfDelay digest={digest} delay={delay} place={place} /> : <p>The bundle has no delay of this number.</p>}
+      </Ready>
+    </main>
+  );
+}
+
+function viewOf(query: URLSearchParams, delay_ns: number): View {
+  const read = (name: string) => (/^-?\d{1,16}$/.test(query.get(name) ?? "") ? Number(query.get(name)) : null);
+  const from = read("from");
+  const to = read("to");
+  return from !== null && to !== null && to > from ? { from, to } : { from: -0.05 * delay_ns, to: 1.05 * delay_ns };
+}
+
+function OfDelay({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
+  const [view, setView] = useState(() => viewOf(place.query, Math.max(1000, delay.duration_ns)));
+  const [text, setText] = useState(place.query.get("search") ?? "");
+  const [width, setWidth] = useState(0);
+  const [machine, setMachine] = useState<Machine | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [loading, setLoading] = useState(false);
+  const [turn, setTurn] = useState(0);
+  const kept = useRef<Machine[]>([]);
+  const address = `/api/v1/bundles/${digest}/delays/${delay.number}/machine`;
+
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery({ from: String(Math.round(view.from)), to: String(Math.round(view.to)), search: text }, "replace"), 400);
+    return () => clearTimeout(timer);
+  }, [view, text]);
+  // What is there is drawn at once, however coarse; what is finer comes when the view has come to rest.
+  useEffect(() => {
+    const pixels = width > 0 ? width : 1000;
+    const recorded = machine?.recorded ?? { from: -30 * 86400e9, to: 30 * 86400e9 };
+    const fine = kept.current.find((one) => wanted(one, view, pixels, one.recorded) === null);
+    if (fine) {
+      if (fine !== machine) setMachine(fine);
+      return undefined;
+    }
+    const asked = wanted(machine, view, pixels, recorded);
+    if (!asked) return undefined;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      setLoading(true);
+      get<MachineAnswer>(`${address}?from_ns=${Math.round(asked.from)}&to_ns=${Math.round(asked.to)}&columns=${asked.columns}`, abort.signal).then(
+        (answer) => {
+          const read = readMachine(answer);
+          kept.current = [read, ...kept.current].slice(0, kept_answers);
+          if (machine === null) setView((old) => clampView(old, read.recorded));
+          setMachine(read);
+          setLoading(false);
+          setError(null);
+        },
+        (problem) => {
+          if (abort.signal.aborted) return;
+          setLoading(false);
+          setError(problem instanceof ApiError ? problem : new ApiError(0, `the answer could not be understood: ${(problem as Error).message}`, "Load the page again."));
+        },
+      );
+    }, machine === null ? 0 : 200);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+      setLoading(false);
+    };
+  }, [view, width, machine, turn]);
+
+  return (
+    <>
+      <p class="crumbs"><a href={`/bundle/${digest}/${delay.number}`}>Delay {delay.number} of {delay.event}</a> › bundle <span class="code">{shortId(digest)}</span></p>
+      <Title text="The machine around the delay" />
+      <p>
+        {formatDuration(delay.duration_ns)} of {delay.event} in {delay.process}, shaded. Times count from its begin.{" "}
+        <span role="status" data-testid="machine-part">{machine ? `Shown: ${timeWords(view.from)} to ${timeWords(view.to)}${loading ? ", finer soon" : ""}.` : ""}</span>
+      </p>
+      {error && <Failure error={error} again={() => setTurn(turn + 1)} />}
+      {machine === null && !error && <div class="loading" role="status" style={{ minHeight: "400px" }}>The recording is being read; a long one takes some seconds…</div>}
+      {machine && (
+        <Section title="CPUs and threads">
+          <MachineView machine={machine} delay_ns={Math.max(1000, delay.duration_ns)} view={view} loading={loading} text={text} onText={setText} onView={setView} onWidth={setWidth} />
+          <Legend machine={machine} />
+          <Shortened machine={machine} />
+          <Table machine={machine} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+// The colours of the reasons that are in the picture, as on all pages.
+function Legend({ machine }: { machine: Machine }) {
+  const reasons = useMemo(() => {
+    const seen = new Set<number>();
+    for (const thread of machine.threads) for (let i = 0; i < thread.cells.state.length; ++i) if (thread.cells.state[i] === 3) seen.add(thread.cells.first[i]);
+    const names = [...seen].map((index) => machine.names[index] ?? "");
+    return reason_colours.filter(([beginning]) => names.some((name) => name.startsWith(beginning) && reason_colours.find(([first]) => name.startsWith(first))?.[0] === beginning));
+  }, [machine]);
+  return (
+    <div class="below-bars">
+      <span class="key">
+        <span><Swatch colour={state_colours["on CPU"]} /> on CPU </span>
+        <span><Swatch colour={state_colours.runnable} /> runnable </span>
+        <span><Swatch colour={state_colours.throttled} /> throttled </span>
+        {reasons.map(([beginning, colour]) => <span key={beginning}><Swatch colour={colour} /> blocked: {beginning} </span>)}
+        <span><Swatch colour={state_colours.blocked} /> blocked: other </span>
+        <span><Swatch colour={run_colours.late} /> delayed run </span>
+        <span><Swatch colour={run_colours.in_time} /> run in time</span>
+      </span>
+      <details class="keys">
+        <summary>Keys</summary>
+        <p id="machine-keys">Up and down: rows. Left and right: from stretch to stretch. Enter: opens or closes a process, looks closer at a stretch. w: to the waker. + and −: closer and further. a and d: earlier and later. Escape: the whole delay. / : search; Enter there: next match. Wheel with Ctrl: closer; with Shift: sideways.</p>
+        <p>Stretches too short to draw apart are one: green as high as they ran, orange as they waited for a CPU. White space is not known, or the thread did not live. On the CPUs the delay's own threads are strong, others pale. Arrows lead from wakers to the woken, as long as there are few.</p>
+      </details>
+    </div>
+  );
+}
+
+function Shortened({ machine }: { machine: Machine }) {
+  const { left_out, asleep } = machine;
+  const parts = [
+    asleep > 0 && `${plural(asleep, "thread")} slept throughout this part and ${asleep === 1 ? "has" : "have"} no row`,
+    left_out.threads > 0 && `${plural(left_out.threads, "thread")} with less time than these`,
+    left_out.cpus > 0 && plural(left_out.cpus, "CPU"),
+    left_out.wakes > 0 && plural(left_out.wakes, "wakeup"),
+    left_out.runs > 0 && plural(left_out.runs, "shorter run"),
+    left_out.stacks > 0 && plural(left_out.stacks, "stack"),
+  ].filter((part) => part !== false);
+  return (
+    <p class="muted">
+      {parts.length > 0 && <>Not shown: {parts.join("; ")}. </>}
+      {machine.finest > 1 && <>Stretches shorter than {formatDuration(machine.finest)} may be joined; look closer to see them apart.</>}
+    </p>
+  );
+}
+
+// The same without a picture.
+function Table({ machine }: { machine: Machine }) {
+  const longest = (thread: Machine["threads"][number]) => {
+    let best = -1;
+    const { cells } = thread;
+    for (let i = 0; i < cells.state.length; ++i) if (cells.state[i] === 3 && (best < 0 || cells.to[i] - cells.from[i] > cells.to[best] - cells.from[best])) best = i;
+    return best < 0 ? "" : `${formatDuration(cells.to[best] - cells.from[best])} ${machine.names[cells.first[best]] ?? ""}`;
+  };
+  return (
+    <details>
+      <summary>The threads as a table</summary>
+      <p class="muted">From {timeWords(machine.from)} to {timeWords(machine.to)}{machine.threads.length > table_rows && `; the first ${formatCount(table_rows)} of ${formatCount(machine.threads.length)}`}.</p>
+      <Scroll label="Threads of the machine">
+        <table class="list compact" data-testid="machine-table">
+          <thead><tr><th scope="col" class="number">On CPU</th><th scope="col" class="number">Runnable</th><th scope="col" class="number">Blocked</th><th scope="col">Longest wait</th><th scope="col">Thread</th><th scope="col">Process</th></tr></thead>
+          <tbody>
+            {machine.threads.slice(0, table_rows).map((thread) => (
+              <tr key={thread.tid}>
+                <td class="number">{formatDuration(thread.on_cpu_ns)}</td><td class="number">{formatDuration(thread.runnable_ns)}</td><td class="number">{formatDuration(thread.blocked_ns)}</td>
+                <td>{longest(thread)}</td><th scope="row">{thread.name} ({thread.tid})</th>
+                <td>{processName(machine, thread.pid)} ({thread.pid}) <span class="muted">{machine.processes.get(thread.pid)?.unit}</span></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </details>
+  );
+}
