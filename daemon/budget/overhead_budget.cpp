@@ -50,6 +50,16 @@ std::uint64_t OverheadBudget::stages_again_ns(std::uint32_t event) const {
     return event < events_.size() && events_[event].stages.up ? events_[event].stages.again_ns : 0;
 }
 
+std::uint64_t OverheadBudget::stages_since_ns(std::uint32_t event) const {
+    return event < events_.size() && events_[event].stages.up ? events_[event].stages.since_ns : 0;
+}
+
+bool OverheadBudget::counts_all(std::uint32_t event) const {
+    if (event >= events_.size()) return true;
+    const EventState& state = events_[event];
+    return (!state.probes.up && state.looks_off == 0) || state.counts_all;
+}
+
 OverheadBudget::ShedAt OverheadBudget::shed_at(std::uint32_t event) const {
     return event < events_.size() ? events_[event].probes.at : ShedAt{};
 }
@@ -65,6 +75,7 @@ void OverheadBudget::give_up(Given& given, std::uint64_t now_ns) {
     ++given.times;
     ++times_shed_;
     given.at = {looks_, over_since_};
+    given.since_ns = now_ns;
     given.again_ns = now_ns + pause_ns(given);
 }
 
@@ -250,7 +261,7 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     // A count that would make it watched less is not worth it: times say more.
     const std::uint64_t count_ns = use.events[cost.event].count_ns;
     const std::uint64_t counted_ns = (cost.cost_ns + (looks - 1) * count_ns) / looks;
-    state.counted = count_ns > 0 && counted_ns <= fits_ns;
+    state.counts_all = state.counted = count_ns > 0 && counted_ns <= fits_ns;
     const bool news = state.looks_off == 0;
     times_shed_ += news ? 1 : 0;
     state.looks_off = looks - 1;
@@ -291,7 +302,7 @@ void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available
         const std::uint64_t count_ns = cost_of(use, event);
         if (cost_ns <= available_ns) return;
         if (!state.probes.up || !state.counted || count_ns < available_ns / worthwhile_part) continue;
-        state.counted = false;
+        state.counts_all = state.counted = false;
         steps.push_back(
             {BudgetStep::Action::StopCount, event,
              fmt::format("counting its begins took {} of a CPU, all watching {}; that may take {}",
@@ -307,7 +318,7 @@ void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t
     const std::uint64_t count_ns = use.events[cost.event].count_ns;
     const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
     state.looks_off = 0;
-    state.counted = count_ns > 0 && others_ns + count_ns <= available_ns;
+    state.counts_all = state.counted = count_ns > 0 && others_ns + count_ns <= available_ns;
     give_up(state.probes, now_ns);
     state.parties.clear();
     std::string reason = reason_of(use, cost, settings::Shed::Events, all_ns);

@@ -84,6 +84,10 @@ class OverheadBudget {
     // When what was given up of an event is tried again; 0: nothing is given up.
     [[nodiscard]] std::uint64_t again_ns(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t stages_again_ns(std::uint32_t event) const;
+    // Since when; 0: they are not given up.
+    [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const;
+    // Whether no begin is missed while the event is not watched, or was not between its last turns.
+    [[nodiscard]] bool counts_all(std::uint32_t event) const;
     // How much of the time an event is watched that is hit too often to be watched always; a million: all of it, or none.
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t looks() const { return looks_; }
@@ -110,7 +114,7 @@ class OverheadBudget {
         bool up = false;
         std::uint32_t times = 0;
         ShedAt at;
-        std::uint64_t again_ns = 0;
+        std::uint64_t since_ns = 0, again_ns = 0;
     };
     struct LimitedParty {
         Given given;
@@ -118,7 +122,8 @@ class OverheadBudget {
     };
     struct EventState {
         Given stacks, stages, probes;
-        bool counted = false;  // of one that is given up: its begins are counted
+        bool counted = false;     // of one that is given up: its begins are counted
+        bool counts_all = false;  // they were when it was given up last
         std::map<HitParty, LimitedParty> parties;
         std::uint64_t looks_off = 0;  // for each look that finds it watched; 0: it is watched all the time
     };

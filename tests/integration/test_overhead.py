@@ -183,7 +183,10 @@ def stages_go_before_runs_do():
                 one = daemon.event("work")
                 check(one["armed"] and not one["shed"] and one["watched_share"] == 1, f"the event went with its stages: {one}")
                 said = lagtrap(daemon, "status")
-                check("its stages are shed" in said and "runs are timed without them" in said, said)
+                check("its stages are off since 20" in said and "runs are timed without them" in said, said)
+                precision = one["precision"]
+                check(precision["stages"] == "off" and precision["stages_off_since_realtime_ns"] > 0 and precision["timed_share"] == 1
+                      and precision["count"] == "exact", precision)
                 check('lagtrap_event_stages_shed{event="work"} 1' in lagtrap(daemon, "metrics"), "the metrics do not say so")
                 check("event work has no stages: the markers of its stages took" in daemon.log(), daemon.log())
                 before = daemon.event("work")["runs"]
@@ -194,8 +197,8 @@ def stages_go_before_runs_do():
                          "stages to be seen again")
                 daemon.stop()
                 runs = [run for batch in read_spool(daemon.spool) for run in batch["runs"]]
-                counts = {len(run["stages"]) for run in runs}
-                check(counts == {0, 3}, f"runs have all of their stages or none: {counts}")
+                counts = {(len(run["stages"]), run["without_stages"], run["dirty_reasons"]) for run in runs}
+                check(counts == {(0, 1, 0), (3, 0, 0)}, f"runs have all of their stages or none, and say so: {counts}")
                 return
 
 

@@ -205,9 +205,12 @@ TEST(OverheadBudget, StagesGoBeforeTheEventIsWatchedInPartAndComeBack) {
     EXPECT_THAT(steps[0].reason, HasSubstr("the markers of its stages took 12 % of a CPU"));
     EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
     EXPECT_EQ(budget.stages_again_ns(0), 61 * second);
+    EXPECT_EQ(budget.stages_since_ns(0), second);
+    EXPECT_TRUE(budget.counts_all(0));
     EXPECT_THAT(budget.look(use_of({event_with(8, 0, 3)}), 3 * second), IsEmpty());
     EXPECT_THAT(steps_of(budget.look(use_of({event_with(2, 0, 1)}), 61 * second)),
                 ElementsAre(Pair(Action::WatchStages, 0)));
+    EXPECT_EQ(budget.stages_since_ns(0), 0);
     ASSERT_THAT(steps_of(budget.look(use_of({event_with(20, 12, 3)}), 63 * second)),
                 ElementsAre(Pair(Action::DropStages, 0)));
     EXPECT_EQ(budget.stages_again_ns(0), (63 + 120) * second);
@@ -236,6 +239,7 @@ TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
     // Others need the room: the count goes, not they.
     const auto full = budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 5 * second);
     ASSERT_THAT(steps_of(full), ElementsAre(Pair(Action::StopCount, 0)));
+    EXPECT_FALSE(budget.counts_all(0));
     EXPECT_THAT(full[0].reason, HasSubstr("counting its begins took 6 % of a CPU, all watching 14 %"));
     EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 7 * second), IsEmpty());
 }
@@ -255,6 +259,7 @@ TEST(OverheadBudget, BetweenTurnsAnEventIsCountedWhereThatCostsNoTurn) {
         const auto steps = budget.look(use_of({event_with(15, 0, count_percent)}), second);
         ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
         EXPECT_EQ(steps[0].counted, counted) << count_percent;
+        EXPECT_EQ(budget.counts_all(0), counted) << count_percent;
         EXPECT_EQ(budget.watched_ppm(0), 500'000);
     }
 }
