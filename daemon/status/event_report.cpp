@@ -145,10 +145,13 @@ object precision_of(const settings::Event& event, const EventStatus& status, con
     const char* count = "exact";
     if (timed && in_part && !surroundings.counts_all) count = "estimated";
     if (!timed && !status.counted) count = "none";
-    return {{"stages", event.stages.empty() ? "none" : since_ns != 0 ? "off" : "on"},
-            {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
-            {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
-            {"count", count}};
+    return {
+        {"stages", event.stages.empty() ? "none"
+                   : since_ns != 0      ? "off"
+                                        : "on"},
+        {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
+        {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
+        {"count", count}};
 }
 
 }  // namespace

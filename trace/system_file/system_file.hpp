@@ -47,7 +47,7 @@ struct Delay {
     std::string unit;             // or container of the process, as group_words() has it, whole; empty: not known
     std::vector<StageTime> stages;
     bool without_stages = false;  // they were not watched all the while, so there are none
-    RunSoFar so_far;  // of the time that the recording does not know
+    RunSoFar so_far;              // of the time that the recording does not know
 };
 
 // A file that was mapped executable by some process of the recording.
