@@ -114,7 +114,8 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     /* A count lost to preemption does not matter. */
     __u64 number = counters->markers[place].hits++;
     counters->markers[place].last_ns = hit->now_ns;
-    if (config->flags & LAGTRAP_EVENT_OFF) return 0;
+    bool off = config->flags & LAGTRAP_EVENT_OFF;
+    if (off && (!(config->flags & LAGTRAP_EVENT_COUNTED) || place != LAGTRAP_PLACE_BEGIN)) return 0;
     __u64 pid_tid = bpf_get_current_pid_tgid();
     hit->pid = pid_tid >> 32;
     hit->tid = (__u32)pid_tid;
@@ -127,6 +128,10 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
     }
     if (number % LAGTRAP_COST_EVERY == 0) note_party(event, hit->pid, paired);
     if (!paired) return 0;
+    if (off) {
+        __sync_fetch_and_add(&counters->counted, 1);
+        return 0;
+    }
     if (!choose_key(hit, config->flags)) {
         __sync_fetch_and_add(&counters->markers[place].unmatched, 1);
         return 0;

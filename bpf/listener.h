@@ -45,10 +45,12 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_STACKS = 256,       /* with the call stack of each of its markers */
     LAGTRAP_EVENT_STACK_ORDER = 512, /* markers of one thread in a program: stack pointers tell what lies inside what */
     LAGTRAP_EVENT_OFF = 1024,        /* hits do nothing but count; the probes are about to go */
-    LAGTRAP_EVENT_KEY_GOROUTINE = 2048, /* the goroutine is the key: functions of Go, which change threads in a run */
-    LAGTRAP_EVENT_TIMES = 8192,         /* the thread's time is counted, by what it did */
-    LAGTRAP_EVENT_SCOPE_GROUP = 16384,  /* control groups in scoped_groups */
-    LAGTRAP_EVENT_LIMITED = 4096,       /* hits of those in limited_parties do nothing but count */
+    LAGTRAP_EVENT_KEY_GOROUTINE = 2048,   /* the goroutine is the key: functions of Go, which change threads in a run */
+    LAGTRAP_EVENT_TIMES = 8192,           /* the thread's time is counted, by what it did */
+    LAGTRAP_EVENT_SCOPE_GROUP = 16384,    /* control groups in scoped_groups */
+    LAGTRAP_EVENT_LIMITED = 4096,         /* hits of those in limited_parties do nothing but count */
+    LAGTRAP_EVENT_COUNTED = 32768,        /* with LAGTRAP_EVENT_OFF: begins in scope add to `counted` */
+    LAGTRAP_EVENT_WITHOUT_STAGES = 65536, /* the markers of its stages are not watched, or not all of them */
 };
 
 struct lagtrap_event_config {
@@ -272,6 +274,7 @@ struct lagtrap_event_counters {
     __u64 out_of_scope; /* hits, as exact as those of markers */
     __u64 limited;      /* the same, of parties that are limited */
     __u64 unrecorded;   /* delays that began no recording: their user had had his share of them */
+    __u64 counted;      /* begins while the event was counted, not timed: exact */
     __u64 users_seen;   /* bit uid % 64: a run was begun by that user; not a count */
     __u64 timed_ns;     /* of runs: the time of threads that was counted, and its parts */
     __u64 on_cpu_ns;

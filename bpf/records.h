@@ -60,13 +60,14 @@ struct lagtrap_stage_hit {
 };
 
 enum lagtrap_run_flags {
-    LAGTRAP_RUN_OPEN = 1,          /* had not ended when the record was made; end_ns is that moment */
-    LAGTRAP_RUN_DELAY = 2,         /* longer than its threshold */
-    LAGTRAP_RUN_REPORTED = 4,      /* its breach was reported at the deadline */
-    LAGTRAP_RUN_EARLIER_BEGIN = 8, /* begin_ns came with the marker and is earlier than begin_hit_ns */
-    LAGTRAP_RUN_ABANDONED = 16,    /* its thread or process is gone, or a new begin took its place */
-    LAGTRAP_RUN_OF_GOROUTINE = 32, /* a goroutine is its key */
-    LAGTRAP_RUN_IN_GO = 64,        /* of goroutines: what its threads did between its markers may be others' */
+    LAGTRAP_RUN_OPEN = 1,             /* had not ended when the record was made; end_ns is that moment */
+    LAGTRAP_RUN_DELAY = 2,            /* longer than its threshold */
+    LAGTRAP_RUN_REPORTED = 4,         /* its breach was reported at the deadline */
+    LAGTRAP_RUN_EARLIER_BEGIN = 8,    /* begin_ns came with the marker and is earlier than begin_hit_ns */
+    LAGTRAP_RUN_ABANDONED = 16,       /* its thread or process is gone, or a new begin took its place */
+    LAGTRAP_RUN_OF_GOROUTINE = 32,    /* a goroutine is its key */
+    LAGTRAP_RUN_IN_GO = 64,           /* of goroutines: what its threads did between its markers may be others' */
+    LAGTRAP_RUN_WITHOUT_STAGES = 128, /* they were not watched all the while, so none is told */
 };
 
 /* What a thread waited for, as far as the system call says that it was in. */

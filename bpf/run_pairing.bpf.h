@@ -137,6 +137,7 @@ static __always_inline void open_run(const struct found* place, const struct lag
     run->begin_uid = hit->uid;
     run->begin_cpu = bpf_get_smp_processor_id();
     run->flags = hit->run_flags | (hit->begin_ns != hit->now_ns ? LAGTRAP_RUN_EARLIER_BEGIN : 0);
+    if (config->flags & LAGTRAP_EVENT_WITHOUT_STAGES) run->flags |= LAGTRAP_RUN_WITHOUT_STAGES;
     run->depth = depth;
     run->stage_count = 0;
     run->stages_lost = 0;
@@ -204,6 +205,8 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     if (!report && !record && !tell) return;
 
     __u32 stages = slot->stage_next;
+    if (config->flags & LAGTRAP_EVENT_WITHOUT_STAGES) run->flags |= LAGTRAP_RUN_WITHOUT_STAGES;
+    if (run->flags & LAGTRAP_RUN_WITHOUT_STAGES) stages = 0;
     run->stages_lost =
         stages > LAGTRAP_MAX_STAGES ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES) : 0;
     if (stages > LAGTRAP_MAX_STAGES) stages = LAGTRAP_MAX_STAGES;

@@ -113,6 +113,10 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
                      truth(*event, "armed") || (truth(*event, "shed") && !is_shed(*event)) ? "1" : "0");
     writer.metric("event_shed", "gauge", "1 while the event is given up because it costs more than the budget");
     for (const object* event : events) writer.value(label_of(*event), is_shed(*event) ? "1" : "0");
+    writer.metric("event_stages_shed", "gauge", "1 while runs are timed without their stages, which cost too much");
+    for (const object* event : events) writer.value(label_of(*event), truth(*event, "stages_shed") ? "1" : "0");
+    writer.metric("event_counted_total", "counter", "Begins that were counted while runs were not timed");
+    for (const object* event : events) writer.value(label_of(*event), std::to_string(number(*event, "counted")));
     writer.metric("event_watched_ratio", "gauge",
                   "How much of the time the event is watched; below 1 it costs too much");
     for (const object* event : events)

@@ -185,6 +185,7 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"samples", report.samples},
             {"split", split_json(report.split)},
             {"stages", stages_json(report.stages)},
+            {"without_stages", delay.without_stages},
             {"cause", causes_json(report.causes)},
             {"calls", calls_json(report.calls, whole_ns)},
             {"innermost", calls_json(report.innermost, whole_ns)},

@@ -79,6 +79,7 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
         text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) + "\n";
         if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
     }
+    if (delay.without_stages) text += "  stages    not watched all the while, as they cost more than the budget\n";
     return text;
 }
 

@@ -87,14 +87,23 @@ std::vector<std::string> problems_of(const object& event) {
     if (is_watched_in_part(event)) {
         const double share = real(event, "watched_share");
         problems.push_back(fmt::format(
-            "watched {:.0f} % of the time: it costs too much to be watched always; one run of {:.0f} is seen",
-            100 * share, 1 / share));
+            "watched {:.0f} % of the time: it costs too much to be watched always; one run of {:.0f} is timed; {}",
+            100 * share, 1 / share,
+            text(part(event, "precision"), "count") == "exact" ? "those in between are counted, each of them"
+                                                               : "how many there are is estimated"));
     }
     if (!text(event, "problem").empty() && !(is_watched_in_part(event) && truth(event, "shed"))) {
         const bool shed = truth(event, "shed");
         problems.push_back(text(event, "problem") +
                            (shed ? "; tried again in " + seconds_text(event, "again_in_seconds") : ""));
     }
+    if (truth(event, "stages_shed"))
+        problems.push_back("its stages are off since " +
+                           format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
+                           ": they cost too much; runs are timed without them; tried again in " +
+                           seconds_text(event, "stages_again_in_seconds"));
+    if (const std::uint64_t counted = number(event, "counted"); counted > 0)
+        problems.push_back(with_commas(counted) + " begins were counted while runs were not timed");
     if (truth(event, "stacks_shed"))
         problems.push_back("stacks at its markers are shed: they cost too much; tried again in " +
                            seconds_text(event, "again_in_seconds"));
@@ -144,7 +153,8 @@ std::string event_row(const object& event, const Paint& paint) {
     if (truth(event, "arming")) return row + paint(Colour::Yellow, " arming") + "\n";
     if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
         return row + paint(Colour::Yellow, " in part") + "\n";
-    if (!truth(event, "armed")) row += paint(Colour::Red, truth(event, "shed") ? " shed" : " off");
+    if (!truth(event, "armed"))
+        row += paint(Colour::Red, truth(event, "counting") ? " counted" : truth(event, "shed") ? " shed" : " off");
     return row + "\n";
 }
 

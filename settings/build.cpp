@@ -41,9 +41,9 @@ Runs build_runs(const Element& element) {
 }
 
 Budget build_budget(const Element& element) {
-    static const std::map<std::string_view, Shed> kinds{{"switches", Shed::Switches}, {"samples", Shed::Samples},
-                                                        {"history", Shed::History},   {"times", Shed::Times},
-                                                        {"stacks", Shed::Stacks},     {"events", Shed::Events}};
+    static const std::map<std::string_view, Shed> kinds{
+        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"history", Shed::History}, {"times", Shed::Times},
+        {"stacks", Shed::Stacks},     {"stages", Shed::Stages},   {"events", Shed::Events}};
     Budget budget{element.number_of("share"),
                   element.number_of("recording-share"),
                   duration_of(element, "interval"),

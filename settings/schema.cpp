@@ -209,12 +209,13 @@ constexpr std::array budget_attributes{
     AttributeSpec{"recording-share", Share, Optional, "20%", "", percent / 10, 100 * percent,
                   "What a recording may cost, in shares of all CPUs."},
     AttributeSpec{"interval", Duration, Optional, "2s", "", 100 * ms, 60 * s, "Time between two looks at the cost."},
-    AttributeSpec{"shed", ChoiceList, Optional, "switches samples history times stacks events",
-                  "switches|samples|history|times|stacks|events|none", 0, 0,
+    AttributeSpec{"shed", ChoiceList, Optional, "switches samples history times stacks stages events",
+                  "switches|samples|history|times|stacks|stages|events|none", 0, 0,
                   "What is given up when a share is passed, and in which order. In recordings: what the programs of "
                   "threads that block were doing (switches), and call stacks as often as set (samples). While "
                   "watching: what is kept of the time before a breach (history), where the "
-                  "time of runs goes (times), the stacks at markers (stacks), and events, the costliest first "
+                  "time of runs goes (times), the stacks at markers (stacks), stages of runs (stages), and events, the "
+                  "costliest first "
                   "(events). What is not named is kept."},
     AttributeSpec{
         "pause", Duration, Optional, "1min", "", s, day,

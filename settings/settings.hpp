@@ -165,6 +165,7 @@ enum class Shed {
     History,   // while watching: what is kept of the time before a breach
     Times,     // while watching: where the time of runs goes
     Stacks,    // while watching: the stacks at markers of an event
+    Stages,    // while watching: the stages of an event
     Events,    // while watching: an event as a whole
 };
 
@@ -173,8 +174,8 @@ struct Budget {
     std::uint64_t share_ppm = 100'000;            // of one CPU, while watching; millionths
     std::uint64_t recording_share_ppm = 200'000;  // of all CPUs, during a recording
     std::chrono::nanoseconds interval{2'000'000'000};
-    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::History,
-                           Shed::Times,    Shed::Stacks,  Shed::Events};  // in this order; empty: nothing
+    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::History, Shed::Times,
+                           Shed::Stacks,   Shed::Stages,  Shed::Events};  // in this order; empty: nothing
     std::chrono::nanoseconds pause{60'000'000'000};  // before what was shed while watching is tried again
 };
 

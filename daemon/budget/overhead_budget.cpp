@@ -46,6 +46,20 @@ std::uint64_t OverheadBudget::again_ns(std::uint32_t event) const {
     return state.stacks.up ? state.stacks.again_ns : 0;
 }
 
+std::uint64_t OverheadBudget::stages_again_ns(std::uint32_t event) const {
+    return event < events_.size() && events_[event].stages.up ? events_[event].stages.again_ns : 0;
+}
+
+std::uint64_t OverheadBudget::stages_since_ns(std::uint32_t event) const {
+    return event < events_.size() && events_[event].stages.up ? events_[event].stages.since_ns : 0;
+}
+
+bool OverheadBudget::counts_all(std::uint32_t event) const {
+    if (event >= events_.size()) return true;
+    const EventState& state = events_[event];
+    return (!state.probes.up && state.looks_off == 0) || state.counts_all;
+}
+
 OverheadBudget::ShedAt OverheadBudget::shed_at(std::uint32_t event) const {
     return event < events_.size() ? events_[event].probes.at : ShedAt{};
 }
@@ -61,6 +75,7 @@ void OverheadBudget::give_up(Given& given, std::uint64_t now_ns) {
     ++given.times;
     ++times_shed_;
     given.at = {looks_, over_since_};
+    given.since_ns = now_ns;
     given.again_ns = now_ns + pause_ns(given);
 }
 
@@ -85,6 +100,7 @@ void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
         EventState& state = events_[event];
         forgive(state.stacks, now_ns);
+        forgive(state.stages, now_ns);
         forgive(state.probes, now_ns);
         const auto again = [&](Given& given, BudgetStep::Action action, const HitParty& who = {}) {
             if (!given.up || now_ns < given.again_ns) return;
@@ -97,7 +113,9 @@ void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now
             state.looks_off = 0;
             steps.push_back({BudgetStep::Action::WatchWhole, event, {}});
         }
+        again(state.stages, BudgetStep::Action::WatchStages);
         again(state.probes, BudgetStep::Action::Attach);
+        if (!state.probes.up) state.counted = false;
         again(state.stacks, BudgetStep::Action::TakeStacks);
         for (auto& [who, party] : state.parties) {
             forgive(party.given, now_ns);
@@ -114,18 +132,28 @@ std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use,
         if (!one.armed || events_[event].probes.up) continue;
         const std::uint64_t stack_ns = events_[event].stacks.up ? 0 : one.stack_ns;
         if (kind == settings::Shed::Stacks && stack_ns > 0) costs.push_back({event, stack_ns});
-        if (kind == settings::Shed::Events)
-            costs.push_back({event, one.probe_ns + stack_ns + passed_cost_of(use, event)});
+        if (kind == settings::Shed::Stages && !events_[event].stages.up && one.stage_ns > 0)
+            costs.push_back({event, one.stage_ns});
+        if (kind == settings::Shed::Events) costs.push_back({event, whole_cost_of(use, event)});
     }
     std::stable_sort(costs.begin(), costs.end(), [](const Cost& a, const Cost& b) { return a.cost_ns > b.cost_ns; });
     return costs;
 }
 
+std::uint64_t OverheadBudget::whole_cost_of(const WatchUse& use, std::uint32_t event) const {
+    const EventUse& one = use.events[event];
+    const bool known = event < events_.size();
+    const std::uint64_t stack_ns = known && events_[event].stacks.up ? 0 : one.stack_ns;
+    const std::uint64_t left_ns = known && events_[event].stages.up ? std::min(one.stage_ns, one.probe_ns) : 0;
+    return one.probe_ns - left_ns + stack_ns + passed_cost_of(use, event);
+}
+
 // What is left of an event that was given up, until its last probe is out, is not to be charged to others.
 std::uint64_t OverheadBudget::cost_of(const WatchUse& use, std::uint32_t event) const {
     const EventUse& one = use.events[event];
-    if (!one.armed || (event < events_.size() && events_[event].probes.up)) return 0;
-    return one.probe_ns + one.stack_ns + passed_cost_of(use, event);
+    if (!one.armed) return 0;
+    if (event < events_.size() && events_[event].probes.up) return events_[event].counted ? one.count_ns : 0;
+    return whole_cost_of(use, event);
 }
 
 bool OverheadBudget::is_limited(std::uint32_t event, const HitParty& who) const {
@@ -193,16 +221,22 @@ std::vector<OverheadBudget::Limit> OverheadBudget::limits(std::uint32_t event) c
 std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
                                       std::uint64_t all_ns) const {
     const auto percent = [&](std::uint64_t part_ns) { return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)); };
-    const bool stacks = kind == settings::Shed::Stacks;
+    const bool stacks = kind == settings::Shed::Stacks, stages = kind == settings::Shed::Stages;
     const double hits_per_second =
         static_cast<double>(use.events[cost.event].hits) * 1e9 / static_cast<double>(use.elapsed_ns);
-    std::string reason =
-        fmt::format("{} took {} of a CPU with {:.0f} hits a second", stacks ? "stacks at its markers" : "its markers",
-                    percent(cost.cost_ns), hits_per_second);
+    std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits a second",
+                                     stacks   ? "stacks at its markers"
+                                     : stages ? "the markers of its stages"
+                                              : "its markers",
+                                     percent(cost.cost_ns), hits_per_second);
     const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
     const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
     if (others_ns > 0)
-        reason += fmt::format(", {} {}", stacks ? "other stacks and markers" : "other events", percent(others_ns));
+        reason += fmt::format(", {} {}",
+                              stacks   ? "other stacks and markers"
+                              : stages ? "other markers"
+                                       : "other events",
+                              percent(others_ns));
     if (use.own_cpu_ns > share_ns / 2)
         reason +=
             fmt::format(", lagtrapd itself {} (of which {} count)", percent(use.own_cpu_ns), percent(share_ns / 2));
@@ -224,6 +258,10 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     const std::uint64_t looks = (cost.cost_ns + fits_ns - 1) / fits_ns;
     if (looks < 2 || looks > most_looks) return false;
     EventState& state = events_[cost.event];
+    // A count that would make it watched less is not worth it: times say more.
+    const std::uint64_t count_ns = use.events[cost.event].count_ns;
+    const std::uint64_t counted_ns = (cost.cost_ns + (looks - 1) * count_ns) / looks;
+    state.counts_all = state.counted = count_ns > 0 && counted_ns <= fits_ns;
     const bool news = state.looks_off == 0;
     times_shed_ += news ? 1 : 0;
     state.looks_off = looks - 1;
@@ -231,16 +269,71 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     state.probes.at = {looks_, over_since_};
     state.probes.again_ns = now_ns + state.looks_off * static_cast<std::uint64_t>(budget_.interval.count());
     state.parties.clear();
-    steps.push_back(
-        {BudgetStep::Action::WatchPart, cost.event, reason_of(use, cost, settings::Shed::Events, all_ns), {}, news});
-    cost.cost_ns -= cost.cost_ns / looks;
+    steps.push_back({BudgetStep::Action::WatchPart,
+                     cost.event,
+                     reason_of(use, cost, settings::Shed::Events, all_ns),
+                     {},
+                     news,
+                     state.counted});
+    cost.cost_ns -= state.counted ? counted_ns : cost.cost_ns / looks;
     return true;
+}
+
+// The stages of an event whose other markers would not be watched either stay until it goes.
+void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                                 std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+    for (const Cost& cost : costliest(use, settings::Shed::Stages)) {
+        if (cost_ns <= available_ns || cost.cost_ns < available_ns / worthwhile_part) return;
+        if (cost.cost_ns < (cost_ns - available_ns) / worthwhile_part) return;
+        const std::uint64_t whole_ns = whole_cost_of(use, cost.event);
+        if (whole_ns - std::min(whole_ns, cost.cost_ns) > most_looks * available_ns) continue;
+        give_up(events_[cost.event].stages, now_ns);
+        steps.push_back(
+            {BudgetStep::Action::DropStages, cost.event, reason_of(use, cost, settings::Shed::Stages, cost_ns)});
+        cost_ns -= std::min(cost_ns, cost.cost_ns);
+    }
+}
+
+// An event that is only counted takes nothing from those that are timed.
+void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                                 std::vector<BudgetStep>& steps) {
+    for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
+        EventState& state = events_[event];
+        const std::uint64_t count_ns = cost_of(use, event);
+        if (cost_ns <= available_ns) return;
+        if (!state.probes.up || !state.counted || count_ns < available_ns / worthwhile_part) continue;
+        state.counts_all = state.counted = false;
+        steps.push_back(
+            {BudgetStep::Action::StopCount, event,
+             fmt::format("counting its begins took {} of a CPU, all watching {}; that may take {}",
+                         percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
+                         percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
+        cost_ns -= std::min(cost_ns, count_ns);
+    }
+}
+
+void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns, std::uint64_t available_ns,
+                            std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+    EventState& state = events_[cost.event];
+    const std::uint64_t count_ns = use.events[cost.event].count_ns;
+    const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
+    state.looks_off = 0;
+    state.counts_all = state.counted = count_ns > 0 && others_ns + count_ns <= available_ns;
+    give_up(state.probes, now_ns);
+    state.parties.clear();
+    std::string reason = reason_of(use, cost, settings::Shed::Events, all_ns);
+    if (count_ns > 0 && !state.counted)
+        reason +=
+            fmt::format("; counting its begins alone would take {}", percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)));
+    steps.push_back({BudgetStep::Action::Detach, cost.event, std::move(reason), {}, true, state.counted});
+    all_ns = others_ns + (state.counted ? count_ns : 0);
 }
 
 void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                                 settings::Shed kind, std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
     const bool stacks = kind == settings::Shed::Stacks;
     const auto costs_less = [](const Cost& a, const Cost& b) { return a.cost_ns < b.cost_ns; };
+    if (!stacks) stop_counts(cost_ns, available_ns, use, steps);
     std::vector<Cost> costs = costliest(use, kind);
     while (!costs.empty() && cost_ns > available_ns) {
         const auto most = std::max_element(costs.begin(), costs.end(), costs_less);
@@ -257,13 +350,13 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
             costs.erase(most);
             continue;
         }
-        EventState& state = events_[most->event];
-        if (!stacks) state.looks_off = 0;
-        give_up(stacks ? state.stacks : state.probes, now_ns);
-        if (!stacks) state.parties.clear();
-        steps.push_back({stacks ? BudgetStep::Action::DropStacks : BudgetStep::Action::Detach, most->event,
-                         reason_of(use, *most, kind, cost_ns)});
-        cost_ns -= std::min(cost_ns, most->cost_ns);
+        if (stacks) {
+            give_up(events_[most->event].stacks, now_ns);
+            steps.push_back({BudgetStep::Action::DropStacks, most->event, reason_of(use, *most, kind, cost_ns)});
+            cost_ns -= std::min(cost_ns, most->cost_ns);
+        } else {
+            detach(use, *most, cost_ns, available_ns, now_ns, steps);
+        }
         costs.erase(most);
     }
 }
@@ -302,6 +395,8 @@ std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t 
             else if (kind == settings::Shed::Times)
                 shed_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns, available_ns, use, now_ns,
                            steps);
+            else if (kind == settings::Shed::Stages)
+                shed_stages(cost_ns, available_ns, use, now_ns, steps);
             else if (kind == settings::Shed::Stacks || kind == settings::Shed::Events)
                 shed_until(cost_ns, available_ns, use, kind, now_ns, steps);
         exhausted_ = cost_ns > available_ns;

@@ -27,6 +27,8 @@ struct EventUse {
     bool armed = false;          // or shed; never armed at all: false, and nothing is done about it
     std::vector<PartyUse> users{}, processes{};
     std::uint64_t users_seen = 0;  // as lagtrap_event_counters has it
+    std::uint64_t stage_ns = 0;    // of probe_ns: at the markers of its stages
+    std::uint64_t count_ns = 0;    // its begins, if each did nothing but count; 0: it cannot be counted
 };
 
 struct WatchUse {
@@ -46,10 +48,13 @@ struct BudgetStep {
         CountTimes,
         DropStacks,
         TakeStacks,
+        DropStages,
+        WatchStages,
         Limit,
         Release,
         Detach,
         WatchPart,  // taken out until the next Attach, of an event that is watched a part of the time
+        StopCount,  // of an event that Detach or WatchPart left counted
         Attach,
         WatchWhole  // the part is all of the time again
     };
@@ -58,6 +63,7 @@ struct BudgetStep {
     std::string reason;       // for people; of what gives something up
     HitParty party{};         // of Limit and Release
     bool news = true;         // false: of WatchPart and Attach, one more turn of what was said before
+    bool counted = false;     // of Detach and WatchPart: its begins are counted meanwhile
 };
 
 class OverheadBudget {
@@ -77,6 +83,11 @@ class OverheadBudget {
     [[nodiscard]] std::uint64_t times_shed() const { return times_shed_; }
     // When what was given up of an event is tried again; 0: nothing is given up.
     [[nodiscard]] std::uint64_t again_ns(std::uint32_t event) const;
+    [[nodiscard]] std::uint64_t stages_again_ns(std::uint32_t event) const;
+    // Since when; 0: they are not given up.
+    [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const;
+    // Whether no begin is missed while the event is not watched, or was not between its last turns.
+    [[nodiscard]] bool counts_all(std::uint32_t event) const;
     // How much of the time an event is watched that is hit too often to be watched always; a million: all of it, or none.
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t looks() const { return looks_; }
@@ -103,14 +114,16 @@ class OverheadBudget {
         bool up = false;
         std::uint32_t times = 0;
         ShedAt at;
-        std::uint64_t again_ns = 0;
+        std::uint64_t since_ns = 0, again_ns = 0;
     };
     struct LimitedParty {
         Given given;
         std::string reason;
     };
     struct EventState {
-        Given stacks, probes;
+        Given stacks, stages, probes;
+        bool counted = false;     // of one that is given up: its begins are counted
+        bool counts_all = false;  // they were when it was given up last
         std::map<HitParty, LimitedParty> parties;
         std::uint64_t looks_off = 0;  // for each look that finds it watched; 0: it is watched all the time
     };
@@ -130,6 +143,14 @@ class OverheadBudget {
     [[nodiscard]] std::vector<Cost> costliest(const WatchUse& use, settings::Shed kind) const;
     void shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use, settings::Shed kind,
                     std::uint64_t now_ns, std::vector<BudgetStep>& steps);
+    void shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
+                     std::vector<BudgetStep>& steps);
+    void stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                     std::vector<BudgetStep>& steps);
+    // What watching it costs, without what was given up of it.
+    [[nodiscard]] std::uint64_t whole_cost_of(const WatchUse& use, std::uint32_t event) const;
+    void detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns, std::uint64_t available_ns,
+                std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     // Who is to be taken out of an event: the costliest user, or his costliest process where he is alone with it; null where
     // nobody would be left.
     [[nodiscard]] const PartyUse* party_to_limit(const WatchUse& use, std::uint32_t event) const;

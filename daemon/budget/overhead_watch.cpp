@@ -13,6 +13,9 @@ namespace {
 // So few hits between two looks cost nothing that matters, whatever one costs.
 constexpr std::uint64_t few_hits = 1000;
 
+// A hit that does nothing but count: the clock, the cookie, two maps.
+constexpr std::uint64_t counting_ns = 120;
+
 std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
 
 // At least a millisecond for what was given up: it is back when a look has put it in force, not when its pause is over.
@@ -89,6 +92,19 @@ void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
     }
     use.probe_ns = (use.hits - passed) * (probe_ns + program_ns);
     if (passed_looked_at == 0) use.probe_ns += passed * probe_ns;
+    // In the order of attaching: end, stages, begin; of markers in several files the mean.
+    const auto kind_ns = [&](const std::vector<ProbeKind>& kinds) {
+        return kinds.empty() ? probe_ns : probes_.mean(kinds);
+    };
+    std::vector<ProbeKind> of_stages, of_begin;
+    if (now.kinds.size() >= 2) {
+        of_begin = {now.kinds.back()};
+        of_stages.assign(now.kinds.begin() + 1, now.kinds.end() - 1);
+    }
+    const std::uint64_t stage_ns = since(now.stage_hits, before.stage_hits) * (kind_ns(of_stages) + program_ns);
+    use.stage_ns = std::min(stage_ns, use.probe_ns);
+    const bool is_countable = of_begin != std::vector{ProbeKind::Scheduler};
+    if (is_countable) use.count_ns = since(now.begin_hits, before.begin_hits) * (kind_ns(of_begin) + counting_ns);
     use.users_seen = now.users_seen;
     const auto cost_of = [&](const PartyHits& hits) {
         return PartyUse{hits.who, part_of(use.probe_ns + use.stack_ns, hits.paired, paired_looked_at),
@@ -156,17 +172,24 @@ void OverheadWatch::take(const BudgetStep& step) {
     const std::string& name = listener_->events()[step.event].name;
     const std::string again = format_duration(again_in(step.event));
     switch (step.action) {
-        case BudgetStep::Action::Detach:
+        case BudgetStep::Action::Detach: {
+            const std::string how = step.counted ? "counted, not timed" : "shed";
             listener_->weights()->set(step.event, 1);
-            listener_->shed(step.event, "shed: " + step.reason);
+            listener_->shed(step.event, how + ": " + step.reason, step.counted);
             return options_.warn(
-                fmt::format("event {} is shed: {}; it is tried again in {}", name, step.reason, again));
+                fmt::format("event {} is {}: {}; it is tried again in {}", name, how, step.reason, again));
+        }
+        case BudgetStep::Action::StopCount:
+            listener_->shed(step.event, "shed: " + step.reason, false);
+            return options_.warn(fmt::format("event {} is not counted any more: {}", name, step.reason));
         case BudgetStep::Action::WatchPart: {
             const std::string part = percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";
             listener_->weights()->set(step.event,
                                       static_cast<std::uint32_t>(1'000'000 / budget_.watched_ppm(step.event)));
-            listener_->shed(step.event, "watched " + part + ", not just now: " + step.reason);
-            if (step.news) options_.warn(fmt::format("event {} is watched {}: {}", name, part, step.reason));
+            listener_->shed(step.event, "watched " + part + ", not just now: " + step.reason, step.counted);
+            if (step.news)
+                options_.warn(fmt::format("event {} is watched {}{}: {}", name, part,
+                                          step.counted ? " and counted in between" : "", step.reason));
             return;
         }
         case BudgetStep::Action::WatchWhole:
@@ -177,6 +200,8 @@ void OverheadWatch::take(const BudgetStep& step) {
                 return options_.warn(done.error().message);
             return options_.warn(fmt::format("event {} has no stacks at its markers: {}; they are tried again in {}",
                                              name, step.reason, again));
+        case BudgetStep::Action::DropStages:
+        case BudgetStep::Action::WatchStages: return take_stages(step);
         case BudgetStep::Action::Limit:
         case BudgetStep::Action::Release: return take_limit(step);
         case BudgetStep::Action::DropHistory:
@@ -189,6 +214,16 @@ void OverheadWatch::take(const BudgetStep& step) {
                 return options_.warn(done.error().message);
             return options_.inform("event " + name + " has stacks at its markers again");
     }
+}
+
+void OverheadWatch::take_stages(const BudgetStep& step) {
+    const std::string& name = listener_->events()[step.event].name;
+    const bool watched = step.action == BudgetStep::Action::WatchStages;
+    if (const auto done = listener_->watch_stages(step.event, watched); !done)
+        return options_.warn(done.error().message);
+    if (watched) return options_.inform("event " + name + " has its stages again");
+    options_.warn(fmt::format("event {} has no stages: {}; they are tried again in {}", name, step.reason,
+                              format_duration(stages_again_in(step.event))));
 }
 
 void OverheadWatch::take_limit(const BudgetStep& step) {
@@ -223,6 +258,10 @@ std::chrono::nanoseconds OverheadWatch::again_in(std::uint32_t event) const {
     return std::chrono::nanoseconds(since(budget_.again_ns(event), monotonic_ns()));
 }
 
+std::chrono::nanoseconds OverheadWatch::stages_again_in(std::uint32_t event) const {
+    return std::chrono::nanoseconds(since(budget_.stages_again_ns(event), monotonic_ns()));
+}
+
 std::chrono::nanoseconds OverheadWatch::history_again_in() const { return until_back(budget_.history_again_ns()); }
 
 std::chrono::nanoseconds OverheadWatch::times_again_in() const { return until_back(budget_.times_again_ns()); }
@@ -234,6 +273,7 @@ std::vector<std::string> OverheadWatch::shed_now() const {
     if (budget_.times_again_ns() != 0) sentences.emplace_back("where the time of runs goes is not counted");
     for (const EventStatus& event : listener_->status()) {
         if (event.shed) sentences.push_back("event " + event.name + " is not watched: " + event.problem);
+        if (event.stages_shed) sentences.push_back("event " + event.name + " has no stages");
         if (event.stacks_shed) sentences.push_back("event " + event.name + " has no stacks at its markers");
     }
     return sentences;

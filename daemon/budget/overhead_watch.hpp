@@ -59,6 +59,10 @@ class OverheadWatch {
     [[nodiscard]] OverheadStatus status() const;
     // When a shed event, or its stacks, are tried again, from now; 0: nothing of it is shed.
     [[nodiscard]] std::chrono::nanoseconds again_in(std::uint32_t event) const;
+    [[nodiscard]] std::chrono::nanoseconds stages_again_in(std::uint32_t event) const;
+    // Of CLOCK_MONOTONIC; 0: stages are not given up.
+    [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const { return budget_.stages_since_ns(event); }
+    [[nodiscard]] bool counts_all(std::uint32_t event) const { return budget_.counts_all(event); }
     // Whose hits of the event do nothing but count, and why.
     [[nodiscard]] std::vector<OverheadBudget::Limit> limits(std::uint32_t event) const { return budget_.limits(event); }
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const { return budget_.watched_ppm(event); }
@@ -88,6 +92,7 @@ class OverheadWatch {
                     const HitParties& parties, std::uint64_t program_ns) const;
     void take(const BudgetStep& step);
     void take_limit(const BudgetStep& step);
+    void take_stages(const BudgetStep& step);
     // What is of all events, given up or taken again.
     void take_whole(const BudgetStep& step);
 

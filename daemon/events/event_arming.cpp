@@ -187,7 +187,7 @@ Status EventArming::attach(std::uint32_t event, const EventPlan& plan) {
     Status unchanged = check_unchanged(plan);
     if (unchanged) {
         const std::lock_guard lock(state_mutex_);
-        states_[event] = {false, false, {}};
+        states_[event] = {false, false, false, {}};
     } else {
         (void)programs_.let_hits_count(event, false);
         auto links = programs_.take_links(event);
@@ -217,36 +217,97 @@ void EventArming::leave(const std::vector<std::uint32_t>& events, const std::str
         note_left(event);
         const std::lock_guard lock(state_mutex_);
         if (!states_[event].shed) states_[event].problem = problem;
+        states_[event].counted = false;
     }
 }
 
-void EventArming::shed(std::uint32_t event, std::string reason) {
+void EventArming::shed(std::uint32_t event, std::string reason, bool count) {
     const std::lock_guard attaching(attach_mutex_);
     {
         const std::lock_guard lock(state_mutex_);
         states_[event].problem = std::move(reason);
         states_[event].shed = true;
+        states_[event].counted = count;
     }
-    (void)programs_.let_hits_count(event, false);  // else the markers go one after the other
+    if (!count) (void)programs_.let_hits_count(event, false);  // else the markers go one after the other
+    auto leaving = count ? programs_.count_alone(event) : programs_.take_links(event);
     (void)programs_.release_all(event);
-    auto detached = std::async(std::launch::async, [this, event, links = programs_.take_links(event)]() mutable {
+    auto detached = std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
         while (!links.empty()) links.pop_back();
-        note_left(event);
+        if (count)
+            options_.on_left(event);
+        else
+            note_left(event);
     });
     const std::lock_guard lock(state_mutex_);
     detaching_.push_back(std::move(detached));
 }
 
+void EventArming::await_detached() {
+    std::vector<std::future<void>> detaching;
+    {
+        const std::lock_guard lock(state_mutex_);
+        detaching.swap(detaching_);
+    }
+    detaching.clear();  // waits for them
+}
+
 void EventArming::arm_again(std::uint32_t event, bool tell) {
     boost::asio::post(pool_, [this, event, tell] {
-        std::vector<std::future<void>> detaching;
-        {
-            const std::lock_guard lock(state_mutex_);
-            detaching.swap(detaching_);
-        }
-        detaching.clear();  // its markers may be on their way out
-        arm_late(event, *make_planner({events_[event]}), tell);
+        await_detached();  // its markers may be on their way out
+        arm_now(event, tell);
     });
+}
+
+// Where the begin stayed in its files, the other markers go to where they were: nothing is read anew.
+void EventArming::arm_now(std::uint32_t event, bool tell) {
+    if (state(event).counted) {
+        if (put_back(event)) {
+            if (tell) options_.on_armed(event, success());
+            return look_at_copies();
+        }
+        leave({event}, "its markers are being attached anew");
+    }
+    arm_late(event, *make_planner({events_[event]}), tell);
+}
+
+Status EventArming::put_back(std::uint32_t event) {
+    const std::lock_guard attaching(attach_mutex_);
+    for (const auto& plan : programs_.plans_of(event)) {
+        for (const MarkerPlan& marker : plan->markers)
+            if (marker.places.file && guard_->written(marker.places.file->path()))
+                return make_error(ErrorKind::Busy, being_written(marker.places.file->path()));
+        TRY(check_unchanged(*plan));
+    }
+    TRY(programs_.put_back(event));
+    if (!hits_held_.load()) TRY(programs_.let_hits_count(event, true));
+    const std::lock_guard lock(state_mutex_);
+    states_[event] = {false, false, false, {}};
+    return success();
+}
+
+Status EventArming::watch_stages(std::uint32_t event, bool wanted) {
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        TRY_ASSIGN(auto leaving, programs_.watch_stages(event, wanted));
+        options_.on_stages_left(event);
+        if (!wanted) {
+            auto detached = std::async(std::launch::async, [links = std::move(leaving)]() mutable {
+                while (!links.empty()) links.pop_back();
+            });
+            const std::lock_guard lock(state_mutex_);
+            detaching_.push_back(std::move(detached));
+            return success();
+        }
+    }
+    boost::asio::post(pool_, [this, event] {
+        await_detached();
+        if (!state(event).armed()) return;
+        if (put_back(event)) return;
+        leave({event}, "its markers are being attached anew");
+        arm_late(event, *make_planner({events_[event]}));
+    });
+    return success();
 }
 
 void EventArming::let_hits_count() {
@@ -279,7 +340,7 @@ void EventArming::look_at_files() {
 
 CopyArming::Hooks EventArming::copy_hooks() {
     CopyArming::Hooks hooks;
-    hooks.is_armed = [this](std::uint32_t event) { return state(event).armed(); };
+    hooks.is_armed = [this](std::uint32_t event) { return state(event).armed() || state(event).counted; };
     hooks.main_files = [this] {
         std::vector<std::shared_ptr<const WatchedFile>> files;
         const std::lock_guard lock(state_mutex_);
@@ -312,7 +373,7 @@ void EventArming::look_at_copies_now() {
 
 Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan) {
     const std::lock_guard attaching(attach_mutex_);
-    if (!state(event).armed()) return make_error(ErrorKind::Busy, "the event is not armed");
+    if (!state(event).armed() && !state(event).counted) return make_error(ErrorKind::Busy, "the event is not armed");
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file && guard_->written(marker.places.file->path()))
             return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));

@@ -48,6 +48,8 @@ class EventArming {
     struct Options {
         // The markers of the event are met no more: its open runs have no end. On any thread.
         std::function<void(std::uint32_t event)> on_left;
+        // The event's stages are watched no more, or again soon: those of its open runs are not to be told. On any thread.
+        std::function<void(std::uint32_t event)> on_stages_left;
         // After the first round of arm_all(): an event was armed, or could not be. On the arming thread.
         std::function<void(std::uint32_t event, const Status& armed)> on_armed;
         // A file changed, and its events are being armed anew. On the arming thread.
@@ -70,7 +72,11 @@ class EventArming {
     void arm_all(std::function<void()> on_first_round);
     // Takes an event out, for this reason: its markers have no effect from now on, all at once. The probes leave the kernel
     // after the call: by the older interface that takes 0.1 s a marker.
-    void shed(std::uint32_t event, std::string reason);
+    // With `count` its begins are counted on, each of them; else a count ends too.
+    void shed(std::uint32_t event, std::string reason, bool count);
+    // Whether the markers of an event's stages are watched. Comes back as arm_again() does; a shed event has them when it is
+    // armed again.
+    [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
     // Arms a shed event again; on_armed() tells, of what goes well only with `tell`.
     void arm_again(std::uint32_t event, bool tell);
     // Looks whether files changed, and arms the events of those that did anew.
@@ -86,7 +92,8 @@ class EventArming {
     struct EventState {
         bool arming = true;  // its turn has not come, or it is tried once more
         bool shed = false;
-        std::string problem;  // why it is not armed
+        bool counted = false;  // shed, and its begins are counted
+        std::string problem;   // why it is not armed
         [[nodiscard]] bool armed() const { return problem.empty() && !arming; }
     };
     [[nodiscard]] EventState state(std::uint32_t event) const;
@@ -121,6 +128,9 @@ class EventArming {
     void detach_copy(std::uint32_t event, std::uint32_t copy);
     void look_at_copies_now();
     void note_left(std::uint32_t event);
+    [[nodiscard]] Status put_back(std::uint32_t event);
+    void arm_now(std::uint32_t event, bool tell);
+    void await_detached();
     [[nodiscard]] std::vector<std::uint32_t> events_in(const std::string& path) const;
     // Takes the markers of these events out, one event after the other.
     void leave(const std::vector<std::uint32_t>& events, const std::string& problem);

@@ -18,6 +18,7 @@ void EventCounters::add(const EventCounters& other) {
     out_of_scope += other.out_of_scope;
     limited += other.limited;
     unrecorded += other.unrecorded;
+    counted += other.counted;
     users_seen |= other.users_seen;
     timed_ns += other.timed_ns;
     on_cpu_ns += other.on_cpu_ns;

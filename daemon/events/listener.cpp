@@ -237,6 +237,7 @@ void Listener::Loop::await_sweep() {
 Listener::Listener(const settings::Settings& settings, Options options)
     : events_(settings.events),
       stacks_shed_(settings.events.size()),
+      stages_shed_(settings.events.size()),
       options_(std::move(options)),
       weights_(std::make_shared<RunWeights>(settings.events.size())) {}
 
@@ -256,6 +257,7 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
     self->arming_ = std::make_unique<EventArming>(
         events, *self->programs_,
         EventArming::Options{[listener = self.get()](std::uint32_t event) { listener->forget_runs(event); },
+                             [listener = self.get()](std::uint32_t event) { listener->forget_stages(event); },
                              self->options_.on_armed, self->options_.on_replaced, self->options_.takes_over,
                              self->options_.sightings, self->options_.inspector, self->options_.names});
     return self;
@@ -279,6 +281,11 @@ void Listener::follow_groups() {
 void Listener::forget_runs(std::uint32_t event) {
     const std::lock_guard lock(loop_->mutex);
     loop_->runs.drop(event, events_);
+}
+
+void Listener::forget_stages(std::uint32_t event) {
+    const std::lock_guard lock(loop_->mutex);
+    loop_->runs.leave_stages(event);
 }
 
 Listener::~Listener() { detach(); }
@@ -358,6 +365,7 @@ std::vector<EventStatus> Listener::status() const {
         status.problem = state.problem;
         status.arming = state.arming;
         status.shed = state.shed;
+        status.counted = state.counted;
         status.armed = state.armed();
         status.copies = arming_->copies_of(index);
         if (!events_[index].scope.groups.empty()) {
@@ -367,6 +375,7 @@ std::vector<EventStatus> Listener::status() const {
         {
             const std::lock_guard lock(stacks_mutex_);
             status.stacks_shed = stacks_shed_[index];
+            status.stages_shed = stages_shed_[index];
         }
         status.open = open[index];
         auto counters = programs_->counters(index);
@@ -463,10 +472,17 @@ std::map<std::string, EventTotals> Listener::all_totals() const {
 std::vector<Listener::EventHits> Listener::hits() const {
     std::vector<EventHits> result(events_.size());
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
-        if (const auto counters = programs_->counters(index); counters)
-            result[index] = {counters->hits(),     counters->out_of_scope + counters->limited,
-                             counters->users_seen, counters->stack_ns,
-                             counters->costs,      programs_->probe_kinds(index)};
+        const auto counters = programs_->counters(index);
+        if (!counters) continue;
+        const std::uint64_t hits = counters->hits(), begins = counters->begins().hits;
+        result[index] = {hits,
+                         begins,
+                         hits - std::min<std::uint64_t>(hits, begins + counters->ends().hits),
+                         counters->out_of_scope + counters->limited,
+                         counters->users_seen,
+                         counters->stack_ns,
+                         counters->costs,
+                         programs_->probe_kinds(index)};
     }
     return result;
 }
@@ -501,6 +517,13 @@ Status Listener::take_stacks(std::uint32_t event, bool wanted) {
     TRY(programs_->take_stacks(event, wanted));
     const std::lock_guard lock(stacks_mutex_);
     stacks_shed_[event] = !wanted;
+    return success();
+}
+
+Status Listener::watch_stages(std::uint32_t event, bool wanted) {
+    TRY(arming_->watch_stages(event, wanted));
+    const std::lock_guard lock(stacks_mutex_);
+    stages_shed_[event] = !wanted;
     return success();
 }
 

@@ -42,10 +42,12 @@ struct Breach {
 struct EventStatus {
     std::string name;
     bool armed = false;
-    bool arming = false;  // its turn has not come
-    std::string problem;  // why it is not armed
-    bool shed = false;    // it was taken out because it cost too much; `problem` says what
+    bool arming = false;   // its turn has not come
+    std::string problem;   // why it is not armed
+    bool shed = false;     // it was taken out because it cost too much; `problem` says what
+    bool counted = false;  // shed, but its begins are counted
     bool stacks_shed = false;
+    bool stages_shed = false;
     OpenRuns::Counts open;
     EventCounters counters;               // its delays are those too that were noticed while they were open
     std::vector<PairingFinding> pairing;  // since it was armed
@@ -145,7 +147,7 @@ class Listener {
     [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
     // Hits of the markers of each event since this listener was made, the time that stacks at them took, and what programs took.
     struct EventHits {
-        std::uint64_t hits = 0;
+        std::uint64_t hits = 0, begin_hits = 0, stage_hits = 0;
         std::uint64_t passed = 0;  // of these, out of scope or limited
         std::uint64_t users_seen = 0;
         std::uint64_t stack_ns = 0;
@@ -166,7 +168,8 @@ class Listener {
     [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
 
     // As EventArming has them; the open runs of an event that is taken out are forgotten.
-    void shed(std::uint32_t event, std::string reason) { arming_->shed(event, std::move(reason)); }
+    void shed(std::uint32_t event, std::string reason, bool count) { arming_->shed(event, std::move(reason), count); }
+    [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
     void arm_again(std::uint32_t event, bool tell) { arming_->arm_again(event, tell); }
     void look_at_files() const { arming_->look_at_files(); }
 
@@ -185,6 +188,7 @@ class Listener {
     struct Loop;
     Listener(const settings::Settings& settings, Options options);
     void forget_runs(std::uint32_t event);
+    void forget_stages(std::uint32_t event);
     void follow_groups();
     // The numbers in `before`, and here, of events whose runs go on.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(const Listener& before) const;
@@ -193,7 +197,7 @@ class Listener {
 
     std::vector<settings::Event> events_;
     mutable std::mutex stacks_mutex_;
-    std::vector<bool> stacks_shed_;
+    std::vector<bool> stacks_shed_, stages_shed_;
     Options options_;
     std::map<std::string, EventTotals> carried_;          // counters of events of these names go on from there
     std::map<std::uint32_t, std::uint64_t> told_before_;  // open runs that were taken over, by event: noticed as delays

@@ -24,9 +24,6 @@
 namespace lagtrap::daemon {
 namespace {
 
-// One call to the kernel takes milliseconds; before there were links for many places, one place took 40.
-constexpr std::chrono::milliseconds attach_patience{20'000};
-constexpr std::chrono::milliseconds patience_of_place{100};
 // As run_report.bpf.h has it.
 constexpr __u32 scratches_of_cpu = 4;
 
@@ -68,18 +65,6 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
     config.goid_offset = static_cast<std::uint16_t>(plan.places.goid_offset);
     config.go_frame_offset = static_cast<std::uint16_t>(plan.places.frame_offset);
     return config;
-}
-
-std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
-    return {places.goid_offset, places.frame_offset};
-}
-
-std::vector<Link> all_links_of(std::vector<Link>& links, std::map<std::uint32_t, std::vector<Link>>& copies) {
-    std::vector<Link> all = std::exchange(links, {});
-    for (auto& [number, of_copy] : copies)
-        for (Link& link : of_copy) all.push_back(std::move(link));
-    copies.clear();
-    return all;
 }
 
 // Ends the attachments of each event from the last to the first. Most of it is waiting for other CPUs, which many wait
@@ -328,8 +313,10 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
 }
 
 Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan) {
+    const bool without_stages = !wanted_of(index)[LAGTRAP_ROLE_STAGE];
     TRY(change_config(index, [&](lagtrap_event_config& config) {
-        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM);
+        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM | LAGTRAP_EVENT_WITHOUT_STAGES);
+        if (without_stages) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
         if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
         if (!plan.scope) return;
         config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
@@ -339,116 +326,13 @@ Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& pl
     return let_hits_count(index, false);
 }
 
-Result<std::vector<Link>> ListenerPrograms::attach_markers(SiteOwner owner, const EventPlan& plan,
-                                                           std::vector<ProbeKind>& kinds) {
-    std::vector<ProbeRequest> requests;
-    std::chrono::milliseconds patience = attach_patience;
-    for (const MarkerPlan& marker : plan.markers) {
-        if (marker.marker.kind == settings::MarkerKind::RunQueue) {
-            kinds.push_back(ProbeKind::Scheduler);
-            continue;
-        }
-        TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
-        patience += request.offsets.size() * patience_of_place;
-        kinds.push_back(request.file ? marker.places.kind : ProbeKind::Tracepoint);
-        requests.push_back(std::move(request));
-    }
-    // The programs stay for as long as a call is on its way that was left behind.
-    return call_within<std::vector<Link>>(
-        patience, "attach its markers",
-        [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); });
-}
-
-Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
-    argument_sites_.give_back_all(index);
-    exit_sites_.give_back_all(index);
-    TRY(configure_plan(index, plan));
-    Attached attached;
-    TRY_ASSIGN(attached.links, attach_markers({index, 0}, plan, attached.kinds));
-    if (events_[index].begin.kind == settings::MarkerKind::RunQueue) {
-        TRY_ASSIGN(attached.run_queue, attach_run_queue());
-    }
-    note_go_places(index, plan, attached);
-    marker_places_->note(index, plan);
-    {
-        const std::lock_guard lock(attached_mutex_);
-        attached_[index] = std::move(attached);
-    }
-    return count_runs ? let_hits_count(index, true) : success();
-}
-
-void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
-    for (const MarkerPlan& marker : plan.markers)
-        if (marker.places.file)
-            attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
-}
-
-// The programs know of each marker once where Go keeps a goroutine's number, and of each event whether these are its keys.
-Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
-    decltype(Attached::go_places) known;
-    {
-        const std::lock_guard lock(attached_mutex_);
-        known = attached_[index].go_places;
-    }
-    if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
-    const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
-                      std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
-                          const auto told = known.find(marker_id_of(index, marker));
-                          return told != known.end() && told->second != go_place_of(marker.places);
-                      });
-    if (same) return success();
-    return make_error(ErrorKind::Unsupported,
-                      "another version of Go made it than the file that is watched already, and keeps its goroutines' "
-                      "numbers elsewhere; expected an event of its own for it (binary=\"build-id:...\")");
-}
-
-Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
-    TRY(check_go_of_copy(index, plan));
-    std::vector<ProbeKind> kinds;
-    auto links = attach_markers({index, copy}, plan, kinds);
-    if (!links) {
-        give_back_copy(index, copy);
-        return links.error();
-    }
-    marker_places_->note_another(index, plan);
-    const std::lock_guard lock(attached_mutex_);
-    Attached& attached = attached_[index];
-    attached.copies[copy] = std::move(*links);
-    note_go_places(index, plan, attached);
-    if (attached.kinds.size() < kinds.size()) attached.kinds = std::move(kinds);
-    return success();
-}
-
-std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
-    const std::lock_guard lock(attached_mutex_);
-    const auto found = attached_.find(index);
-    if (found == attached_.end()) return {};
-    auto links = found->second.copies.extract(copy);
-    return links.empty() ? std::vector<Link>{} : std::move(links.mapped());
-}
-
-void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
-    argument_sites_.give_back({index, copy});
-    exit_sites_.give_back({index, copy});
-}
-
-std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
-    std::shared_ptr<std::vector<Link>> run_queue;  // may be the last one, which goes without the lock
-    const std::lock_guard lock(attached_mutex_);
-    const auto found = attached_.find(index);
-    if (found == attached_.end()) return {};
-    run_queue = std::move(found->second.run_queue);
-    return all_links_of(found->second.links, found->second.copies);
-}
-
 std::vector<ProbeKind> ListenerPrograms::probe_kinds(std::uint32_t index) const {
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
     return found == attached_.end() ? std::vector<ProbeKind>{} : found->second.kinds;
 }
 
-template <typename Change>
-Status ListenerPrograms::change_config(std::uint32_t index, Change change) {
+Status ListenerPrograms::change_config(std::uint32_t index, const std::function<void(lagtrap_event_config&)>& change) {
     const std::lock_guard lock(configs_mutex_);
     lagtrap_event_config config{};
     const int map = bpf_map__fd(programs_->maps.event_configs);
@@ -482,7 +366,10 @@ Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
 }
 
 Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
-    return change_flag(index, LAGTRAP_EVENT_OFF, !wanted);
+    return change_config(index, [&](lagtrap_event_config& config) {
+        config.flags &= ~(LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);
+        if (!wanted) config.flags |= LAGTRAP_EVENT_OFF;
+    });
 }
 
 Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
@@ -509,7 +396,7 @@ void ListenerPrograms::detach_all() {
     std::vector<std::vector<Link>> links;
     {
         const std::lock_guard lock(attached_mutex_);
-        for (auto& [event, attached] : attached_) links.push_back(all_links_of(attached.links, attached.copies));
+        for (auto& [event, attached] : attached_) links.push_back(take_everything(attached.main, attached.copies));
         attached_.clear();
     }
     destroy_at_once(std::move(links));

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +32,7 @@ namespace lagtrap::daemon {
 struct EventCounters {
     std::uint64_t delays = 0, told_delays = 0;
     std::uint64_t abandoned = 0, lost = 0, expired = 0, unended_late = 0, withdrawn = 0, too_deep = 0, records_lost = 0;
-    std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0;
+    std::uint64_t out_of_scope = 0, limited = 0, unrecorded = 0, counted = 0;
     std::uint64_t users_seen = 0;  // a set, not a count
     std::uint64_t timed_ns = 0, on_cpu_ns = 0, runnable_ns = 0, handed_over_ns = 0, untimed = 0;
     std::array<std::uint64_t, LAGTRAP_DELAY_PARTS> delays_mostly{};
@@ -82,6 +84,15 @@ class ListenerPrograms {
     void give_back_copy(std::uint32_t event, std::uint32_t copy);
     // The attachments of one event, in copies too, to be destroyed.
     [[nodiscard]] std::vector<Link> take_links(std::uint32_t event);
+    // Leaves the begin's attachments alone in place, in copies too: each begin is counted, and nothing else is done. The others,
+    // to be destroyed. Not of waits for a CPU.
+    [[nodiscard]] std::vector<Link> count_alone(std::uint32_t event);
+    // Whether the stages of an event are watched where it is attached, now and later. The attachments that this ends.
+    [[nodiscard]] Result<std::vector<Link>> watch_stages(std::uint32_t event, bool wanted);
+    // Attaches what count_alone() and watch_stages() left out and is wanted again. After an error some of it may be missing.
+    [[nodiscard]] Status put_back(std::uint32_t event);
+    // What the event is attached by, in copies too.
+    [[nodiscard]] std::vector<std::shared_ptr<const EventPlan>> plans_of(std::uint32_t event) const;
     // What the kernel does at each marker of the event, as attached. May be called from any thread.
     [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
     // Where they stand, for as long as anybody wants to know.
@@ -143,13 +154,24 @@ class ListenerPrograms {
     struct Attached;
     void note_go_places(std::uint32_t event, const EventPlan& plan, Attached& attached) const;
     [[nodiscard]] Status check_go_of_copy(std::uint32_t event, const EventPlan& plan);
-    [[nodiscard]] Result<std::vector<Link>> attach_markers(SiteOwner owner, const EventPlan& plan,
-                                                           std::vector<ProbeKind>& kinds);
+    using Links = std::array<std::vector<Link>, 3>;  // by role
+    // The markers of an event in one file, or in all of those that it was armed with.
+    struct Placed {
+        std::shared_ptr<const EventPlan> plan;
+        Links links;
+    };
+    // Attaches those roles of `wanted` that `links` has none of; all of them or none.
+    [[nodiscard]] Status attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
+                                        Links& links);
+    [[nodiscard]] std::array<bool, 3> wanted_of(std::uint32_t event);
+    static void take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken);
+    static void take_all(Placed& placed, std::vector<Link>& taken);
+    [[nodiscard]] static std::vector<Link> take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies);
+    [[nodiscard]] static std::vector<ProbeKind> kinds_of(const EventPlan& plan);
     [[nodiscard]] bpf_program* program_for(const MarkerPlan& plan) const;
     [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
     [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan);
-    template <typename Change>
-    [[nodiscard]] Status change_config(std::uint32_t event, Change change);
+    [[nodiscard]] Status change_config(std::uint32_t event, const std::function<void(lagtrap_event_config&)>& change);
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;
@@ -164,13 +186,15 @@ class ListenerPrograms {
     const std::shared_ptr<MarkerPlaces> marker_places_ = std::make_shared<MarkerPlaces>();
     struct Attached {
         std::vector<ProbeKind> kinds;
-        std::vector<Link> links;
-        std::shared_ptr<std::vector<Link>> run_queue;                                // of all such events together
-        std::map<std::uint32_t, std::vector<Link>> copies;                           // by the copy's number
+        Placed main;
+        std::shared_ptr<std::vector<Link>> run_queue;  // of all such events together
+        std::map<std::uint32_t, Placed> copies;        // by the copy's number
+        bool counted_alone = false;
         std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;  // of markers in files, by number
     };
     mutable std::mutex attached_mutex_;
     std::map<std::uint32_t, Attached> attached_;  // by event
+    std::set<std::uint32_t> without_stages_;      // under attached_mutex_
     std::weak_ptr<std::vector<Link>> run_queue_;  // under attached_mutex_
     std::mutex configs_mutex_;                    // between changes of the configuration of an event
 };

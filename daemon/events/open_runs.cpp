@@ -217,6 +217,7 @@ std::optional<lagtrap_run> OpenRuns::read_slot(std::size_t index, std::uint64_t 
     if (load(tags_[index]) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
     const auto stages = static_cast<std::uint32_t>(load(slot.stage_next));  // without whose they are
     run.stage_count = static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
+    if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0) run.stage_count = 0;
     return run;
 }
 
@@ -367,6 +368,14 @@ void OpenRuns::drop(std::uint32_t event, const std::vector<settings::Event>& eve
     for_each_open([&](std::size_t index, std::uint64_t tag) {
         if (slots_[index].run.event != event) return;
         if (const auto run = read_slot(index, tag)) abandon(index, tag, *run, events);
+    });
+}
+
+void OpenRuns::leave_stages(std::uint32_t event) {
+    for_each_open([&](std::size_t index, std::uint64_t) {
+        lagtrap_run& run = slots_[index].run;
+        if (run.event != event) return;
+        __atomic_fetch_or(&run.flags, static_cast<std::uint8_t>(LAGTRAP_RUN_WITHOUT_STAGES), __ATOMIC_RELAXED);
     });
 }
 

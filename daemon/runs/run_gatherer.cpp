@@ -161,6 +161,8 @@ void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event&
     // Threads of one run may reach their stages at the same time.
     std::stable_sort(run.stages.begin(), run.stages.end(),
                      [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+    run.without_stages = (reported.run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0;
+    if (run.without_stages) return;
     for (std::size_t stage = 0; stage < seen.size(); ++stage)
         if (event.stages[stage].expected && !seen[stage] && reported.run.stages_lost == 0)
             run.dirty_reasons |= trace::DirtyMissingStage;

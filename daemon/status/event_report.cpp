@@ -137,6 +137,23 @@ object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>
             {"not_known", delays[LAGTRAP_DELAY_NOT_KNOWN]}, {"blocked", std::move(blocked)}};
 }
 
+// What is known of its runs while the budget gives up a part of it.
+object precision_of(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
+    const bool in_part = surroundings.watched_ppm < 1'000'000;
+    const bool timed = status.armed || (status.shed && in_part);
+    const std::uint64_t since_ns = surroundings.stages_since_ns;
+    const char* count = "exact";
+    if (timed && in_part && !surroundings.counts_all) count = "estimated";
+    if (!timed && !status.counted) count = "none";
+    return {
+        {"stages", event.stages.empty() ? "none"
+                   : since_ns != 0      ? "off"
+                                        : "on"},
+        {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
+        {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
+        {"count", count}};
+}
+
 }  // namespace
 
 object event_report(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
@@ -162,7 +179,12 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"arming", status.arming},
             {"problem", status.problem},
             {"shed", status.shed},
+            {"counting", status.counted},
+            {"counted", counters.counted},
             {"stacks_shed", status.stacks_shed},
+            {"stages_shed", status.stages_shed},
+            {"stages_again_in_seconds", std::chrono::duration<double>(surroundings.stages_again_in).count()},
+            {"precision", precision_of(event, status, surroundings)},
             {"watched_share", static_cast<double>(surroundings.watched_ppm) / 1e6},
             {"again_in_seconds", std::chrono::duration<double>(surroundings.again_in).count()},
             {"shed_at_look", surroundings.shed_at.look},

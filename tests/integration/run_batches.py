@@ -8,7 +8,7 @@ BATCH = {1: "batch_id", 2: "host", 3: "boot_id", 4: "session_hint", 5: "version"
 FRAME = {1: "module", 2: "build_id", 3: "offset", 4: "function", 5: "file", 6: "line"}
 RUN = {1: "event", 2: "begin_realtime_ns", 3: "duration_ns", 4: "threshold_ns", 5: "key", 6: "pid", 7: "begin_tid",
        8: "end_tid", 9: "thread", 10: "process", 11: "executable", 12: "build_id", 13: "user", 14: "start", 15: "delay",
-       16: "aborted", 17: "weight", 18: "begin_stack", 19: "end_stack", 21: "dirty_reasons", 23: "unit"}
+       16: "aborted", 17: "weight", 18: "begin_stack", 19: "end_stack", 21: "dirty_reasons", 23: "unit", 24: "without_stages"}
 TIMES = {1: "on_cpu_ns", 2: "runnable_ns", 3: "throttled_ns", 4: "handed_over_ns"}
 CLASSES = ["other", "lock", "events", "input", "output", "socket", "sleep", "child", "file-lock", "semaphore", "disk", "page-fault", "stopped"]
 STAGE = {1: "name", 2: "at_ns", 3: "tid", 4: "stack"}

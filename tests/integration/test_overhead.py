@@ -153,6 +153,81 @@ def what_is_not_far_too_dear_is_watched_in_part():
         check(max(weights) >= 2 and weights <= {1, 2, 3, 4, 5}, f"runs stand for {weights}; tried {tried}")
 
 
+def hits_by_role(daemon, event):
+    hits = {}
+    for marker in daemon.event(event)["markers"]:
+        hits[marker["role"]] = hits.get(marker["role"], 0) + marker["hits"]
+    return hits
+
+
+def stages_go_before_runs_do():
+    """Begin, end and three stages: without these the rest fits. What a hit costs changes by the second on a busy machine, so
+    the share follows it until it lies between the two."""
+    stages = ("prepare", "execute", "finish")
+    event = library_event("work", PLANTED, "1h", attributes='record="runs"', stages=stages)
+    nothing_else = '<history length="0s" early-share="0%" times="no"/>'
+    share, tried = 4.0, []
+    with Watched(PLANTED, "--fast", 30_000_000, "--gap-us", 50, "--wait") as program:
+        program.go()
+        while True:
+            check(len(tried) < 12, f"no share that the stages alone are too much for: {tried}")
+            with Daemon(event, budget=f'share="{share:.2f}%" shed="stages" interval="500ms" pause="6s"', more=nothing_else) as daemon:
+                wait_for(lambda: daemon.event("work")["runs"] > 100, "runs with stages")
+                looks = daemon.status()["budget"]["looks"] + 6
+                wait_for(lambda: daemon.event("work")["stages_shed"] or daemon.status()["budget"]["looks"] >= looks,
+                         "the stages to be shed")
+                tried.append((share, daemon.event("work")["stages_shed"]))
+                if not tried[-1][1]:
+                    share /= 1.7
+                    continue
+                one = daemon.event("work")
+                check(one["armed"] and not one["shed"] and one["watched_share"] == 1, f"the event went with its stages: {one}")
+                said = lagtrap(daemon, "status")
+                check("its stages are off since 20" in said and "runs are timed without them" in said, said)
+                precision = one["precision"]
+                check(precision["stages"] == "off" and precision["stages_off_since_realtime_ns"] > 0 and precision["timed_share"] == 1
+                      and precision["count"] == "exact", precision)
+                check('lagtrap_event_stages_shed{event="work"} 1' in lagtrap(daemon, "metrics"), "the metrics do not say so")
+                check("event work has no stages: the markers of its stages took" in daemon.log(), daemon.log())
+                before = daemon.event("work")["runs"]
+                wait_for(lambda: daemon.event("work")["runs"] > before + 1000, "runs without stages")
+                wait_for(lambda: not daemon.event("work")["stages_shed"], "the stages to come back")
+                hits = hits_by_role(daemon, "work")["stage"]
+                wait_for(lambda: hits_by_role(daemon, "work")["stage"] > hits or daemon.event("work")["stages_shed"],
+                         "stages to be seen again")
+                daemon.stop()
+                runs = [run for batch in read_spool(daemon.spool) for run in batch["runs"]]
+                counts = {(len(run["stages"]), run["without_stages"], run["dirty_reasons"]) for run in runs}
+                check(counts == {(0, 1, 0), (3, 0, 0)}, f"runs have all of their stages or none, and say so: {counts}")
+                return
+
+
+def what_goes_is_counted_where_its_begins_fit():
+    """The end is hit a million times a second, the begin seldom: no begin is missed while nothing is timed."""
+    event = (f'<event name="odd" threshold="1h" trace-length="200ms"><begin function="calm_function" binary="{HOT.resolve()}"/>'
+             f'<end function="hot_function" binary="{HOT.resolve()}"/></event>')
+    with Daemon(event, budget='share="5%" interval="500ms" pause="4s"') as daemon, Hot() as program:
+        wait_for(lambda: daemon.event("odd")["counting"], "the event to be counted")
+        check("counted, not timed" in daemon.event("odd")["problem"], daemon.event("odd"))
+        said = lagtrap(daemon, "status")
+        check(" counted" in said and "counted, not timed: its markers took" in said, said)
+
+        def both():
+            """The program's count before ours is asked for, ours, and the program's after."""
+            return program.calls()["calm"], daemon.event("odd")["counted"], program.calls()["calm"]
+
+        first = both()
+        wait_for(lambda: daemon.event("odd")["counted"] > first[1] + 20, "begins to be counted")
+        last = both()
+        if daemon.event("odd")["counting"]:
+            counted = last[1] - first[1]
+            check(last[0] - first[2] <= counted <= last[2] - first[0], f"{first} {last}")
+        ends = hits_by_role(daemon, "odd")["end"]
+        wait_for(lambda: hits_by_role(daemon, "odd")["end"] > ends, "all its markers to be watched again")
+        wait_for(lambda: daemon.event("odd")["counting"], "it to be counted again")
+        check('lagtrap_event_counted_total{event="odd"} ' in lagtrap(daemon, "metrics"), "the metrics do not say so")
+
+
 def it_comes_back_when_it_is_calm():
     with Daemon(EVENTS, budget='share="1%" interval="300ms" pause="1s"') as daemon:
         with Hot() as program:
@@ -303,4 +378,4 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
 
 if __name__ == "__main__":
     run(what_explains_the_time_before_a_breach_goes_first_and_comes_back, a_hot_event_is_shed, a_loaded_machine_does_not_make_hits_dearer, recordings_do_not_count_against_events,
-        what_is_not_far_too_dear_is_watched_in_part, it_comes_back_when_it_is_calm, nothing_is_shed_that_is_not_named, stacks_at_markers_are_shed, a_recording_gives_up_what_costs_most)
+        what_is_not_far_too_dear_is_watched_in_part, stages_go_before_runs_do, what_goes_is_counted_where_its_begins_fit, it_comes_back_when_it_is_calm, nothing_is_shed_that_is_not_named, stacks_at_markers_are_shed, a_recording_gives_up_what_costs_most)

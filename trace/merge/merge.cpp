@@ -189,6 +189,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     delay.earlier_begin = (run.flags & LAGTRAP_RUN_EARLIER_BEGIN) != 0;
     delay.queued_ns = facts.queued_ns;
     delay.in_go = (run.flags & LAGTRAP_RUN_IN_GO) != 0;
+    delay.without_stages = (run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0;
     const bool of_goroutine = (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0;
     (of_goroutine ? delay.goroutine : delay.key) = run.key;
     delay.begin_pid = run.begin_pid;

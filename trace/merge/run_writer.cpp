@@ -37,11 +37,14 @@ enum Annotation : std::uint64_t {
     earlier_begin,
     goroutine,
     is_in_go,
+    without_stages,
 };
-constexpr std::array annotation_names{"run",     "event",     "threshold_ns",  "duration_ns", "queued_ns",
-                                      "key",     "depth",     "begin_pid",     "begin_tid",   "end_pid",
-                                      "end_tid", "delay",     "open",          "abandoned",   "reported_at_deadline",
-                                      "first",   "stage_tid", "earlier_begin", "goroutine",   "in_go"};
+constexpr std::array annotation_names{
+    "run",           "event",     "threshold_ns",  "duration_ns", "queued_ns",
+    "key",           "depth",     "begin_pid",     "begin_tid",   "end_pid",
+    "end_tid",       "delay",     "open",          "abandoned",   "reported_at_deadline",
+    "first",         "stage_tid", "earlier_begin", "goroutine",   "in_go",
+    "without_stages"};
 
 void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
     pbf_writer entry(interned, field);
@@ -213,6 +216,7 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         annotate_flag(slice, reported_at_deadline, (run.flags & LAGTRAP_RUN_REPORTED) != 0);
         annotate_flag(slice, is_first, facts.first);
         if ((run.flags & LAGTRAP_RUN_IN_GO) != 0) annotate_flag(slice, is_in_go, true);
+        if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0) annotate_flag(slice, without_stages, true);
         annotate_flag(slice, earlier_begin, (run.flags & LAGTRAP_RUN_EARLIER_BEGIN) != 0);
     });
 }

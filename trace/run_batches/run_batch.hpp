@@ -83,6 +83,7 @@ struct RecordedRun {
     std::uint32_t dirty_reasons = 0;  // enum DirtyReason
     std::optional<RunTimes> times;    // nothing: they were not counted
     std::string unit;                 // or container, as group_words() has it, brief; empty: not known
+    bool without_stages = false;      // they were not watched all the while, so it has none
 
     bool operator==(const RecordedRun&) const = default;
 };

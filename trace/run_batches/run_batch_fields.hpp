@@ -57,6 +57,7 @@ inline constexpr std::uint32_t stage = 20;  // repeated
 inline constexpr std::uint32_t dirty_reasons = 21;
 inline constexpr std::uint32_t times = 22;
 inline constexpr std::uint32_t unit = 23;
+inline constexpr std::uint32_t without_stages = 24;
 }  // namespace run
 
 namespace times {

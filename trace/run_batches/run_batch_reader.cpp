@@ -185,6 +185,7 @@ class Reader {
             case fields::run::start: run.start = start_of(value_of(reader)); break;
             case fields::run::delay: run.delay = value_of(reader) != 0; break;
             case fields::run::aborted: run.aborted = value_of(reader) != 0; break;
+            case fields::run::without_stages: run.without_stages = value_of(reader) != 0; break;
             case fields::run::weight: run.weight = number_of(reader); break;
             case fields::run::begin_stack: run.begin_stack = number_of(reader); break;
             case fields::run::end_stack: run.end_stack = number_of(reader); break;

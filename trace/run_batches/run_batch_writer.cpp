@@ -132,6 +132,7 @@ class Writer {
         add(message, fields::run::start, static_cast<std::uint64_t>(run.start));
         add(message, fields::run::delay, run.delay ? 1 : 0);
         add(message, fields::run::aborted, run.aborted ? 1 : 0);
+        add(message, fields::run::without_stages, run.without_stages ? 1 : 0);
         message.add_uint64(fields::run::weight, run.weight);
         add(message, fields::run::begin_stack, run.begin_stack);
         add(message, fields::run::end_stack, run.end_stack);

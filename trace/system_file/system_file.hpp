@@ -47,7 +47,8 @@ struct Delay {
     std::string unit;             // or container of the process, as group_words() has it, whole; empty: not known
     std::string user;             // of the process, by name, or by number where the machine has none; empty: not known
     std::vector<StageTime> stages;
-    RunSoFar so_far;  // of the time that the recording does not know
+    bool without_stages = false;  // they were not watched all the while, so there are none
+    RunSoFar so_far;              // of the time that the recording does not know
 };
 
 // A file that was mapped executable by some process of the recording.

@@ -261,6 +261,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     if (attributes.has("control-group")) attributes.text("control-group", delay.control_group);
     if (attributes.has("unit")) attributes.text("unit", delay.unit);
     if (attributes.has("user")) attributes.text("user", delay.user);
+    if (attributes.has("without-stages")) attributes.flag("without-stages", delay.without_stages);
     for (const pugi::xml_node child : node.children("stage")) {
         if (error) return;
         if (delay.stages.size() == LAGTRAP_MAX_STAGES) {

@@ -189,6 +189,81 @@ TEST(OverheadBudget, WhatIsFarTooDearIsNotWatchedInPartAnyMore) {
     EXPECT_EQ(budget.again_ns(0), 65 * second);
 }
 
+EventUse event_with(std::uint64_t percent, std::uint64_t stages_percent, std::uint64_t count_percent) {
+    EventUse use = event_taking(percent);
+    use.stage_ns = stages_percent * cpu_percent;
+    use.count_ns = count_percent * cpu_percent;
+    return use;
+}
+
+const std::vector<Shed> stages_and_events{Shed::Stages, Shed::Events};
+
+TEST(OverheadBudget, StagesGoBeforeTheEventIsWatchedInPartAndComeBack) {
+    OverheadBudget budget(budget_of(10, stages_and_events), 1);
+    const auto steps = budget.look(use_of({event_with(20, 12, 3)}), second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::DropStages, 0)));
+    EXPECT_THAT(steps[0].reason, HasSubstr("the markers of its stages took 12 % of a CPU"));
+    EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
+    EXPECT_EQ(budget.stages_again_ns(0), 61 * second);
+    EXPECT_EQ(budget.stages_since_ns(0), second);
+    EXPECT_TRUE(budget.counts_all(0));
+    EXPECT_THAT(budget.look(use_of({event_with(8, 0, 3)}), 3 * second), IsEmpty());
+    EXPECT_THAT(steps_of(budget.look(use_of({event_with(2, 0, 1)}), 61 * second)),
+                ElementsAre(Pair(Action::WatchStages, 0)));
+    EXPECT_EQ(budget.stages_since_ns(0), 0);
+    ASSERT_THAT(steps_of(budget.look(use_of({event_with(20, 12, 3)}), 63 * second)),
+                ElementsAre(Pair(Action::DropStages, 0)));
+    EXPECT_EQ(budget.stages_again_ns(0), (63 + 120) * second);
+}
+
+TEST(OverheadBudget, WhatStagesDoNotSaveIsWatchedInPartWithoutThem) {
+    OverheadBudget budget(budget_of(10, stages_and_events), 1);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_with(40, 20, 9)}), second)),
+                ElementsAre(Pair(Action::DropStages, 0), Pair(Action::WatchPart, 0)));
+    EXPECT_EQ(budget.watched_ppm(0), 500'000);
+}
+
+TEST(OverheadBudget, StagesOfAnEventThatGoesAnywayAreNotGivenUpFirst) {
+    OverheadBudget budget(budget_of(10, stages_and_events), 2);
+    EXPECT_THAT(steps_of(budget.look(use_of({event_with(200, 20, 60), event_with(2, 1, 1)}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
+}
+
+TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
+    OverheadBudget budget(budget_of(10), 2);
+    const auto steps = budget.look(use_of({event_with(90, 0, 6), event_taking(2)}), second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_TRUE(steps[0].counted);
+    EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(3)}), 3 * second), IsEmpty());
+    EXPECT_EQ(budget.used_ppm(), 90'000) << "counting costs too";
+    // Others need the room: the count goes, not they.
+    const auto full = budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 5 * second);
+    ASSERT_THAT(steps_of(full), ElementsAre(Pair(Action::StopCount, 0)));
+    EXPECT_FALSE(budget.counts_all(0));
+    EXPECT_THAT(full[0].reason, HasSubstr("counting its begins took 6 % of a CPU, all watching 14 %"));
+    EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 7 * second), IsEmpty());
+}
+
+TEST(OverheadBudget, WhereItsBeginsDoNotFitThatIsSaid) {
+    OverheadBudget budget(budget_of(10), 1);
+    const auto steps = budget.look(use_of({event_with(90, 0, 40)}), second);
+    ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_FALSE(steps[0].counted);
+    EXPECT_THAT(steps[0].reason, HasSubstr("counting its begins alone would take 40 %"));
+}
+
+// A count between two turns does not make the turns fewer.
+TEST(OverheadBudget, BetweenTurnsAnEventIsCountedWhereThatCostsNoTurn) {
+    for (const auto& [count_percent, counted] : {std::pair(4U, true), std::pair(9U, false), std::pair(0U, false)}) {
+        OverheadBudget budget(budget_of(10), 1);
+        const auto steps = budget.look(use_of({event_with(15, 0, count_percent)}), second);
+        ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
+        EXPECT_EQ(steps[0].counted, counted) << count_percent;
+        EXPECT_EQ(budget.counts_all(0), counted) << count_percent;
+        EXPECT_EQ(budget.watched_ppm(0), 500'000);
+    }
+}
+
 TEST(OverheadBudget, WhatBehavesForLongBeginsAnew) {
     OverheadBudget budget(budget_of(10), 1);
     const EventUse quiet{0, 0, 0, true};

@@ -152,6 +152,16 @@ TEST_F(Gatherer, MarkersSayTheKindAndExpectedStagesAreMissed) {
     EXPECT_EQ(runs[1].dirty_reasons, 0U);
 }
 
+TEST_F(Gatherer, ARunWhoseStagesWereNotWatchedMissesNone) {
+    Record record = run(0, 1'000, 2'000);
+    record.run.flags |= LAGTRAP_RUN_WITHOUT_STAGES;
+    take(record);
+    const auto runs = gatherer_.close("").batch.runs;
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_TRUE(runs[0].without_stages);
+    EXPECT_EQ(runs[0].dirty_reasons, 0U);
+}
+
 TEST_F(Gatherer, StacksArePlacesInFilesAndEachIsTakenOnce) {
     const auto here = reinterpret_cast<std::uint64_t>(&::gnu_get_libc_version);
     take_stack(5, {here, here + 9, 16});

@@ -35,7 +35,7 @@ RecordedRun sample_run() {
     run.unit = "postgresql@15-main.service";
     run.start = StartKind::Warm;
     run.delay = true;
-    run.aborted = true;
+    run.aborted = run.without_stages = true;
     run.weight = 7;
     run.begin_stack = 1;
     run.end_stack = 2;

@@ -67,7 +67,7 @@ SystemFile full_file() {
     delay.open = delay.first = delay.earlier_begin = true;
     delay.queued_ns = 5;
     delay.key = ~0ULL;
-    delay.in_go = true;
+    delay.in_go = delay.without_stages = true;
     delay.goroutine = 34;
     delay.begin_pid = 1, delay.begin_tid = 2, delay.end_pid = 3, delay.end_tid = 4;
     delay.process = "postgres";
@@ -119,6 +119,8 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     ASSERT_EQ(read->delays.size(), 2U);
     EXPECT_EQ(read->delays[0].key, ~0ULL);
     EXPECT_TRUE(read->delays[0].in_go);
+    EXPECT_TRUE(read->delays[0].without_stages);
+    EXPECT_FALSE(read->delays[1].without_stages);
     EXPECT_EQ(read->delays[0].goroutine, 34);
     EXPECT_TRUE(read->delays[0].open);
     EXPECT_EQ(read->delays[0].stages[1].name, "execute");
