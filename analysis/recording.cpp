@@ -92,7 +92,7 @@ void make_printable(trace::SystemFile& system) {
     }
     for (trace::Delay& delay : system.delays) {
         for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
-                                  &delay.program_version, &delay.control_group, &delay.unit}) {
+                                  &delay.program_version, &delay.control_group, &delay.unit, &delay.no_trace}) {
             *text = printable(*text);
         }
         if (delay.unit.empty()) delay.unit = trace::group_words(delay.control_group, {}).whole;  // of older bundles

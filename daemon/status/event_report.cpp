@@ -145,10 +145,13 @@ object precision_of(const settings::Event& event, const EventStatus& status, con
     const char* count = "exact";
     if (timed && in_part && !surroundings.counts_all) count = "estimated";
     if (!timed && !status.counted) count = "none";
-    return {{"stages", event.stages.empty() ? "none" : since_ns != 0 ? "off" : "on"},
-            {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
-            {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
-            {"count", count}};
+    return {
+        {"stages", event.stages.empty() ? "none"
+                   : since_ns != 0      ? "off"
+                                        : "on"},
+        {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
+        {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
+        {"count", count}};
 }
 
 }  // namespace
@@ -178,6 +181,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"shed", status.shed},
             {"counting", status.counted},
             {"counted", counters.counted},
+            {"trace_texts_lost", counters.texts_lost},
             {"stacks_shed", status.stacks_shed},
             {"stages_shed", status.stages_shed},
             {"stages_again_in_seconds", std::chrono::duration<double>(surroundings.stages_again_in).count()},

@@ -172,10 +172,10 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     const auto statuses = collector.listener().status();
     const auto now = ClockSnapshot::take();
     for (std::uint32_t i = 0; i < statuses.size(); ++i)
-        events.push_back(
-            event_report(settings.events[i], statuses[i],
-                         {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i), overhead.stages_since_ns(i), overhead.counts_all(i),
-                          overhead.shed_at(i), overhead.limits(i), collector.begun_for(settings.events[i].name), now}));
+        events.push_back(event_report(settings.events[i], statuses[i],
+                                      {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
+                                       overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i),
+                                       overhead.limits(i), collector.begun_for(settings.events[i].name), now}));
     const CaptureCounts counts = collector.counts();
     const MergeCounts merges = collector.merges().counts();
     return {{"ok", true},

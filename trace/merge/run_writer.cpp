@@ -39,11 +39,12 @@ enum Annotation : std::uint64_t {
     is_in_go,
     without_stages,
 };
-constexpr std::array annotation_names{"run",     "event",     "threshold_ns",  "duration_ns", "queued_ns",
-                                      "key",     "depth",     "begin_pid",     "begin_tid",   "end_pid",
-                                      "end_tid", "delay",     "open",          "abandoned",   "reported_at_deadline",
-                                      "first",   "stage_tid", "earlier_begin", "goroutine",   "in_go",
-                                      "without_stages"};
+constexpr std::array annotation_names{
+    "run",           "event",     "threshold_ns",  "duration_ns", "queued_ns",
+    "key",           "depth",     "begin_pid",     "begin_tid",   "end_pid",
+    "end_tid",       "delay",     "open",          "abandoned",   "reported_at_deadline",
+    "first",         "stage_tid", "earlier_begin", "goroutine",   "in_go",
+    "without_stages"};
 
 void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
     pbf_writer entry(interned, field);

@@ -185,6 +185,9 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     set_text(node, "program-version", delay.program_version);
     if (!delay.control_group.empty()) set_text(node, "control-group", delay.control_group);
     if (!delay.unit.empty()) set_text(node, "unit", delay.unit);
+    if (!delay.trace.trace_id.empty()) set_text(node, "trace-id", delay.trace.trace_id);
+    if (!delay.trace.parent_span_id.empty()) set_text(node, "parent-span-id", delay.trace.parent_span_id);
+    if (!delay.no_trace.empty()) set_text(node, "no-trace-id", delay.no_trace);
     if (delay.without_stages) set_flag(node, "without-stages", true);
     for (const auto& stage : delay.stages) {
         pugi::xml_node child = node.append_child("stage");
