@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -170,8 +171,7 @@ class ListenerPrograms {
     [[nodiscard]] bpf_program* program_for(const MarkerPlan& plan) const;
     [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
     [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan);
-    template <typename Change>
-    [[nodiscard]] Status change_config(std::uint32_t event, Change change);
+    [[nodiscard]] Status change_config(std::uint32_t event, const std::function<void(lagtrap_event_config&)>& change);
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;

@@ -1,0 +1,252 @@
+// Where the markers of events are attached: roles of markers come and go on their own, in each file.
+#include <algorithm>
+#include <chrono>
+
+#include "core/patience.hpp"
+#include "daemon/events/listener_programs.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// One call to the kernel takes milliseconds; before there were links for many places, one place took 40.
+constexpr std::chrono::milliseconds attach_patience{20'000};
+constexpr std::chrono::milliseconds patience_of_place{100};
+
+std::pair<std::uint32_t, std::uint32_t> go_place_of(const ProbePlaces& places) {
+    return {places.goid_offset, places.frame_offset};
+}
+
+}  // namespace
+
+std::vector<ProbeKind> ListenerPrograms::kinds_of(const EventPlan& plan) {
+    std::vector<ProbeKind> kinds;
+    for (const MarkerPlan& marker : plan.markers) {
+        if (marker.marker.kind == settings::MarkerKind::RunQueue)
+            kinds.push_back(ProbeKind::Scheduler);
+        else
+            kinds.push_back(marker.places.file ? marker.places.kind : ProbeKind::Tracepoint);
+    }
+    return kinds;
+}
+
+// In the order of attaching: the end before the begin.
+Status ListenerPrograms::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
+                                        Links& links) {
+    Links attached;
+    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
+        if (!wanted[role] || !links[role].empty()) continue;
+        std::vector<ProbeRequest> requests;
+        std::chrono::milliseconds patience = attach_patience;
+        for (const MarkerPlan& marker : plan.markers) {
+            if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue) continue;
+            TRY_ASSIGN(ProbeRequest request, request_for(owner, marker));
+            patience += request.offsets.size() * patience_of_place;
+            requests.push_back(std::move(request));
+        }
+        if (requests.empty()) continue;
+        // The programs stay for as long as a call is on its way that was left behind.
+        TRY_ASSIGN(attached[role],
+                   call_within<std::vector<Link>>(
+                       patience, "attach its markers",
+                       [programs = programs_, requests = std::move(requests)] { return attach_probes(requests); }));
+    }
+    for (std::size_t role = 0; role < links.size(); ++role)
+        if (!attached[role].empty()) links[role] = std::move(attached[role]);
+    return success();
+}
+
+void ListenerPrograms::take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken) {
+    for (Link& link : std::exchange(placed.links[role], {})) taken.push_back(std::move(link));
+}
+
+// In the order of attaching: whoever ends them begins with the last.
+void ListenerPrograms::take_all(Placed& placed, std::vector<Link>& taken) {
+    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
+        take_role(placed, role, taken);
+}
+
+std::vector<Link> ListenerPrograms::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
+    std::vector<Link> taken;
+    take_all(main, taken);
+    for (auto& [number, copy] : copies) take_all(copy, taken);
+    copies.clear();
+    return taken;
+}
+
+std::array<bool, 3> ListenerPrograms::wanted_of(std::uint32_t index) {
+    const std::lock_guard lock(attached_mutex_);
+    const bool counted_alone = attached_[index].counted_alone;
+    std::array<bool, 3> wanted{};
+    wanted[LAGTRAP_ROLE_BEGIN] = true;
+    wanted[LAGTRAP_ROLE_STAGE] = !counted_alone && !without_stages_.contains(index);
+    wanted[LAGTRAP_ROLE_END] = !counted_alone;
+    return wanted;
+}
+
+Status ListenerPrograms::attach(std::uint32_t index, const EventPlan& plan, bool count_runs) {
+    argument_sites_.give_back_all(index);
+    exit_sites_.give_back_all(index);
+    {
+        const std::lock_guard lock(attached_mutex_);
+        attached_[index].counted_alone = false;
+    }
+    TRY(configure_plan(index, plan));
+    Attached attached;
+    attached.kinds = kinds_of(plan);
+    attached.main.plan = std::make_shared<const EventPlan>(plan);
+    TRY(attach_missing({index, 0}, plan, wanted_of(index), attached.main.links));
+    if (events_[index].begin.kind == settings::MarkerKind::RunQueue) {
+        TRY_ASSIGN(attached.run_queue, attach_run_queue());
+    }
+    note_go_places(index, plan, attached);
+    marker_places_->note(index, plan);
+    {
+        const std::lock_guard lock(attached_mutex_);
+        attached_[index] = std::move(attached);
+    }
+    return count_runs ? let_hits_count(index, true) : success();
+}
+
+// All markers have no effect from the same moment on, but for the begin.
+std::vector<Link> ListenerPrograms::count_alone(std::uint32_t index) {
+    (void)change_config(
+        index, [](lagtrap_event_config& config) { config.flags |= LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED; });
+    std::vector<Link> taken;
+    const std::lock_guard lock(attached_mutex_);
+    Attached& attached = attached_[index];
+    attached.counted_alone = true;
+    const auto take = [&](Placed& placed) {
+        take_role(placed, LAGTRAP_ROLE_END, taken);
+        take_role(placed, LAGTRAP_ROLE_STAGE, taken);
+    };
+    take(attached.main);
+    for (auto& [number, copy] : attached.copies) take(copy);
+    return taken;
+}
+
+Result<std::vector<Link>> ListenerPrograms::watch_stages(std::uint32_t index, bool wanted) {
+    std::vector<Link> taken;
+    if (!wanted) TRY(change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, true));
+    {
+        const std::lock_guard lock(attached_mutex_);
+        if (wanted)
+            without_stages_.erase(index);
+        else
+            without_stages_.insert(index);
+        Attached& attached = attached_[index];
+        if (!wanted) {
+            take_role(attached.main, LAGTRAP_ROLE_STAGE, taken);
+            for (auto& [number, copy] : attached.copies) take_role(copy, LAGTRAP_ROLE_STAGE, taken);
+        }
+    }
+    return taken;
+}
+
+Status ListenerPrograms::put_back(std::uint32_t index) {
+    std::map<std::uint32_t, std::shared_ptr<const EventPlan>> plans;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        Attached& attached = attached_[index];
+        attached.counted_alone = false;
+        if (attached.main.plan) plans[0] = attached.main.plan;
+        for (const auto& [number, copy] : attached.copies) plans[number] = copy.plan;
+    }
+    const auto wanted = wanted_of(index);
+    for (const auto& [number, plan] : plans) {
+        Links links;
+        {
+            const std::lock_guard lock(attached_mutex_);
+            Attached& attached = attached_[index];
+            links.swap(number == 0 ? attached.main.links : attached.copies.at(number).links);
+        }
+        const Status done = attach_missing({index, number}, *plan, wanted, links);
+        {
+            const std::lock_guard lock(attached_mutex_);
+            Attached& attached = attached_[index];
+            links.swap(number == 0 ? attached.main.links : attached.copies.at(number).links);
+        }
+        TRY(done);
+    }
+    return change_config(index, [&](lagtrap_event_config& config) {
+        if (wanted[LAGTRAP_ROLE_STAGE]) config.flags &= ~LAGTRAP_EVENT_WITHOUT_STAGES;
+    });
+}
+
+std::vector<std::shared_ptr<const EventPlan>> ListenerPrograms::plans_of(std::uint32_t index) const {
+    std::vector<std::shared_ptr<const EventPlan>> plans;
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return plans;
+    if (found->second.main.plan) plans.push_back(found->second.main.plan);
+    for (const auto& [number, copy] : found->second.copies) plans.push_back(copy.plan);
+    return plans;
+}
+
+void ListenerPrograms::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
+    for (const MarkerPlan& marker : plan.markers)
+        if (marker.places.file)
+            attached.go_places.insert_or_assign(marker_id_of(index, marker), go_place_of(marker.places));
+}
+
+// The programs know of each marker once where Go keeps a goroutine's number, and of each event whether these are its keys.
+Status ListenerPrograms::check_go_of_copy(std::uint32_t index, const EventPlan& plan) {
+    decltype(Attached::go_places) known;
+    {
+        const std::lock_guard lock(attached_mutex_);
+        known = attached_[index].go_places;
+    }
+    if (known.empty()) return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, plan.by_goroutine);
+    const bool same = pairs_by_goroutine(index) == plan.by_goroutine &&
+                      std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
+                          const auto told = known.find(marker_id_of(index, marker));
+                          return told != known.end() && told->second != go_place_of(marker.places);
+                      });
+    if (same) return success();
+    return make_error(ErrorKind::Unsupported,
+                      "another version of Go made it than the file that is watched already, and keeps its goroutines' "
+                      "numbers elsewhere; expected an event of its own for it (binary=\"build-id:...\")");
+}
+
+Status ListenerPrograms::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
+    TRY(check_go_of_copy(index, plan));
+    std::vector<ProbeKind> kinds = kinds_of(plan);
+    Placed placed{std::make_shared<const EventPlan>(plan), {}};
+    if (const Status done = attach_missing({index, copy}, plan, wanted_of(index), placed.links); !done) {
+        give_back_copy(index, copy);
+        return done;
+    }
+    marker_places_->note_another(index, plan);
+    const std::lock_guard lock(attached_mutex_);
+    Attached& attached = attached_[index];
+    attached.copies[copy] = std::move(placed);
+    note_go_places(index, plan, attached);
+    if (attached.kinds.size() < kinds.size()) attached.kinds = std::move(kinds);
+    return success();
+}
+
+std::vector<Link> ListenerPrograms::take_links_of_copy(std::uint32_t index, std::uint32_t copy) {
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return {};
+    auto placed = found->second.copies.extract(copy);
+    std::vector<Link> taken;
+    if (!placed.empty()) take_all(placed.mapped(), taken);
+    return taken;
+}
+
+void ListenerPrograms::give_back_copy(std::uint32_t index, std::uint32_t copy) {
+    argument_sites_.give_back({index, copy});
+    exit_sites_.give_back({index, copy});
+}
+
+std::vector<Link> ListenerPrograms::take_links(std::uint32_t index) {
+    std::shared_ptr<std::vector<Link>> run_queue;  // may be the last one, which goes without the lock
+    const std::lock_guard lock(attached_mutex_);
+    const auto found = attached_.find(index);
+    if (found == attached_.end()) return {};
+    run_queue = std::move(found->second.run_queue);
+    found->second.counted_alone = false;
+    return take_everything(found->second.main, found->second.copies);
+}
+
+}  // namespace lagtrap::daemon
