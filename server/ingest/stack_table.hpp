@@ -22,7 +22,7 @@ struct StackTableLimits {
 
 class StackTable {
   public:
-    explicit StackTable(const analysis::Recording& recording, StackTableLimits limits = {})
+    explicit StackTable(const analysis::Recording& recording, const StackTableLimits& limits = {})
         : recording_(recording), limits_(limits) {}
 
     // Nothing where the limit of all stacks' frames is reached.

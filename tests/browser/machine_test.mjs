@@ -27,7 +27,20 @@ async function toOwnThread(page) {
   assert.fail(await told(page).innerText());
 }
 
-test("from the delay to its thread among all, and on to who woke it, with the keyboard alone", needs("delay"), async () => {
+test("from the delay to its thread among all, and along its stretches, with the keyboard alone", needs("delay"), async () => {
+  const { page, go, done } = await openPage();
+  await open(page, go);
+  await toOwnThread(page);
+  const stretches = new Set([await told(page).innerText()]);
+  for (let step = 0; step < 100 && stretches.size < 3; ++step) {
+    await page.keyboard.press(step < 50 ? "ArrowRight" : "ArrowLeft");
+    stretches.add(await told(page).innerText());
+  }
+  assert.ok(stretches.size >= 3, [...stretches].join("; "));
+  await done();
+});
+
+test("on to who woke the delay's thread, with the keyboard alone", needs("delay.woken"), async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await toOwnThread(page);
@@ -63,7 +76,7 @@ test("wheel, keys, buttons and a drag look closer; the address keeps the part", 
   };
   const picture = await pixels(page);
   const box = await canvas(page).boundingBox();
-  await page.mouse.move(box.x + box.width * 0.6, box.y + 100);
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -120);
   await page.keyboard.up("Control");
@@ -73,9 +86,9 @@ test("wheel, keys, buttons and a drag look closer; the address keeps the part", 
   now = await narrower("key", now);
   await page.getByRole("button", { name: "Closer" }).click();
   now = await narrower("button", now);
-  await page.mouse.move(box.x + box.width * 0.5, box.y + 100);
+  await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.7, box.y + 120, { steps: 4 });
+  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height * 0.5, { steps: 4 });
   await page.mouse.up();
   await narrower("drag", now);
   assert.notEqual(await pixels(page), picture);
@@ -97,10 +110,9 @@ test("threads and functions are found", needs("delay"), async () => {
   await page.keyboard.press("/");
   const process = (await page.getByTestId("machine-table").locator("tbody tr").first().locator("td").last().textContent()).split(" (")[0];
   await page.keyboard.type(process);
-  const found = page.getByTestId("machine-found");
   await page.waitForFunction(() => /^[1-9]\d* place/.test(document.querySelector("[data-testid=machine-found]").innerText));
   await page.keyboard.press("Enter");
-  assert.match(await found.innerText(), /at 1$/);
+  await page.waitForFunction(() => /at 1$/.test(document.querySelector("[data-testid=machine-found]").innerText));
   assert.match(await told(page).innerText(), new RegExp(process.slice(0, 4)));
   await page.waitForURL(/search=/);
   await page.locator("[name=machine-search]").fill("no such name at all");

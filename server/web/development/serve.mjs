@@ -213,7 +213,7 @@ server.listen(Number(values.port), "127.0.0.1", async () => {
   const world = {
     url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
     event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", unit: "container shop-canary", cause: slow_function }, worse: { event: "checkout", build: "v4.0", cause: slow_function }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", delays_event: "import catalogue", hostile_event: hostile_name,
-    delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name, followed_class: "shop::Cart", traced_function: "shop::price_cart" }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
+    delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name, followed_class: "shop::Cart", traced_function: "shop::price_cart", woken: true }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
   };
   if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));
   console.log(`${address}  accounts admin and reader, password ${password}`);
