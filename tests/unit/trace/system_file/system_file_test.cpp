@@ -121,7 +121,7 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->delays[0].key, ~0ULL);
     EXPECT_TRUE(read->delays[0].in_go);
     EXPECT_TRUE(read->delays[0].without_stages);
-    EXPECT_EQ(read->delays[0].trace, delay.trace);
+    EXPECT_EQ(read->delays[0].trace, (TraceContext{"4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"}));
     EXPECT_EQ(read->delays[0].no_trace, "x<y");
     EXPECT_EQ(read->delays[1].trace, TraceContext{});
     EXPECT_FALSE(read->delays[1].without_stages);
