@@ -91,8 +91,9 @@ void make_printable(trace::SystemFile& system) {
         stop.reason = printable(stop.reason);
     }
     for (trace::Delay& delay : system.delays) {
-        for (std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
-                                  &delay.program_version, &delay.control_group, &delay.unit, &delay.user}) {
+        for (std::string* text :
+             {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
+              &delay.program_version, &delay.control_group, &delay.unit, &delay.user, &delay.no_trace}) {
             *text = printable(*text);
         }
         if (delay.unit.empty()) delay.unit = trace::group_words(delay.control_group, {}).whole;  // of older bundles

@@ -166,6 +166,7 @@ int on_usdt(struct pt_regs* ctx) {
     if (!marker || !site) return 0;
     if (site->key.place) hit.key = usdt_argument(ctx, &site->key);
     if (site->begin_time.place) hit.begin_ns = usdt_argument(ctx, &site->begin_time);
+    if (site->trace.place) hit.trace = usdt_argument(ctx, &site->trace);
     return on_hit(marker, &hit);
 }
 
@@ -200,6 +201,7 @@ static __always_inline int on_function(struct pt_regs* ctx, __u64 cookie, bool e
     if (entry) {
         hit.key = parameter(ctx, marker->key_argument);
         hit.begin_ns = parameter(ctx, marker->begin_time_argument);
+        hit.trace = parameter(ctx, marker->trace_argument);
     } else if (marker->key_argument != LAGTRAP_NO_ARGUMENT) {
         hit.key = PT_REGS_RC(ctx);
     }

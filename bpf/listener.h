@@ -51,6 +51,7 @@ enum lagtrap_event_flags {
     LAGTRAP_EVENT_LIMITED = 4096,         /* hits of those in limited_parties do nothing but count */
     LAGTRAP_EVENT_COUNTED = 32768,        /* with LAGTRAP_EVENT_OFF: begins in scope add to `counted` */
     LAGTRAP_EVENT_WITHOUT_STAGES = 65536, /* the markers of its stages are not watched, or not all of them */
+    LAGTRAP_EVENT_TRACE_TEXT = 131072,    /* its begin marker carries the text of a trace's id */
 };
 
 struct lagtrap_event_config {
@@ -85,8 +86,10 @@ struct lagtrap_marker_config {
     __u16 begin_time_bytes;
     __u16 goid_offset;     /* functions of Go: of a goroutine's number in runtime.g */
     __u16 go_frame_offset; /* the same, of the frame pointer of a goroutine that waits */
+    __u16 trace_argument;  /* of functions: as key_argument */
+    __u16 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 20, "layout of marker configuration");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 24, "layout of marker configuration");
 
 /* Where a site of a USDT probe has an argument. Registers are numbered as machine code does: rax, rcx, rdx, rbx, rsp,
  * rbp, rsi, rdi, r8 to r15. */
@@ -120,8 +123,9 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_argument) == 16, "layout of argument
 struct lagtrap_site {
     struct lagtrap_argument key;
     struct lagtrap_argument begin_time;
+    struct lagtrap_argument trace;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_site) == 32, "layout of sites");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_site) == 48, "layout of sites");
 
 /* What is to be asked at an instruction by which a function may be left, in bits 32 to 38 of its cookie. */
 enum lagtrap_exit {
@@ -231,6 +235,10 @@ struct lagtrap_slot {
     struct lagtrap_time_parts parts;
     struct lagtrap_run run; /* beside the fields above, not the report: all that an event without reports touches */
     struct lagtrap_time_parts sums_at_hit; /* that thread's sums at its last counted hit; not reported */
+    /* LAGTRAP_EVENT_TRACE_TEXT, as lagtrap_trace_text has them: */
+    char trace_text[LAGTRAP_TRACE_TEXT_BYTES];
+    __s32 trace_text_bytes;
+    __u32 padding;
 };
 
 /* The markers of an event, by their place in its counters. */
@@ -275,6 +283,7 @@ struct lagtrap_event_counters {
     __u64 limited;      /* the same, of parties that are limited */
     __u64 unrecorded;   /* delays that began no recording: their user had had his share of them */
     __u64 counted;      /* begins while the event was counted, not timed: exact */
+    __u64 texts_lost;   /* texts of trace ids that could not be read, or found the ring of a recording full */
     __u64 users_seen;   /* bit uid % 64: a run was begun by that user; not a count */
     __u64 timed_ns;     /* of runs: the time of threads that was counted, and its parts */
     __u64 on_cpu_ns;

@@ -42,6 +42,7 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_HISTORY_SAMPLE = 18, /* kernel log: struct lagtrap_history_sample */
     LAGTRAP_RECORD_HISTORY_WAIT = 19,   /* kernel log: struct lagtrap_history_wait */
     LAGTRAP_RECORD_STACK_COPY = 20,     /* user log: struct lagtrap_stack_copy + memory */
+    LAGTRAP_RECORD_TRACE_TEXT = 21,     /* user log: struct lagtrap_trace_text */
 };
 
 struct lagtrap_record {
@@ -134,6 +135,20 @@ struct lagtrap_run_so_far {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_so_far) == 16 + 24 + 16 + 2 * 128 + 48 * LAGTRAP_KEPT_WAITS,
                       "layout of runs so far");
+
+#define LAGTRAP_TRACE_TEXT_BYTES 64 /* a W3C traceparent has 55 */
+
+/* What the begin marker of a delay carried as its trace's id. Any bytes, of another's memory. */
+struct lagtrap_trace_text {
+    struct lagtrap_record header;
+    __u64 begin_hit_ns; /* with event and beginning thread says which run */
+    __u32 event;
+    __u32 begin_tid;
+    __s32 bytes; /* of text, with its end; 0: the marker had none; less: it could not be read */
+    __u32 padding;
+    char text[LAGTRAP_TRACE_TEXT_BYTES];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_trace_text) == 40 + LAGTRAP_TRACE_TEXT_BYTES, "layout of trace texts");
 
 /* One run. begin_ns is the begin that counts, begin_hit_ns the moment the begin marker was reached. A record
  * ends after the stages that were hit: its size is that of the fields before them and of stage_count stages. */

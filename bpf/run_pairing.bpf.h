@@ -10,6 +10,7 @@
 #include "bpf/run_report.bpf.h"
 #include "bpf/run_table.bpf.h"
 #include "bpf/run_times.bpf.h"
+#include "bpf/trace_text.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -49,6 +50,7 @@ struct hit {
     __u64 stack_pointer;
     __u64 site;
     __u64 stack;     /* id of the call stack; 0: not taken */
+    __u64 trace;     /* address of the text of a trace's id; 0: none */
     __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
     __u32 goid_offset;
     __u32 go_frame_offset;
@@ -151,6 +153,7 @@ static __always_inline void open_run(const struct found* place, const struct lag
     slot->goid_offset = hit->goid_offset;
     slot->go_frame_offset = hit->go_frame_offset;
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
+    if (config->flags & LAGTRAP_EVENT_TRACE_TEXT) read_trace_text(slot, hit->trace);
     slot->times_generation = 0;
     bool own_thread = !(hit->run_flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO));
     if ((config->flags & LAGTRAP_EVENT_TIMES) && own_thread)
@@ -203,6 +206,8 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
     if (delay && !hit->waited_for_cpu) count_delay(slot, counters);
     if (!report && !record && !tell) return;
+    if ((config->flags & LAGTRAP_EVENT_TRACE_TEXT) && delay && (report || record) && tell_trace_text(slot, hit->now_ns))
+        __sync_fetch_and_add(&counters->texts_lost, 1);
 
     __u32 stages = slot->stage_next;
     if (config->flags & LAGTRAP_EVENT_WITHOUT_STAGES) run->flags |= LAGTRAP_RUN_WITHOUT_STAGES;

@@ -79,6 +79,12 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
         text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) + "\n";
         if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
     }
+    if (!delay.trace.trace_id.empty()) {
+        text += "  trace     " + delay.trace.trace_id;
+        text += delay.trace.parent_span_id.empty() ? "\n" : "  parent span " + delay.trace.parent_span_id + "\n";
+    }
+    if (!delay.no_trace.empty())
+        text += "  trace     not known: \"" + cut_end(delay.no_trace, 40) + "\" is no id of a trace\n";
     if (delay.without_stages) text += "  stages    not watched all the while, as they cost more than the budget\n";
     return text;
 }

@@ -133,6 +133,7 @@ std::vector<std::string> problems_of(const object& event) {
     add("lost", "runs lost: more were open than fit");
     add("expired", "runs given up: their end did not come");
     add("too_deep", "runs nested too deep");
+    add("trace_texts_lost", "texts of trace ids that could not be read, or were lost");
     add("limited", "hits of limited users and processes");
     return problems;
 }

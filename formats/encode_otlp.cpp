@@ -80,14 +80,18 @@ class Attributes {
     protozero::pbf_tag_type tag_;
 };
 
+// Of hexadecimal digits, two for each byte.
+std::string bytes_of_digits(std::string_view digits) {
+    std::string bytes;
+    const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+        bytes += static_cast<char>(value(digits[i]) << 4 | value(digits[i + 1]));
+    return bytes;
+}
+
 // The same delay has the same ids whenever it is written, so that what is sent twice is one span.
 std::string bytes_of_name(const std::string& name, std::size_t size) {
-    const std::string digits = sha256_of(name);
-    std::string bytes;
-    const auto value = [&](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
-    for (std::size_t i = 0; i < size; ++i)
-        bytes += static_cast<char>(value(digits[2 * i]) << 4 | value(digits[2 * i + 1]));
-    return bytes;
+    return bytes_of_digits(sha256_of(name)).substr(0, size);
 }
 
 class SpanWriter {
@@ -102,6 +106,8 @@ class SpanWriter {
         {
             protozero::pbf_writer span(scope, field::span);
             ids(span, identity_);
+            if (const std::string& parent = delay_.trace.parent_span_id; !parent.empty())
+                span.add_bytes(field::parent_span_id, bytes_of_digits(parent));
             span.add_string(field::span_name, delay_.event);
             times(span, delay_.begin_ns, end_ns_);
             describe(span);
@@ -114,7 +120,9 @@ class SpanWriter {
 
   private:
     void ids(protozero::pbf_writer& span, const std::string& name) const {
-        span.add_bytes(field::trace_id, bytes_of_name("trace " + identity_, 16));
+        const std::string& carried = delay_.trace.trace_id;
+        span.add_bytes(field::trace_id,
+                       carried.empty() ? bytes_of_name("trace " + identity_, 16) : bytes_of_digits(carried));
         span.add_bytes(field::span_id, bytes_of_name("span " + name, 8));
     }
 
@@ -131,6 +139,7 @@ class SpanWriter {
         attributes.number("lagtrap.run", delay_.run_id);
         attributes.number("lagtrap.threshold_ns", delay_.threshold_ns);
         attributes.truth("lagtrap.open", delay_.open);
+        attributes.text("lagtrap.no_trace_id", delay_.no_trace);
         attributes.number("thread.id", delay_.begin_tid);
         attributes.text("thread.name", delay_.thread);
         const auto split = analysis::split_time(recording_, analysis::intervals_of_delay(recording_, delay_));

@@ -14,11 +14,12 @@ namespace lagtrap::settings {
 // A marker to look for on this machine, and the places to point at where it is not as the settings say.
 struct MarkerSource {
     Marker marker;
-    std::optional<ArgumentRef> begin_time;
+    std::optional<ArgumentRef> begin_time, trace_id;
     Place name_place;
     Place binary_place;
     Place key_place;
     Place begin_time_place;
+    Place trace_id_place;
     bool each_call = false;            // of <function>: both ends of its calls are watched
     std::optional<Place> calls_place;  // the same, with <calls>
 };

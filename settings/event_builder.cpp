@@ -343,7 +343,14 @@ class EventBuilder {
         }
         marker.key = build_argument(element, "key", marker, source.key_place);
         source.begin_time = build_argument(element, "begin-time", marker, source.begin_time_place);
-        if (element.spec->name == "begin") event_.begin_time = source.begin_time;
+        source.trace_id = build_argument(element, "trace-id", marker, source.trace_id_place);
+        if (source.trace_id && marker.kind == MarkerKind::Tracepoint)
+            diagnostics_.add(source.trace_id_place, "trace-id beside tracepoint",
+                             "expected usdt or function: a program passes the text's address");
+        if (element.spec->name == "begin") {
+            event_.begin_time = source.begin_time;
+            event_.trace_id = source.trace_id;
+        }
         if (good) sources_.markers.push_back(source);
         return marker;
     }

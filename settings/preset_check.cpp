@@ -58,7 +58,8 @@ class PresetCheck {
             MarkerSource source = preset_.markers[marker];
             source.marker.binary = file;
             const Place place{static_cast<std::uint32_t>(marker + 1), 1};
-            source.name_place = source.binary_place = source.key_place = source.begin_time_place = place;
+            source.name_place = source.binary_place = source.key_place = source.begin_time_place =
+                source.trace_id_place = place;
             sources.markers.push_back(std::move(source));
         }
         Diagnostics own;

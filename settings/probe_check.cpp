@@ -40,9 +40,11 @@ class ProbeCheck {
         } else {
             check_argument(source.marker.key, "key", source.key_place, full_name, *arguments);
             check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name, *arguments);
+            check_argument(source.trace_id, "trace-id", source.trace_id_place, full_name, *arguments);
         }
         check_readable(source.marker.key, source.key_place, full_name, sites);
         check_readable(source.begin_time, source.begin_time_place, full_name, sites);
+        check_readable(source.trace_id, source.trace_id_place, full_name, sites);
     }
 
   private:

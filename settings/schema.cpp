@@ -75,7 +75,10 @@ constexpr std::array begin_attributes{
     key,
     AttributeSpec{"begin-time", Argument, Optional, "", "", 0, 0,
                   "A value of the marker that says when the run really began, in nanoseconds of "
-                  "CLOCK_MONOTONIC; counts if it is earlier than the marker."}};
+                  "CLOCK_MONOTONIC; counts if it is earlier than the marker."},
+    AttributeSpec{"trace-id", Argument, Optional, "", "", 0, 0,
+                  "An argument of the marker that is the address of a text: the id of the trace that the run belongs "
+                  "to, 32 hexadecimal digits or a W3C traceparent."}};
 
 constexpr std::array stage_attributes{stage_name, stage_expected,   usdt, function,
                                       tracepoint, binary_of_marker, side, key};

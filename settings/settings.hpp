@@ -124,6 +124,7 @@ struct Event {
     StackMode stacks = StackMode::None;  // counts with RecordMode::Runs alone, as does `cold`
     ColdRule cold;
     std::optional<ArgumentRef> begin_time;  // of the begin marker: CLOCK_MONOTONIC nanoseconds
+    std::optional<ArgumentRef> trace_id;    // of the begin marker: address of the text of a trace's id
     bool copies = true;  // of binaries that are paths: those in other views of the file system are watched too
     Scope scope;
     Marker begin;

@@ -83,7 +83,7 @@ void Recorder::Capture::write(const lagtrap_record* record) {
     if (first_run) first_run->take(record);
     std::optional<trace::LogWriter>* log = &kernel_log;
     if (record->type == LAGTRAP_RECORD_RUN || record->type == LAGTRAP_RECORD_RUN_SO_FAR ||
-        record->type == LAGTRAP_RECORD_STACK_COPY)
+        record->type == LAGTRAP_RECORD_STACK_COPY || record->type == LAGTRAP_RECORD_TRACE_TEXT)
         log = &user_log;
     if (record->type == LAGTRAP_RECORD_STACK &&
         reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER)
@@ -344,6 +344,7 @@ Status Recorder::stop(trace::Session& session) {
     session.containers = capture->rundown->containers();
     TRY(programs_.consume());
     programs_.give_to(nullptr);
+    for (const lagtrap_trace_text& text : capture->listener->trace_texts()) capture->write(&text.header);
     for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
 
     const lagtrap_capture_counters after = programs_.counters();

@@ -19,6 +19,7 @@ void EventCounters::add(const EventCounters& other) {
     limited += other.limited;
     unrecorded += other.unrecorded;
     counted += other.counted;
+    texts_lost += other.texts_lost;
     users_seen |= other.users_seen;
     timed_ns += other.timed_ns;
     on_cpu_ns += other.on_cpu_ns;

@@ -74,12 +74,16 @@ Result<MarkerPlan::Value> EventPlanner::value_of(const settings::Marker& marker,
 
 Result<ProbePlaces> EventPlanner::places_of(const MarkerPlan& plan) {
     if (plan.marker.kind != settings::MarkerKind::Function)
-        return places_.usdt_places(plan.marker, {plan.key.argument, plan.begin_time.argument});
+        return places_.usdt_places(plan.marker, {plan.key.argument, plan.begin_time.argument, plan.trace.argument});
     TRY_ASSIGN(ProbePlaces places, places_.function_places(plan.marker));
     if (places.arguments_on_stack && plan.marker.key)
         return make_error(ErrorKind::Unsupported,
                           "it is written in assembly, with its arguments on the stack: none can be the key; expected a "
                           "function that is written in Go");
+    if (places.goid_offset != 0 && plan.trace.argument != LAGTRAP_NO_ARGUMENT)
+        return make_error(ErrorKind::Unsupported,
+                          "it is a function of Go, whose strings have no end that could be found; expected trace-id on "
+                          "a function or USDT probe of another language");
     return places;
 }
 
@@ -96,6 +100,9 @@ Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event, const
     }
     if (role == LAGTRAP_ROLE_BEGIN && event.begin_time) {
         TRY_ASSIGN(plan.begin_time, value_of(marker, *event.begin_time));
+    }
+    if (role == LAGTRAP_ROLE_BEGIN && event.trace_id) {
+        TRY_ASSIGN(plan.trace, value_of(marker, *event.trace_id));
     }
     if (marker.kind == settings::MarkerKind::Tracepoint) {
         auto id = tracefs();

@@ -346,6 +346,11 @@ std::vector<lagtrap_run_so_far> Listener::runs_so_far() const {
     return loop_->runs.so_far(events_);
 }
 
+std::vector<lagtrap_trace_text> Listener::trace_texts() const {
+    const std::lock_guard lock(loop_->mutex);
+    return loop_->runs.trace_texts(events_);
+}
+
 bool Listener::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {
     const std::lock_guard lock(loop_->mutex);
     return loop_->runs.is_open(event, tid, begin_ns);

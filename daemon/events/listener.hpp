@@ -129,6 +129,7 @@ class Listener {
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
     // What is known already of the runs that are open now, whose threads' time is counted.
     [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
+    [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;  // of open runs
     // Whether this run is open; once it is not, its record is in the ring, unless it was abandoned.
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
     [[nodiscard]] std::vector<EventStatus> status() const;

@@ -50,7 +50,7 @@ bool ends_at_function(const settings::Event& event) {
 }
 
 bool wants_arguments(const settings::Event& event) {
-    return event.key == settings::KeyKind::Argument || event.begin_time;
+    return event.key == settings::KeyKind::Argument || event.begin_time || event.trace_id;
 }
 
 lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
@@ -62,6 +62,7 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
     config.key_bytes = plan.key.bytes;
     config.begin_time_argument = plan.begin_time.argument;
     config.begin_time_bytes = plan.begin_time.bytes;
+    config.trace_argument = plan.trace.argument;
     config.goid_offset = static_cast<std::uint16_t>(plan.places.goid_offset);
     config.go_frame_offset = static_cast<std::uint16_t>(plan.places.frame_offset);
     return config;
@@ -244,6 +245,7 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
     if (wants_times(event)) config.flags |= LAGTRAP_EVENT_TIMES;
+    if (event.trace_id) config.flags |= LAGTRAP_EVENT_TRACE_TEXT;
     if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
     if (keeps_stack_order(event)) config.flags |= LAGTRAP_EVENT_STACK_ORDER;
     if (event.record == settings::RecordMode::Runs) {

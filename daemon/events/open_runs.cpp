@@ -371,6 +371,24 @@ void OpenRuns::drop(std::uint32_t event, const std::vector<settings::Event>& eve
     });
 }
 
+std::vector<lagtrap_trace_text> OpenRuns::trace_texts(const std::vector<settings::Event>& events) const {
+    std::vector<lagtrap_trace_text> texts;
+    for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto run = read_slot(index, tag);
+        if (!run || run->event >= events.size() || !events[run->event].trace_id) return;
+        lagtrap_trace_text one{};
+        one.header = {sizeof(one), LAGTRAP_RECORD_TRACE_TEXT, run->begin_cpu, monotonic_ns()};
+        one.begin_hit_ns = run->begin_hit_ns;
+        one.event = run->event;
+        one.begin_tid = run->begin_tid;
+        one.bytes = slots_[index].trace_text_bytes;
+        std::memcpy(one.text, slots_[index].trace_text, sizeof(one.text));
+        const auto again = read_slot(index, tag);  // else the text may be another run's
+        if (again && again->begin_hit_ns == run->begin_hit_ns) texts.push_back(one);
+    });
+    return texts;
+}
+
 void OpenRuns::leave_stages(std::uint32_t event) {
     for_each_open([&](std::size_t index, std::uint64_t) {
         lagtrap_run& run = slots_[index].run;

@@ -99,6 +99,9 @@ class OpenRuns {
     // Frees the slots of all runs of an event whose markers are met no more; they count as abandoned.
     void drop(std::uint32_t event, const std::vector<settings::Event>& events);
 
+    // What the begin markers of open runs carried as ids of traces.
+    [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(const std::vector<settings::Event>& events) const;
+
     // Of the open runs of an event the stages are not told: their markers go, or come back.
     void leave_stages(std::uint32_t event);
 

@@ -71,7 +71,8 @@ bool make_the_same_runs(const settings::Event& one, const settings::Event& other
                         event.scope.groups.label);
     };
     return parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
-           same_marker(one.begin, other.begin) && same_marker(one.end, other.end) &&
+           same_reference(one.trace_id, other.trace_id) && same_marker(one.begin, other.begin) &&
+           same_marker(one.end, other.end) &&
            std::equal(one.stages.begin(), one.stages.end(), other.stages.begin(), other.stages.end(),
                       [](const settings::Stage& a, const settings::Stage& b) {
                           return a.name == b.name && same_marker(a.marker, b.marker);

@@ -121,8 +121,10 @@ Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, Wa
         Site site{semaphore, {}};
         TRY_ASSIGN(site.arguments.key, wanted_argument(probe, wanted.key));
         TRY_ASSIGN(site.arguments.begin_time, wanted_argument(probe, wanted.begin_time));
+        TRY_ASSIGN(site.arguments.trace, wanted_argument(probe, wanted.trace));
         any_argument = any_argument || site.arguments.key.place != LAGTRAP_ARGUMENT_NONE ||
-                       site.arguments.begin_time.place != LAGTRAP_ARGUMENT_NONE;
+                       site.arguments.begin_time.place != LAGTRAP_ARGUMENT_NONE ||
+                       site.arguments.trace.place != LAGTRAP_ARGUMENT_NONE;
         sites[offset] = site;
     }
     ProbePlaces places;

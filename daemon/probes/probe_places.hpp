@@ -41,6 +41,7 @@ struct ProbePlaces {
 struct WantedArguments {
     std::uint16_t key = LAGTRAP_NO_ARGUMENT;
     std::uint16_t begin_time = LAGTRAP_NO_ARGUMENT;
+    std::uint16_t trace = LAGTRAP_NO_ARGUMENT;
 };
 
 // Whatever is asked of one file is read at once. What was read is kept: for one arming, as files change.

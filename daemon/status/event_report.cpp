@@ -181,6 +181,7 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"shed", status.shed},
             {"counting", status.counted},
             {"counted", counters.counted},
+            {"trace_texts_lost", counters.texts_lost},
             {"stacks_shed", status.stacks_shed},
             {"stages_shed", status.stages_shed},
             {"stages_again_in_seconds", std::chrono::duration<double>(surroundings.stages_again_in).count()},

@@ -77,6 +77,7 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_FORK:
         case LAGTRAP_RECORD_EXIT: return check_plain<lagtrap_task_change>(record);
         case LAGTRAP_RECORD_RUN_SO_FAR: return check_plain<lagtrap_run_so_far>(record);
+        case LAGTRAP_RECORD_TRACE_TEXT: return check_plain<lagtrap_trace_text>(record);
         case LAGTRAP_RECORD_STACK_COPY: return check_stack_copy(record);
         case LAGTRAP_RECORD_NAME: return check_plain<lagtrap_name>(record);
         case LAGTRAP_RECORD_HISTORY_SAMPLE: return check_plain<lagtrap_history_sample>(record);

@@ -55,6 +55,8 @@ Status Merger::load_user_log() {
         if (record->type == LAGTRAP_RECORD_STACK) stacks_.add(*reinterpret_cast<const lagtrap_stack*>(record));
         if (record->type == LAGTRAP_RECORD_RUN_SO_FAR)
             take_so_far(*reinterpret_cast<const lagtrap_run_so_far*>(record));
+        if (record->type == LAGTRAP_RECORD_TRACE_TEXT)
+            take_trace_text(*reinterpret_cast<const lagtrap_trace_text*>(record));
         if (record->type != LAGTRAP_RECORD_RUN) continue;
         lagtrap_run run{};  // a record holds only the stages that were hit
         std::memcpy(&run, record, std::min<std::size_t>(record->size_bytes, sizeof(run)));
@@ -77,6 +79,13 @@ void Merger::take_so_far(const lagtrap_run_so_far& record) {
     if (so_far_.size() >= most && !so_far_.contains(key)) return;
     const auto [known, added] = so_far_.try_emplace(key, record);
     if (!added && record.until_ns < known->second.until_ns) known->second = record;
+}
+
+// As many as delays can be told.
+void Merger::take_trace_text(const lagtrap_trace_text& record) {
+    if (record.bytes <= 1 || trace_texts_.size() >= options_.delays_limit) return;
+    trace_texts_.try_emplace({record.event, record.begin_tid, record.begin_hit_ns}, record.text,
+                             ::strnlen(record.text, sizeof(record.text)));
 }
 
 Status Merger::load_kernel_log() {
@@ -211,6 +220,12 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
     }
     if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
         delay.so_far = run_so_far(known->second, run.begin_ns);
+    if (const auto text = trace_texts_.find({run.event, run.begin_tid, run.begin_hit_ns}); text != trace_texts_.end()) {
+        if (auto context = trace_context_of(text->second))
+            delay.trace = std::move(*context);
+        else
+            delay.no_trace = printable(text->second);
+    }
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         const lagtrap_stage_hit& stage = run.stages[i];
         if (stage.stage >= event.stages.size()) continue;

@@ -82,6 +82,7 @@ class Merger {
     [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic) const { return monotonic + offset_ns_; }
 
     void take_so_far(const lagtrap_run_so_far& record);
+    void take_trace_text(const lagtrap_trace_text& record);
     void add_delay(const lagtrap_run& run, const RunFacts& facts);
     Status write_system();
 
@@ -97,6 +98,7 @@ class Merger {
     RunSorter sorter_;
     using RunKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // event, thread, hit of the begin marker
     std::map<RunKey, lagtrap_run_so_far> so_far_;
+    std::map<RunKey, std::string> trace_texts_;
     std::vector<lagtrap_thread> initial_threads_;                       // as they were listed first
     std::unordered_map<std::uint32_t, lagtrap_thread> listed_again_;    // by tid, as they were listed last
     std::unordered_map<std::uint32_t, std::uint64_t> first_switch_ns_;  // by tid

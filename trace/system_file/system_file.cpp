@@ -186,6 +186,9 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     if (!delay.control_group.empty()) set_text(node, "control-group", delay.control_group);
     if (!delay.unit.empty()) set_text(node, "unit", delay.unit);
     if (!delay.user.empty()) set_text(node, "user", delay.user);
+    if (!delay.trace.trace_id.empty()) set_text(node, "trace-id", delay.trace.trace_id);
+    if (!delay.trace.parent_span_id.empty()) set_text(node, "parent-span-id", delay.trace.parent_span_id);
+    if (!delay.no_trace.empty()) set_text(node, "no-trace-id", delay.no_trace);
     if (delay.without_stages) set_flag(node, "without-stages", true);
     for (const auto& stage : delay.stages) {
         pugi::xml_node child = node.append_child("stage");

@@ -12,6 +12,7 @@
 #include "trace/logs/session.hpp"
 #include "trace/system_file/function_counts.hpp"
 #include "trace/system_file/run_so_far.hpp"
+#include "trace/system_file/trace_context.hpp"
 
 namespace lagtrap::trace {
 
@@ -49,6 +50,8 @@ struct Delay {
     std::vector<StageTime> stages;
     bool without_stages = false;  // they were not watched all the while, so there are none
     RunSoFar so_far;              // of the time that the recording does not know
+    TraceContext trace;           // that its begin marker carried
+    std::string no_trace;         // what that carried, where it is no id of a trace
 };
 
 // A file that was mapped executable by some process of the recording.

@@ -59,6 +59,13 @@ class Attributes {
             fail(name, into, "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
     }
 
+    // Exactly so many digits, or no such attribute.
+    void hexadecimal_if_there(const char* name, std::size_t digits, std::string& into) {
+        if (!has(name)) return;
+        hexadecimal(name, digits, into);
+        if (into.size() != digits) fail(name, into, std::to_string(digits) + " lower-case hexadecimal digits");
+    }
+
     void fail(const char* name, std::string_view found, const std::string& allowed) {
         if (error_) return;
         error_ = make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() + " has " + name + "=\"" +
@@ -261,6 +268,9 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     if (attributes.has("control-group")) attributes.text("control-group", delay.control_group);
     if (attributes.has("unit")) attributes.text("unit", delay.unit);
     if (attributes.has("user")) attributes.text("user", delay.user);
+    attributes.hexadecimal_if_there("trace-id", 32, delay.trace.trace_id);
+    attributes.hexadecimal_if_there("parent-span-id", 16, delay.trace.parent_span_id);
+    if (attributes.has("no-trace-id")) attributes.text("no-trace-id", delay.no_trace);
     if (attributes.has("without-stages")) attributes.flag("without-stages", delay.without_stages);
     for (const pugi::xml_node child : node.children("stage")) {
         if (error) return;

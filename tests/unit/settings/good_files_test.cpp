@@ -229,6 +229,8 @@ TEST(Everything, UsdtEventWithKeys) {
     EXPECT_EQ(query.begin.key->index, 0);
     ASSERT_TRUE(query.begin_time);
     EXPECT_EQ(query.begin_time->index, 11);
+    ASSERT_TRUE(query.trace_id);
+    EXPECT_EQ(query.trace_id->index, 3);
     EXPECT_EQ(query.begin.line, 16);
     EXPECT_EQ(query.begin.column, 5);
     ASSERT_EQ(query.stages.size(), 2);

@@ -68,6 +68,8 @@ SystemFile full_file() {
     delay.queued_ns = 5;
     delay.key = ~0ULL;
     delay.in_go = delay.without_stages = true;
+    delay.trace = {"4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"};
+    delay.no_trace = "x<y";
     delay.goroutine = 34;
     delay.begin_pid = 1, delay.begin_tid = 2, delay.end_pid = 3, delay.end_tid = 4;
     delay.process = "postgres";
@@ -120,6 +122,9 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->delays[0].key, ~0ULL);
     EXPECT_TRUE(read->delays[0].in_go);
     EXPECT_TRUE(read->delays[0].without_stages);
+    EXPECT_EQ(read->delays[0].trace, (TraceContext{"4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"}));
+    EXPECT_EQ(read->delays[0].no_trace, "x<y");
+    EXPECT_EQ(read->delays[1].trace, TraceContext{});
     EXPECT_FALSE(read->delays[1].without_stages);
     EXPECT_EQ(read->delays[0].goroutine, 34);
     EXPECT_TRUE(read->delays[0].open);

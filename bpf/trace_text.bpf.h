@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * The id of a trace that a begin marker carries as text: kept with the open run, told of delays alone.
+ */
+#ifndef LAGTRAP_BPF_TRACE_TEXT_BPF_H
+#define LAGTRAP_BPF_TRACE_TEXT_BPF_H
+
+#include "bpf/kernel.bpf.h"
+#include "bpf/listener.h"
+#include "bpf/run_times.bpf.h"
+
+/* The verifier looks at each of these once: they are not static. */
+__noinline int read_trace_text(struct lagtrap_slot* slot, __u64 address) {
+    if (!slot) return 0;
+    slot->trace_text_bytes = 0;
+    if (address)
+        slot->trace_text_bytes =
+            bpf_probe_read_user_str(slot->trace_text, sizeof(slot->trace_text), (const void*)address);
+    return 0;
+}
+
+/* Whether it is lost. */
+__noinline int tell_trace_text(struct lagtrap_slot* slot, __u64 now_ns) {
+    if (!slot) return 0;
+    struct lagtrap_trace_text* told = bpf_ringbuf_reserve(&recorded_runs, sizeof(*told), 0);
+    if (!told) return 1;
+    told->header.size_bytes = sizeof(*told);
+    told->header.type = LAGTRAP_RECORD_TRACE_TEXT;
+    told->header.cpu = bpf_get_smp_processor_id();
+    told->header.at_ns = now_ns;
+    told->begin_hit_ns = slot->run.begin_hit_ns;
+    told->event = slot->run.event;
+    told->begin_tid = slot->run.begin_tid;
+    told->bytes = slot->trace_text_bytes;
+    told->padding = 0;
+    __builtin_memcpy(told->text, slot->trace_text, sizeof(told->text));
+    bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+    return slot->trace_text_bytes < 0;
+}
+
+#endif
