@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "analysis/block_reason.hpp"
 #include "cli/add_offers.hpp"
 #include "cli/function_ways.hpp"
 #include "cli/text_layout.hpp"
@@ -23,6 +24,7 @@ constexpr double nearly_always = 0.98;  // of its threads' time
 struct Seen {
     std::uint64_t busy_ns = 0;
     std::uint64_t total_ns = 0;
+    std::uint64_t idle_ns = 0;    // of it, waiting for events
     std::uint64_t stretches = 0;  // times that a thread came to it
     std::size_t depth = 0;        // from the outside, the least
     std::set<const formats::ProfiledThread*> threads;
@@ -65,6 +67,8 @@ class FunctionSearch {
             if (piece.stack == 0) continue;
             const auto& functions = functions_of(piece.stack);
             const bool busy = piece.kind == analysis::TimeKind::OnCpu;
+            const bool idle = piece.kind == analysis::TimeKind::Blocked &&
+                              profile_.texts[piece.reason] == analysis::facts_of(analysis::BlockReason::Events).name;
             known_ns_[&thread] += piece.weight_ns;
             if (busy) busy_ns_ += piece.weight_ns;
             std::set<std::string> now;
@@ -73,6 +77,7 @@ class FunctionSearch {
                 Seen& seen = seen_[functions[depth]];
                 seen.total_ns += piece.weight_ns;
                 if (busy) seen.busy_ns += piece.weight_ns;
+                if (idle) seen.idle_ns += piece.weight_ns;
                 if (!before.contains(functions[depth])) ++seen.stretches;
                 seen.depth = seen.threads.empty() ? depth : std::min(seen.depth, depth);
                 seen.threads.insert(&thread);
@@ -139,6 +144,8 @@ std::vector<Offer> function_offers(const AddTarget& target, const StackProfile& 
                     true,
                     target.name,
                     {}};
+        offer.waits_for_events = seen.idle_ns > seen.total_ns / 2;
+        if (offer.waits_for_events) offer.about += " It waits for events most of its time.";
         offer.events.push_back({event_name(target.name, name),
                                 fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(written->second)),
                                 {},

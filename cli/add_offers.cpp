@@ -231,16 +231,24 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
                offer.is_loop;
     };
     std::erase_if(offers, is_useless);
-    const auto rank = [](const Offer& offer) {
+    const auto on_cpu = [](const Offer& offer) { return offer.events.front().measured.on_cpu_ns; };
+    std::uint64_t most_of_functions_ns = 0;
+    for (const Offer& offer : offers)
+        if (offer.kind != OfferKind::Preset && offer.kind != OfferKind::Loop && !offer.waits_for_events)
+            most_of_functions_ns = std::max(most_of_functions_ns, on_cpu(offer));
+    const auto place_of = [&](const Offer& offer) {
+        if (offer.kind == OfferKind::Preset) return 0;
+        if (offer.kind == OfferKind::Loop) return on_cpu(offer) > 3 * most_of_functions_ns ? 1 : 3;
+        return offer.waits_for_events ? 4 : 2;
+    };
+    const auto rank = [&](const Offer& offer) {
         const Measured& measured = offer.events.front().measured;
-        const int kind = offer.kind == OfferKind::Preset ? 0 : offer.kind == OfferKind::Loop ? 2 : 1;
-        return std::tuple(kind, measured.too_often, measured.runs == 0);
+        return std::tuple(place_of(offer), measured.too_often, measured.runs == 0);
     };
     std::stable_sort(offers.begin(), offers.end(), [&](const Offer& a, const Offer& b) { return rank(a) < rank(b); });
     // Functions that cover about the same time on a CPU are one below the other: the outermost is the operation. They came from
     // the outside in, so of those near the largest the first one comes first.
     constexpr double about_the_same = 0.75;
-    const auto on_cpu = [](const Offer& offer) { return offer.events.front().measured.on_cpu_ns; };
     for (auto next = offers.begin(); next != offers.end(); ++next) {
         const auto end =
             std::find_if(next, offers.end(), [&](const Offer& offer) { return rank(offer) != rank(*next); });

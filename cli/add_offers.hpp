@@ -46,8 +46,9 @@ struct Offer {
     bool may_have_scope = true;
     std::string binary;
     std::vector<OfferedEvent> events;
-    bool is_loop = false;         // a function that its threads never leave
-    std::string scope_program{};  // path of the program whose processes are meant; empty: the markers say it
+    bool is_loop = false;           // a function that its threads never leave
+    bool waits_for_events = false;  // a function: most of its time
+    std::string scope_program{};    // path of the program whose processes are meant; empty: the markers say it
     [[nodiscard]] std::uint64_t runs() const;
 };
 
@@ -72,8 +73,9 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const std::
 [[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
 // Puts what the trial saw in `time` into the offers, and thresholds from it; functions that are loops are marked.
 void take_measured(std::vector<Offer>& offers, const boost::json::object& status, std::chrono::nanoseconds time);
-// Presets first, then what ran by the time on a CPU that it covers, turns of event loops last; functions and turns that did not
-// run, could not be watched or are loops are left out.
+// Presets first, then what ran by the time on a CPU that it covers, then turns of event loops, which come before functions if
+// these cover little of them, then what waits for events. Functions and turns that did not run, could not be watched or are loops
+// are left out.
 [[nodiscard]] std::vector<Offer> ranked(std::vector<Offer> offers);
 
 // The smallest of 1, 2, 5, 10, 20, ... ms that is twice the longest run and four times the 99th percentile: no run of those

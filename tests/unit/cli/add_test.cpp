@@ -106,10 +106,20 @@ TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
     EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, "shop.service");
     EXPECT_THAT(xml, HasSubstr("<scope unit=\"shop.service\" binary=\"/usr/bin/shop\"/>"));
     EXPECT_THAT(trial_elements(offers, target), HasSubstr("<scope binary=\"/usr/bin/shop\"/>"));
-    // Below functions, however little they cover.
-    offers[0].events[0].measured = function_offer("x", 9, 90'000'000).events[0].measured;
-    offers.push_back(function_offer("small", 9, 1'000));
-    EXPECT_EQ(ranked(offers)[0].title, "function small");
+}
+
+TEST(AddLoops, ComeAfterFunctionsThatCoverThemAndBeforeOthers) {
+    Offer turn = function_offer("turn", 9, 90'000'000);
+    turn.kind = OfferKind::Loop;
+    turn.title = "turn";
+    Offer waiting = function_offer("waiting", 9, 90'000'000);
+    waiting.waits_for_events = true;
+    const auto first = [&](std::uint64_t on_cpu_ns) {
+        return ranked({waiting, turn, function_offer("buy", 9, on_cpu_ns)})[0].title;
+    };
+    EXPECT_EQ(first(60'000'000), "function buy");
+    EXPECT_EQ(first(10'000'000), "turn");
+    EXPECT_EQ(ranked({waiting, turn}).back().title, "function waiting");
 }
 
 TEST(AddElements, OfAPresetHaveAThresholdForEachEventThatRan) {
