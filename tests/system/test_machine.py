@@ -122,7 +122,9 @@ def live(machine, server, version, watch):
     watch.lap("installed with apt")
     check_doctor(machine.name, machine.run("doctor"), "missing")
     watch.lap("examined before the daemon runs")
-    machine.run("first_event")
+    for line in machine.run("first_event"):
+        if line.startswith("to the first armed event"):
+            say(f"  {line}")
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")

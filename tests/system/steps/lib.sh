@@ -24,6 +24,13 @@ eventually() {
   done
 }
 
+# since_boot_ms: milliseconds, to tell how long something took.
+since_boot_ms() {
+  local up
+  read -r up _ </proc/uptime
+  echo $((10#${up/./} * 10))
+}
+
 # use_packages FOLDER: apt sees the packages of that folder and of Debian's that ours need, and nothing else.
 use_packages() {
   printf 'deb [trusted=yes] file:/opt/packages ./\ndeb [trusted=yes] file:%s ./\n' "$1" >/etc/apt/sources.list
