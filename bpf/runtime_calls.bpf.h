@@ -133,8 +133,21 @@ static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 wit
     open->probes_ns += ns;
 }
 
+/* Ends of functions that are taken out are not looked at, so what was open of them then stays: a class that is loaded opens
+ * hundreds. Those on top go when another call begins. */
+static long drop_taken_out(__u32 index, struct frame_walk* walk) {
+    struct traced_frame* frame = frame_at(walk->thread, walk->thread->depth - 1);
+    if (!frame) return 1;
+    struct lagtrap_traced_function* function = function_of(frame->function);
+    if (!function || !function->taken_out) return 1;
+    walk->thread->depth--;
+    return 0;
+}
+
 static __always_inline void begin_runtime_call(struct runtime_hit* hit) {
     struct traced_thread* thread = &hit->thread->calls;
+    struct frame_walk walk = {.thread = thread};
+    bpf_loop(LAGTRAP_TRACED_DEPTH, drop_taken_out, &walk, 0);
     __u32 place = thread->depth;
     struct traced_frame* frame = frame_at(thread, place);
     if (!frame) {

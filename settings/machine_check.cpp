@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 #include "core/accounts.hpp"
 #include "core/text.hpp"
 #include "settings/function_check.hpp"
+#include "settings/package_files.hpp"
 #include "settings/preset_check.hpp"
 #include "settings/probe_check.hpp"
 #include "settings/program_name.hpp"
@@ -67,6 +69,17 @@ void check_socket(const FileSource& socket, Diagnostics& diagnostics) {
     if (root_may_know(error)) diagnostics.note(socket.place, socket.path, error);
 }
 
+// Each package once: the markers of an event have its binary in common.
+void check_package(const MarkerSource& source, std::set<std::string>& checked, Diagnostics& diagnostics) {
+    if (kind_of_program(source.marker.binary) != ProgramName::Package || !checked.insert(source.marker.binary).second)
+        return;
+    const std::string_view package = std::string_view(source.marker.binary).substr(package_prefix.size());
+    if (files_of_package(package)->empty())
+        diagnostics.add(source.binary_place, fmt::format("there is no package {}", in_quotes(package)),
+                        "expected a Debian package that is installed here",
+                        "dpkg -S PATH says of which package a program is; */NAME means programs in containers alone");
+}
+
 }  // namespace
 
 void check_machine(const MachineSources& sources, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs) {
@@ -83,7 +96,9 @@ void check_machine(const MachineSources& sources, Diagnostics& diagnostics, cons
     };
     for (const MarkerSource& source : sources.markers)
         if (source.marker.kind == MarkerKind::Function && !is_found_later(source)) functions.expect(source);
+    std::set<std::string> checked_packages;
     for (const MarkerSource& source : sources.markers) {
+        check_package(source, checked_packages, diagnostics);
         if (is_found_later(source)) continue;
         switch (source.marker.kind) {
             case MarkerKind::Usdt:

@@ -1,9 +1,12 @@
 #include "settings/program_name.hpp"
 
+#include "settings/package_files.hpp"
+
 namespace lagtrap::settings {
 
 ProgramName kind_of_program(std::string_view name) {
     if (name.starts_with(build_id_prefix)) return ProgramName::BuildId;
+    if (name.starts_with(package_prefix)) return ProgramName::Package;
     return name.find_first_of("*?") == std::string_view::npos ? ProgramName::Path : ProgramName::Pattern;
 }
 
@@ -33,12 +36,14 @@ bool means_file(std::string_view name, std::string_view path, std::string_view b
         case ProgramName::Path: return name == path;
         case ProgramName::Pattern: return matches_pattern(name, path);
         case ProgramName::BuildId: return !build_id.empty() && name.substr(build_id_prefix.size()) == build_id;
+        case ProgramName::Package: return files_of_package(name.substr(package_prefix.size()))->contains(path);
     }
     return false;
 }
 
 std::string_view file_name_of(std::string_view name) {
-    if (kind_of_program(name) == ProgramName::BuildId) return {};
+    const ProgramName kind = kind_of_program(name);
+    if (kind == ProgramName::BuildId || kind == ProgramName::Package) return {};
     return name.substr(name.rfind('/') + 1);
 }
 

@@ -481,8 +481,8 @@ std::string describe_values(const AttributeSpec& attribute) {
         case Count: return fmt::format("a whole number from {} to {}", attribute.low, attribute.high);
         case Path: return "an absolute path";
         case Program:
-            return "an absolute path, a pattern of paths such as */redis-server, or build-id: and its hexadecimal "
-                   "digits";
+            return "an absolute path, a pattern of paths such as */redis-server, build-id: and its hexadecimal "
+                   "digits, or package: and the name of a Debian package";
         case Pattern: return "a text of 1 to 512 bytes; * stands for any characters, ? for one";
         case Label: return "KEY=VALUE; in the value * stands for any characters, ? for one";
         case SocketPath: return "an absolute path of at most 107 bytes";

@@ -10,6 +10,7 @@
 #include "core/duration.hpp"
 #include "core/text.hpp"
 #include "settings/diagnostics.hpp"
+#include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::settings {
@@ -194,6 +195,10 @@ Problem check_program(const AttributeSpec& attribute, std::string_view text) {
             return {};
         return problem(attribute, fmt::format("a build id has {} to {} digits of 0 to 9 and a to f, an even number",
                                               build_id_least_digits, build_id_most_digits));
+    }
+    if (text.starts_with(package_prefix)) {
+        if (is_package_name(text.substr(package_prefix.size()))) return {};
+        return problem(attribute, "the name of a package is as dpkg has it, such as package:redis-server");
     }
     if (kind_of_program(text) == ProgramName::Path) return check_path(attribute, text, path_bytes_limit);
     if (!text.starts_with('/') && !text.starts_with("*/"))

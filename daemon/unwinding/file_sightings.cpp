@@ -6,6 +6,7 @@
 
 #include "core/text.hpp"
 #include "daemon/processes/record_buffer.hpp"
+#include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
 #include "trace/processes/modules.hpp"
 
@@ -57,6 +58,8 @@ bool FileSightings::want(const std::set<std::string>& names) {
         const std::string file_name(settings::file_name_of(name));
         if (settings::kind_of_program(name) == ProgramName::BuildId)
             build_ids_.insert(name.substr(settings::build_id_prefix.size()));
+        else if (settings::kind_of_program(name) == ProgramName::Package)
+            want_files_of(name.substr(settings::package_prefix.size()));
         else if (settings::kind_of_program(file_name) == ProgramName::Pattern)
             patterns_.push_back(name);
         else
@@ -65,6 +68,12 @@ bool FileSightings::want(const std::set<std::string>& names) {
     wanted_.store(!names.empty());
     if (names.empty()) processes_.clear();
     return some_new;
+}
+
+// Other files of the same names are told apart when they are looked at.
+void FileSightings::want_files_of(std::string_view package) {
+    for (const std::string& path : *settings::files_of_package(package))
+        file_names_.emplace(settings::file_name_of(path));
 }
 
 std::uint64_t FileSightings::subscribe(std::function<void()> changed) {

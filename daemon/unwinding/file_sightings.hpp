@@ -78,6 +78,7 @@ class FileSightings {
     using Files = std::vector<std::shared_ptr<const File>>;
     [[nodiscard]] bool is_wanted(const lagtrap_mapping& mapping, std::string_view path) const;
     [[nodiscard]] bool is_wanted_name(std::string_view thread_name) const;
+    void want_files_of(std::string_view package);
     void note_program(const lagtrap_process& process);
     void add(const lagtrap_mapping& mapping);
     void fork(const lagtrap_task_change& change);

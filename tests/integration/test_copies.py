@@ -1,13 +1,18 @@
 """One event for every copy of a program: in containers of one image, of another, under another path."""
 
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
-from containers import Container, Image
-from lagtrap_test import LAGTRAP, PLANTED, Daemon, check, report, run, wait_for
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
+from case import World  # noqa: E402  (the path is set above)
+from containers import Container, Image  # noqa: E402
+from lagtrap_test import LAGTRAP, PLANTED, Daemon, check, report, run, wait_for  # noqa: E402
+from servers import Redis  # noqa: E402
 
 PROGRAM = "/opt/lagtrap-test/planted_delays"
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
@@ -95,6 +100,26 @@ def by_build_id():
             check(work(daemon)["files"] == 1, work(daemon))
 
 
+def by_package():
+    """The program that a package has installed, before and after the daemon's start; here by a link to another package's file."""
+    settings = ('<event name="work" threshold="10s" trace-length="1s" binary="package:redis-server">'
+                '<function name="call"/></event>')
+    with World() as before, World() as after:
+        first = Redis(before)
+        with Daemon(settings) as daemon:
+            wait_for(lambda: work(daemon)["processes"] == 1, "the process that was there to be found")
+            second = Redis(after)
+            wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
+            runs = work(daemon)["runs"]
+            for redis in (first, second):
+                redis.ask("set", "key", "value")
+            wait_for(lambda: work(daemon)["runs"] >= runs + 2, "a run of each")
+            missing = daemon.settings_path.read_text().replace("package:redis-server", "package:no-such-package")
+            (after.folder / "missing.xml").write_text(missing, encoding="utf-8")
+            said = subprocess.run([LAGTRAP, "check", after.folder / "missing.xml"], capture_output=True, text=True, check=False)
+            check(said.returncode == 3 and 'there is no package "no-such-package"' in said.stdout + said.stderr, f"{said}")
+
+
 def by_another_name():
     """A program that was started by a link beside it is found by the link's name."""
     with Image({"/opt/real-name": PLANTED}) as image:
@@ -177,5 +202,5 @@ def a_damaged_copy():
 
 
 if __name__ == "__main__":
-    run(every_container, found_at_the_start, by_build_id, by_another_name, another_path, none_wanted, a_damaged_copy,
+    run(every_container, found_at_the_start, by_build_id, by_package, by_another_name, another_path, none_wanted, a_damaged_copy,
         torn_down_in_a_recording)
