@@ -7,9 +7,18 @@ const rules = new Map();
 let last_id = 0;
 const members = ["event", "host", "over_ns", "over_share", "factor", "hours", "least_runs", "silent_ns", "over_runs", "from", "to", "user", "quiet_from", "quiet_to", "quiet_zone", "tell_ends", "repeat_ns"];
 
+function isZone(name) {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
 function ruleOf(id, body, account, old) {
   if (!/^(https?|smtps?):\/\//.test(body.address)) throw new Refusal(400, '"address": expected an address that begins with https:// or http://');
   if ([...rules.values()].some((other) => other.name === body.name && other.id !== id)) throw new Refusal(409, "there is a rule of that name already");
+  if (body.quiet_zone && !isZone(body.quiet_zone)) throw new Refusal(400, `"quiet_zone": the server's machine knows no time zone "${body.quiet_zone}"`);
   const { secret: _secret, ...rest } = body;
   return {
     ...Object.fromEntries(members.map((name) => [name, null])), enabled: true, ...rest, id, has_secret: true, changed_by: account, changed_ns: ns(Date.now()),
