@@ -91,7 +91,7 @@ static __always_inline void note_cost(struct lagtrap_event_counters* counters, _
  * decides does not double the ways through the rest. `flags`: of the event. */
 __noinline bool choose_key(struct hit* hit, __u32 flags) {
     if (!hit) return false;
-    bool in_go = hit->goroutine && !(hit->goroutine_key & LAGTRAP_KEY_NO_GOROUTINE);
+    bool in_go = hit->goroutine.address && !(hit->goroutine.key & LAGTRAP_KEY_NO_GOROUTINE);
     hit->run_flags = in_go ? LAGTRAP_RUN_IN_GO : 0;
     if (!(flags & KEYS_OF_PROCESS)) {
         hit->key = hit->tid;
@@ -99,10 +99,10 @@ __noinline bool choose_key(struct hit* hit, __u32 flags) {
     }
     hit->told_key = hit->key;
     if (!(flags & LAGTRAP_EVENT_KEY_GOROUTINE)) return true;
-    hit->key = hit->goroutine_key;
+    hit->key = hit->goroutine.key;
     hit->told_key = in_go ? hit->key : 0;
     if (in_go) hit->run_flags |= LAGTRAP_RUN_OF_GOROUTINE;
-    return hit->goroutine != 0;
+    return hit->goroutine.address != 0;
 }
 
 static __always_inline int on_hit(const struct lagtrap_marker_config* marker, struct hit* hit) {
@@ -233,13 +233,11 @@ int on_go(struct pt_regs* ctx) {
     __u32 marker_id = cookie;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
-    struct goroutine goroutine = {};
-    if (find_goroutine(ctx, marker->goid_offset, &goroutine)) {
-        hit.goroutine = goroutine.address;
+    /* Into its place at once: older kernels leave a program and what it calls 512 bytes of stack. */
+    if (find_goroutine(ctx, marker->goid_offset, &hit.goroutine)) {
         hit.goid_offset = marker->goid_offset;
         hit.go_frame_offset = marker->go_frame_offset;
-        hit.goroutine_key = goroutine.key;
-        hit.stack_pointer = goroutine.stack_place;
+        hit.stack_pointer = hit.goroutine.stack_place;
     }
     hit.key = go_parameter(ctx, marker->key_argument);
     hit.begin_ns = go_parameter(ctx, marker->begin_time_argument);

@@ -5,6 +5,7 @@
 #ifndef LAGTRAP_BPF_RUN_PAIRING_BPF_H
 #define LAGTRAP_BPF_RUN_PAIRING_BPF_H
 
+#include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/listener.h"
 #include "bpf/run_report.bpf.h"
@@ -44,14 +45,13 @@ volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 struct hit {
     __u64 now_ns;
     __u64 key;
-    __u64 told_key;      /* as a run has it */
-    __u64 goroutine_key; /* as struct goroutine has it */
+    __u64 told_key; /* as a run has it */
     __u64 begin_ns;
     __u64 stack_pointer;
     __u64 site;
-    __u64 stack;     /* id of the call stack; 0: not taken */
-    __u64 trace;     /* address of the text of a trace's id; 0: none */
-    __u64 goroutine; /* address of its runtime.g; 0: not known, or no function of Go */
+    __u64 stack;                /* id of the call stack; 0: not taken */
+    __u64 trace;                /* address of the text of a trace's id; 0: none */
+    struct goroutine goroutine; /* all 0: not known, or no function of Go */
     __u32 goid_offset;
     __u32 go_frame_offset;
     __u32 run_flags; /* of enum lagtrap_run_flags: those that its key tells */
@@ -149,7 +149,7 @@ static __always_inline void open_run(const struct found* place, const struct lag
     *(volatile __u64*)&slot->stage_next = owned_count(place->tag);
     slot->reported = 0;
     slot->doubtful = 0;
-    slot->goroutine = hit->goroutine;
+    slot->goroutine = hit->goroutine.address;
     slot->goid_offset = hit->goid_offset;
     slot->go_frame_offset = hit->go_frame_offset;
     if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
