@@ -52,7 +52,7 @@ std::string trouble_of(const object& event) {
     if (truth(event, "arming")) return "arming";
     if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "in part";
     if (truth(event, "armed")) return {};
-    return truth(event, "shed") ? "shed" : "off";
+    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "shed" : "off";
 }
 
 std::string rate(double per_second) {
