@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <thread>
@@ -125,11 +127,11 @@ class Add {
         return success();
     }
 
-    // Those that its threads are found in again and again, for a second.
+    // Those that its threads are found in within a second, or as long as one wants to look.
     [[nodiscard]] WaitingCalls waiting_calls() const {
-        constexpr int looks = 40;
+        const auto end = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(time_, 1s);
         WaitingCalls seen;
-        for (int look = 0; look < looks && interrupted == 0; ++look) {
+        while (std::chrono::steady_clock::now() < end && interrupted == 0) {
             note_waiting_calls(target_, seen);
             std::this_thread::sleep_for(25ms);
         }
@@ -142,9 +144,8 @@ class Add {
         if (time_ == std::chrono::nanoseconds::zero())
             return "there is no preset for " + target_.name + "; without --for 0s it is looked at while it works";
         return fmt::format(
-            "{} did nothing in {} that could be told apart by its functions, and it waited for nothing as servers do; "
-            "give it "
-            "work meanwhile, or look longer (--for 30s). "
+            "{} did nothing in {} that could be told apart by its functions, and waits for nothing as event loops do; "
+            "give it work meanwhile, or look longer (--for 30s). "
             "`lagtrap list-markers --functions {}` lists what can be watched at all",
             target_.name, format_duration(time_), target_.name);
     }
