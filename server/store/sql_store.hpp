@@ -68,8 +68,6 @@ class SqlStore : public Store {
     [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) override;
     [[nodiscard]] Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                                   const std::function<bool(StoredDelay&&)>& take) override;
-    [[nodiscard]] Result<std::uint64_t> received_bytes(const std::string& sender,
-                                                       std::uint64_t since_realtime_ns) override;
 
     // causes (sql_causes.cpp)
     [[nodiscard]] Result<std::vector<CauseNews>> note_causes(const std::string& event,
@@ -108,6 +106,12 @@ class SqlStore : public Store {
     [[nodiscard]] Status add_audit(const AuditEntry& entry) override;
     [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit, std::optional<std::uint64_t> before,
                                                         AuditPart part) override;
+
+    // what senders brought on a day (sql_quota.cpp)
+    [[nodiscard]] Result<bool> take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
+                                          std::uint64_t limit_bytes) override;
+    [[nodiscard]] Status give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) override;
+    [[nodiscard]] Result<QuotaUse> quota_use(std::uint64_t day) override;
 
     // teams (sql_teams.cpp)
     [[nodiscard]] Result<AddOutcome> set_team(const Team& team) override;

@@ -146,6 +146,8 @@ Result<StoreSize> SqlStore::size() {
 Status SqlStore::maintain(std::uint64_t now_realtime_ns) {
     TRY(database_->make_days(now_realtime_ns / day_ns, now_realtime_ns / day_ns + days_ahead));
     const Status written = database_->write([&](Connection& connection) -> Status {
+        // Clocks of other servers may be behind.
+        TRY(connection.execute("DELETE FROM quota WHERE day + 1 < $1", {now_realtime_ns / day_ns}));
         TRY(connection.execute("DELETE FROM session WHERE expires_ns <= $1", {now_realtime_ns}));
         TRY(connection.execute("DELETE FROM batch WHERE received_ns < $1",
                                {before(now_realtime_ns, batch_digests_kept_ns)}));
