@@ -262,6 +262,9 @@ int on_tracepoint(void* ctx) {
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
     hit.key = field(ctx, marker->key_argument, marker->key_bytes);
+    /* A device's number has 32 bits, a sector's hardly more than 40: the first field lies above, and none is lost. */
+    if (marker->second_key_argument != LAGTRAP_NO_ARGUMENT)
+        hit.key = (hit.key << 40 | hit.key >> 24) ^ field(ctx, marker->second_key_argument, marker->second_key_bytes);
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);
     return on_hit(marker, &hit);
 }

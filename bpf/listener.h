@@ -80,14 +80,15 @@ struct lagtrap_marker_config {
     __u32 event;
     __u16 role; /* enum lagtrap_marker_role */
     __u16 stage;
-    __u16 key_argument;        /* LAGTRAP_NO_ARGUMENT: none; for tracepoints the field's offset */
-    __u16 key_bytes;           /* tracepoints: size of the field */
+    __u16 key_argument; /* LAGTRAP_NO_ARGUMENT: none; for tracepoints the field's offset */
+    __u8 key_bytes;     /* tracepoints: size of the field */
+    __u8 second_key_bytes;
+    __u16 second_key_argument; /* of tracepoints: of the other field that is part of the key, or LAGTRAP_NO_ARGUMENT */
     __u16 begin_time_argument; /* as key_argument */
     __u16 begin_time_bytes;
     __u16 goid_offset;     /* functions of Go: of a goroutine's number in runtime.g */
     __u16 go_frame_offset; /* the same, of the frame pointer of a goroutine that waits */
     __u16 trace_argument;  /* of functions: as key_argument */
-    __u16 padding;
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_marker_config) == 24, "layout of marker configuration");
 

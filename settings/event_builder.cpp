@@ -263,7 +263,7 @@ class EventBuilder {
     }
 
     void build_library(const Element& library) {
-        event_.begin_time = ArgumentRef{1, {}};
+        event_.begin_time = ArgumentRef{1, {}, {}};
         event_.begin = build_library_marker(library, library, "begin");
         event_.end = build_library_marker(library, library, "end");
         for (const Element* stage : library.children_of("stage")) {
@@ -309,7 +309,7 @@ class EventBuilder {
         set_place(marker, place.place);
         source.name_place = place.place;
         if (const Element* key = element_.child("key")) {
-            marker.key = ArgumentRef{0, {}};
+            marker.key = ArgumentRef{0, {}, {}};
             source.key_place = key->place;
         }
         if (first) {
@@ -404,6 +404,12 @@ class EventBuilder {
         return usable;
     }
 
+    static ArgumentRef field_of(const std::string& text) {
+        const std::size_t comma = text.find(',');
+        if (comma == std::string::npos) return {0, text, {}};
+        return {0, text.substr(0, comma), text.substr(comma + 1)};
+    }
+
     // A value that the marker carries, from attribute `name`; nothing where it is absent or wrong.
     std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name, const Marker& marker,
                                               Place& place) {
@@ -411,7 +417,7 @@ class EventBuilder {
         if (!attribute) return {};
         place = attribute->place;
         if (!attribute->valid) return {};
-        if (marker.kind == MarkerKind::Tracepoint) return ArgumentRef{0, attribute->text};
+        if (marker.kind == MarkerKind::Tracepoint) return field_of(attribute->text);
         const std::uint32_t count = marker.kind == MarkerKind::Usdt ? usdt_arguments : function_arguments;
         const auto index = argument_number(attribute->text);
         if (!index || *index >= count) {
@@ -426,7 +432,7 @@ class EventBuilder {
                              "expected none: a function's parameters are gone when it returns");
             return {};
         }
-        return ArgumentRef{*index, {}};
+        return ArgumentRef{*index, {}, {}};
     }
 
     // Keys stand on all markers and <key> is there, or none of it is.

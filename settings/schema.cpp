@@ -31,14 +31,15 @@ constexpr AttributeSpec tracepoint{"tracepoint", Tracepoint, Optional, "",
 constexpr AttributeSpec side{"side",         Choice, Optional, "entry",
                              "entry|return", 0,      0,        "Which side of the function the marker is."};
 constexpr AttributeSpec key{"key",
-                            Argument,
+                            Key,
                             Optional,
                             "",
                             "",
                             0,
                             0,
                             "The value that pairs the markers of a run: arg0 to arg11 of a USDT probe, arg0 to "
-                            "arg5 of a function, a field of a tracepoint. On all markers of an event or on none."};
+                            "arg5 of a function, a field of a tracepoint, or two of them (dev,sector). On all "
+                            "markers of an event or on none."};
 
 constexpr AttributeSpec stage_name{"name", Name, Required, "", "", 0, 0, "What reports call this point of the run."};
 
@@ -493,6 +494,7 @@ std::string describe_values(const AttributeSpec& attribute) {
         case Expression: return "a regular expression of 1 to 1024 bytes";
         case Tracepoint: return "CATEGORY:NAME of a tracepoint";
         case Argument: return "argN or the name of a field";
+        case Key: return "argN, the name of a field, or two names with a comma between them";
         case User: return "the name or number of a user";
         case Group: return "the name of a group";
     }

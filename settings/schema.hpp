@@ -33,6 +33,7 @@ enum class ValueKind {
     Expression,     // a regular expression
     Tracepoint,     // CATEGORY:NAME
     Argument,       // argN or a field's name
+    Key,            // an Argument, or two names of fields with a comma between them
     User,           // name or number
     Group,          // name
 };

@@ -22,10 +22,11 @@ enum class FunctionSide { Entry, Return };
 enum class KeyKind { Thread, Argument };
 
 // A value that a marker carries: USDT argument, function parameter (both counted from 0), or a
-// tracepoint's field by name.
+// tracepoint's field by name. A key may be two fields, which are equal only where both are.
 struct ArgumentRef {
     std::uint32_t index = 0;
     std::string field;
+    std::string second_field;  // empty: there is none
 };
 
 struct Marker {

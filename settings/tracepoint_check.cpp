@@ -37,8 +37,8 @@ void TracepointCheck::check(const MarkerSource& source) {
     if (const auto id = tracefs.tracepoint_id(marker.provider, marker.name); !id)
         return id.error().kind == ErrorKind::NotFound ? report_missing(source, tracefs)
                                                       : refuse(source.name_place, marker, id.error());
-    check_field(marker.key, "key", source.key_place, marker, tracefs);
-    check_field(source.begin_time, "begin-time", source.begin_time_place, marker, tracefs);
+    check_fields(marker.key, "key", source.key_place, marker, tracefs);
+    check_fields(source.begin_time, "begin-time", source.begin_time_place, marker, tracefs);
 }
 
 void TracepointCheck::refuse(Place place, const Marker& marker, const Error& error) {
@@ -56,21 +56,26 @@ void TracepointCheck::report_missing(const MarkerSource& source, const TraceFs& 
         "expected one of its tracepoints", near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list));
 }
 
-void TracepointCheck::check_field(const std::optional<ArgumentRef>& argument, const std::string& attribute, Place place,
-                                  const Marker& marker, const TraceFs& tracefs) {
+void TracepointCheck::check_fields(const std::optional<ArgumentRef>& argument, const std::string& attribute,
+                                   Place place, const Marker& marker, const TraceFs& tracefs) {
     if (!argument) return;
-    const auto field = tracefs.field(marker.provider, marker.name, argument->field);
-    if (field) return;
+    check_field(argument->field, attribute, place, marker, tracefs);
+    if (!argument->second_field.empty()) check_field(argument->second_field, attribute, place, marker, tracefs);
+}
+
+void TracepointCheck::check_field(const std::string& field, const std::string& attribute, Place place,
+                                  const Marker& marker, const TraceFs& tracefs) {
+    if (tracefs.field(marker.provider, marker.name, field)) return;
     const auto fields = tracefs.fields(marker.provider, marker.name);
     if (!fields) return refuse(place, marker, fields.error());
     const std::vector<std::string> numbers = number_names(*fields);
     std::string list;
     for (const std::string& name : numbers) list += (list.empty() ? "" : ", ") + printable(name);
-    diagnostics_.add(place,
-                     fmt::format("{} is {}, which is no number in {}", attribute, in_quotes(argument->field),
-                                 shortened(full_name(marker))),
-                     numbers.empty() ? fmt::format("expected no {}", attribute) : "expected one of " + list,
-                     did_you_mean(nearest_name(argument->field, numbers)));
+    diagnostics_.add(
+        place,
+        fmt::format("{} is {}, which is no number in {}", attribute, in_quotes(field), shortened(full_name(marker))),
+        numbers.empty() ? fmt::format("expected no {}", attribute) : "expected one of " + list,
+        did_you_mean(nearest_name(field, numbers)));
 }
 
 }  // namespace lagtrap::settings

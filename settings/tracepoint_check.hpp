@@ -19,8 +19,10 @@ class TracepointCheck {
 
   private:
     void report_missing(const MarkerSource& source, const TraceFs& tracefs);
-    void check_field(const std::optional<ArgumentRef>& argument, const std::string& attribute, Place place,
-                     const Marker& marker, const TraceFs& tracefs);
+    void check_fields(const std::optional<ArgumentRef>& argument, const std::string& attribute, Place place,
+                      const Marker& marker, const TraceFs& tracefs);
+    void check_field(const std::string& field, const std::string& attribute, Place place, const Marker& marker,
+                     const TraceFs& tracefs);
     // Says what stands in the way, of a tracepoint or one of its fields.
     void refuse(Place place, const Marker& marker, const Error& error);
 

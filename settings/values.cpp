@@ -292,9 +292,16 @@ Problem check_expression(const AttributeSpec& attribute, std::string_view text) 
     return {};
 }
 
-Problem check_argument(const AttributeSpec& attribute, std::string_view text) {
-    const bool field = !text.empty() && text.size() <= 63 && !is_digit(text.front()) && all_of(text, "_");
-    return field ? Problem{} : problem(attribute);
+bool is_field(std::string_view text) {
+    return !text.empty() && text.size() <= 63 && !is_digit(text.front()) && all_of(text, "_");
+}
+
+Problem check_key(const AttributeSpec& attribute, std::string_view text) {
+    const std::size_t comma = text.find(',');
+    const bool valid = comma == std::string_view::npos
+                           ? is_field(text)
+                           : is_field(text.substr(0, comma)) && is_field(text.substr(comma + 1));
+    return valid ? Problem{} : problem(attribute);
 }
 
 Problem check_account(const AttributeSpec& attribute, std::string_view text) {
@@ -328,7 +335,8 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Symbol: return check_symbol(attribute, text);
         case ValueKind::Expression: return check_expression(attribute, text);
         case ValueKind::Tracepoint: return check_pair(attribute, text, "_-");
-        case ValueKind::Argument: return check_argument(attribute, text);
+        case ValueKind::Argument: return is_field(text) ? Problem{} : problem(attribute);
+        case ValueKind::Key: return check_key(attribute, text);
         case ValueKind::User:
         case ValueKind::Group: return check_account(attribute, text);
     }

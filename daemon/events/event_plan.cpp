@@ -97,6 +97,9 @@ Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event, const
     if (marker.kind == settings::MarkerKind::RunQueue) return plan;
     if (marker.key) {
         TRY_ASSIGN(plan.key, value_of(marker, *marker.key));
+        if (!marker.key->second_field.empty()) {
+            TRY_ASSIGN(plan.second_key, value_of(marker, {0, marker.key->second_field, {}}));
+        }
     }
     if (role == LAGTRAP_ROLE_BEGIN && event.begin_time) {
         TRY_ASSIGN(plan.begin_time, value_of(marker, *event.begin_time));

@@ -59,7 +59,9 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
     config.role = static_cast<std::uint16_t>(plan.role);
     config.stage = plan.stage;
     config.key_argument = plan.key.argument;
-    config.key_bytes = plan.key.bytes;
+    config.key_bytes = static_cast<std::uint8_t>(plan.key.bytes);
+    config.second_key_argument = plan.second_key.argument;
+    config.second_key_bytes = static_cast<std::uint8_t>(plan.second_key.bytes);
     config.begin_time_argument = plan.begin_time.argument;
     config.begin_time_bytes = plan.begin_time.bytes;
     config.trace_argument = plan.trace.argument;

@@ -50,7 +50,7 @@ std::optional<lagtrap_slot> read_slot(const std::uint64_t& tag_place, const lagt
 bool same_reference(const std::optional<settings::ArgumentRef>& one,
                     const std::optional<settings::ArgumentRef>& other) {
     if (!one || !other) return one.has_value() == other.has_value();
-    return one->index == other->index && one->field == other->field;
+    return one->index == other->index && one->field == other->field && one->second_field == other->second_field;
 }
 
 bool same_marker(const settings::Marker& one, const settings::Marker& other) {

@@ -265,12 +265,13 @@ def run_shell(world, script):
 
 
 def stack_disks(world):
-    """A disk in a file of a file system that can be frozen."""
-    world.at_end(lambda: run_shell(world, "umount mounted || true; for name in outer mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done"))
+    """A disk in a file of a file system that can be frozen, and one that goes on meanwhile."""
+    world.at_end(lambda: run_shell(world, "umount mounted || true; for name in outer other mounted/inner; do losetup -j $name -O NAME -n | xargs -r losetup -d; done"))
     run_shell(world, "truncate -s 64M outer; mkfs.ext4 -q outer; mkdir mounted; mount -o loop outer mounted; "
-                     "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner")
+                     "dd if=/dev/zero of=mounted/inner bs=1M count=8 status=none; sync mounted/inner; truncate -s 8M other")
     world.disk = run_shell(world, "losetup -f --show mounted/inner")
     world.at_end(lambda: run_shell(world, f"losetup -d {world.disk}"))
+    world.other_disk = run_shell(world, "losetup -f --show other")
 
 
 def sum_over_disks(field):
@@ -279,16 +280,22 @@ def sum_over_disks(field):
 
 
 def count_requests_without_partner():
-    """Requests under way now, whose begin nobody will have seen, and flushes from now on: each has an end too many, and may meet
-    another."""
+    """Requests under way now, whose begin nobody will have seen, and flushes from now on: one begins at sector 0 and ends at none,
+    and the write that it follows ends once more."""
     under_way, flushes = sum_over_disks(8), sum_over_disks(15)
-    return lambda: under_way + 2 * (sum_over_disks(15) - flushes)
+    return lambda: under_way + 3 * (sum_over_disks(15) - flushes)
+
+
+def write_one_sector(disk):
+    return "dd", "if=/dev/zero", f"of={disk}", "oflag=direct", "bs=4k", "count=1", "seek=100", "conv=notrunc"
 
 
 def write_to_frozen_disk(world):
+    """Meanwhile the same sector of another disk is written, which is another request."""
     run_shell(world, "fsfreeze -f mounted")
-    writer = world.start("dd", "if=/dev/zero", f"of={world.disk}", "oflag=direct", "bs=4k", "count=1", "seek=100", "conv=notrunc")
+    writer = world.start(*write_one_sector(world.disk))
     wait_for(lambda: pathlib.Path("/sys/block", os.path.basename(world.disk), "inflight").read_text().split() != ["0", "0"], "the request")
+    world.run(*write_one_sector(world.other_disk))
     time.sleep(PLANTED_MS / 1000)
     run_shell(world, "fsfreeze -u mounted")
     check(writer.wait(timeout=60) == 0, "dd failed")
@@ -378,7 +385,7 @@ TRIALS = [
                  "gc.collect()\nimport os\nos._exit(0)", r"\[python3.11\]|PyObject|PyGC", attributes='events="python-gc"', least_ms=100),
     Trial("systemd", "systemd-job", start_systemd, start_unit, "epoll|sleep|its own timer", attributes='threshold="200ms"',
           unpaired_percent=200),  # a job that waits for others is begun anew
-    Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited",
+    Trial("block", "block-request", stack_disks, write_to_frozen_disk, "loop|disk|dd|block|swapper|idle|signal|waiting|Waited|before the recording",
           awaits_program=False, unpaired_percent=0, count_unpaired=count_requests_without_partner),
     Trial("run-queue", "run-queue", start_waiter, take_its_cpu, f"for a CPU while {HOG_NAME}",
           awaits_program=False, scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>'),

@@ -7,7 +7,7 @@ from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, report, run, skip, w
 
 # From the moment the kernel gives a request to the driver until the device has done it; whichever thread its interrupt meets.
 EVENT = ('<event name="disk" threshold="1us" trace-length="500ms" breach="end"><key scope="machine"/>'
-         '<begin tracepoint="block:block_rq_issue" key="sector"/><end tracepoint="block:block_rq_complete" key="sector"/></event>')
+         '<begin tracepoint="block:block_rq_issue" key="dev,sector"/><end tracepoint="block:block_rq_complete" key="dev,sector"/></event>')
 
 
 def write_to_disk(path):

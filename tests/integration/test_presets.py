@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import SOURCE_DIR, Daemon, check, report, run, wait_for  # noqa: E402
+from lagtrap_test import SOURCE_DIR, Daemon, TestFailure, check, report, run, wait_for  # noqa: E402
 from preset_programs import TRIALS  # noqa: E402
 
 PRESETS = SOURCE_DIR / "settings" / "presets"
@@ -38,7 +38,10 @@ def attempt(trial):
             if trial.awaits_program:
                 wait_for(lambda: daemon.event(trial.event)["processes"] > 0, f"the program of {trial.event} to be watched")
             trial.provoke(world)
-            delay = wait_for(lambda: planted_delay(daemon, trial), f"a delay of {trial.event}", 90)
+            try:
+                delay = wait_for(lambda: planted_delay(daemon, trial), f"a delay of {trial.event}", 90)
+            except TestFailure as failure:
+                raise TestFailure(f"{failure}: {daemon.status()}") from None
             counted = daemon.event(trial.event)
             # Begins and ends belong together, but for what was under way when the daemon began or the program ended.
             allowed = 2 + counted["runs"] * trial.unpaired_percent // 100 + more_unpaired()

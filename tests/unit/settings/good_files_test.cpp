@@ -282,7 +282,8 @@ TEST(Everything, Tracepoints) {
     EXPECT_EQ(disk.key, KeyKind::Argument);
     EXPECT_EQ(disk.key_scope, KeyScope::Process);
     ASSERT_TRUE(disk.begin.key && disk.end.key);
-    EXPECT_EQ(disk.begin.key->field, "sector");
+    EXPECT_EQ(disk.begin.key->field, "dev");
+    EXPECT_EQ(disk.begin.key->second_field, "sector");
 }
 
 TEST(Everything, LibraryMarkers) {

@@ -140,6 +140,9 @@ TEST_F(Tracepoints, AreFound) {
     EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync' key='fd'",
                             "tracepoint='block:block_rq_issue' key='sector'", "<key/>"),
               "");
+    EXPECT_EQ(check_markers("tracepoint='syscalls:sys_enter_fsync' key='fd,__syscall_nr'",
+                            "tracepoint='block:block_rq_issue' key='dev,sector'", "<key/>"),
+              "");
 }
 
 TEST_F(Tracepoints, ThatAreUnknownHaveANearestName) {
@@ -171,6 +174,14 @@ TEST_F(Tracepoints, ArraysAndStringsAreNoKeys) {
     EXPECT_THAT(
         problems,
         HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue; expected one of dev, sector, page\n"));
+}
+
+TEST_F(Tracepoints, BothFieldsOfAKeyMustExist) {
+    EXPECT_THAT(check_markers("tracepoint='block:block_rq_issue' key='dev,rwbs'",
+                              "tracepoint='syscalls:sys_enter_fsync' key='df,fd'", "<key/>"),
+                AllOf(HasSubstr("key is \"rwbs\", which is no number in block:block_rq_issue"),
+                      HasSubstr("key is \"df\", which is no number in syscalls:sys_enter_fsync"),
+                      Not(HasSubstr("key is \"dev\"")), Not(HasSubstr("key is \"fd\""))));
 }
 
 TEST_F(Tracepoints, StringsInTheRecordAreNoKeys) {

@@ -159,7 +159,12 @@ TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
     other.threshold = std::chrono::seconds(1);
     EXPECT_FALSE(make_the_same_runs(one, other));
     other = one;
-    other.begin.key = settings::ArgumentRef{1, {}};
+    other.begin.key = settings::ArgumentRef{1, {}, {}};
+    EXPECT_FALSE(make_the_same_runs(one, other));
+    one.begin.key = settings::ArgumentRef{0, "dev", "sector"};
+    other = one;
+    EXPECT_TRUE(make_the_same_runs(one, other));
+    other.begin.key->second_field.clear();
     EXPECT_FALSE(make_the_same_runs(one, other));
     other = one;
     other.stages.emplace_back();
