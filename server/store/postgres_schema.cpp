@@ -119,8 +119,10 @@ CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NU
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group SMALLINT NOT NULL, PRIMARY KEY(account, team));
 )";
 
-// Bytes that came from a sender on a day (of UTC since 1970), over all servers.
+// Bytes that came from a sender on a day (of UTC since 1970), over all servers. Nobody asks for what a sender sent any more.
 constexpr const char* quotas = R"(
+DROP INDEX IF EXISTS batch_by_sender;
+DROP INDEX IF EXISTS bundle_by_sender;
 CREATE TABLE quota(name TEXT NOT NULL, day BIGINT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY(name, day));
 )";
 

@@ -211,6 +211,7 @@ class SqlStore : public Store {
     [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);
     [[nodiscard]] Result<RemovedRuns> remove_before_hour(std::uint64_t hour);
+    [[nodiscard]] Result<RemovedRuns> remove_surplus_runs(std::uint64_t bytes);
     [[nodiscard]] Result<std::optional<std::uint64_t>> oldest_hour();
     [[nodiscard]] static Status sum_up_day(Connection& connection, std::uint64_t day);
 

@@ -100,6 +100,17 @@ Result<RemovedRuns> SqlStore::remove_runs_before(std::uint64_t realtime_ns) {
 
 Result<RemovedRuns> SqlStore::shrink_runs(std::uint64_t bytes) {
     RemovedRuns removed;
+    // An average is not what each takes, so that one look may not be enough.
+    for (;;) {
+        TRY_ASSIGN(const RemovedRuns step, remove_surplus_runs(bytes));
+        if (step.runs == 0) return removed;
+        removed.runs += step.runs;
+        removed.before_realtime_ns = step.before_realtime_ns;
+    }
+}
+
+Result<RemovedRuns> SqlStore::remove_surplus_runs(std::uint64_t bytes) {
+    RemovedRuns removed;
     TRY_ASSIGN(const StoreSize before_all, size());
     if (before_all.bytes <= bytes || before_all.runs == 0) return removed;
     // How many records have to go, by what one takes on average; then the hours that hold them.
