@@ -127,12 +127,16 @@ DROP INDEX IF EXISTS bundle_by_sender;
 CREATE TABLE quota(name TEXT NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(name, day)) STRICT, WITHOUT ROWID;
 )";
 
+constexpr const char* views = R"(
+-- The views for dashboards are PostgreSQL's: a file of SQLite belongs to its server alone.
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects},          {10, teams}, {11, quotas}};
+        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views}};
     return steps;
 }
 
