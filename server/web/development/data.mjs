@@ -154,7 +154,7 @@ export const delays = {
   })),
   [big_bundle]: [{
     number: 1, event: "open document", begin_ns: ns(now_ms - 7250000), duration_ns: 1250e6, threshold_ns: 400e6, process: "office", unit: "", user: "", build: "", thread: "main", pid: 911, tid: 911,
-    on_cpu_ns: 1100e6, runnable_ns: 60e6, blocked_ns: 80e6, handed_over_ns: 0, unknown_ns: 10e6, blocked: [{ reason: "disk", ns: 80e6 }], stages: [],
+    on_cpu_ns: 1100e6, runnable_ns: 60e6, blocked_ns: 80e6, handed_over_ns: 0, unknown_ns: 10e6, blocked: [{ reason: "disk", ns: 80e6 }], stages: [], without_stages: true,
   }],
 };
 export const quality = { samples: 402, samples_lost: 0, stacks_complete: 0.994, frames_named: 0.978, partial: false, delays_left_out: 0, notes: ["3 modules were gone when names were looked up"] };
