@@ -59,6 +59,8 @@ void add_control(CLI::App& app, Choice& choice) {
     explain->add_option("event", choice.control.event, "An event of the settings")->required();
     CLI::App* trigger = add("trigger", "Start a recording by hand", trigger_recording);
     trigger->add_option("event", choice.control.event, "An event of the settings")->required();
+    trigger->add_flag("--wait", choice.control.wait,
+                      "Wait for the bundle, and print the name by which other commands find it");
     add("approve", "Let the recording begin that the daemon asks about", approve_recording);
     add("decline", "Do not record the breach that the daemon asks about", decline_recording);
 }

@@ -18,6 +18,7 @@ struct ControlOptions {
     std::string event;   // of `trigger` and `explain`
     std::string output;  // of `metrics`: a file; empty: standard output
     bool json = false;
+    bool wait = false;  // of `trigger`: until the bundle is there
 };
 int show_status(const ControlOptions& options, Console& console);
 int show_metrics(const ControlOptions& options, Console& console);

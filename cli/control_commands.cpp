@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
@@ -18,6 +21,55 @@ int ask(const ControlOptions& options, const boost::json::object& request, const
     } else {
         console.out << done << "\n";
     }
+    return exit_done;
+}
+
+constexpr auto look_interval = std::chrono::milliseconds(200);
+
+// What the daemon has had to give up of recordings, since it started.
+std::uint64_t failures_of(const boost::json::object& status) {
+    const auto& captures = status.at("captures").as_object();
+    return captures.at("failed").to_number<std::uint64_t>() + captures.at("merges_failed").to_number<std::uint64_t>() +
+           captures.at("set_aside").to_number<std::uint64_t>();
+}
+
+std::uint64_t done_of(const boost::json::object& status) {
+    return status.at("captures").as_object().at("done").to_number<std::uint64_t>();
+}
+
+// The recording is over, and no bundle is being made.
+bool is_at_rest(const boost::json::object& status) {
+    return status.at("capture").is_null() &&
+           status.at("captures").as_object().at("waiting").to_number<std::uint64_t>() == 0;
+}
+
+bool is_made(const boost::json::object& status, const boost::json::string& session, std::uint64_t done_before) {
+    const auto* const last = status.at("last_bundle").if_object();
+    if (last != nullptr && last->at("session").as_string() == session) return true;
+    // Another recording's bundle may have come after it between two looks.
+    return is_at_rest(status) && done_of(status) > done_before;
+}
+
+// The session of a recording whose bundle is there.
+Result<std::string> record(const ControlOptions& options) {
+    TRY_ASSIGN(const auto before, ask_daemon(options.socket, {{"command", "status"}}));
+    TRY_ASSIGN(const auto begun, ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
+    const boost::json::string& session = begun.at("session").as_string();
+    for (;; std::this_thread::sleep_for(look_interval)) {
+        TRY_ASSIGN(const auto status, ask_daemon(options.socket, {{"command", "status"}}));
+        if (is_made(status, session, done_of(before))) return std::string(session);
+        if (failures_of(status) > failures_of(before) && is_at_rest(status))
+            return make_error(ErrorKind::System,
+                              "the recording came to nothing; the daemon's log says why "
+                              "(journalctl -u lagtrapd)");
+    }
+}
+
+int record_and_wait(const ControlOptions& options, Console& console) {
+    const auto session = record(options);
+    if (!session) return console.fail(session.error().message);
+    console.out << (options.json ? boost::json::serialize(boost::json::object{{"session", *session}}) : *session)
+                << "\n";
     return exit_done;
 }
 
@@ -44,6 +96,7 @@ int show_metrics(const ControlOptions& options, Console& console) {
 }
 
 int trigger_recording(const ControlOptions& options, Console& console) {
+    if (options.wait) return record_and_wait(options, console);
     return ask(options, {{"command", "trigger"}, {"event", options.event}},
                "recording for " + options.event + "; \"lagtrap status\" shows when it is done", console);
 }

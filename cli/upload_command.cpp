@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "core/digest.hpp"
 #include "core/files.hpp"
+#include "settings/parser.hpp"
 #include "spool/spool.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
@@ -80,6 +81,14 @@ Result<std::string> make_spool(const std::vector<std::string>& bundles, const st
     return name;
 }
 
+// Where bundles that are named in short may be. Of settings that cannot be read nothing is known; what is wrong with them is for
+// lagtrap-uploader to say.
+std::string searched_spool(const UploadOptions& options) {
+    if (!options.spool.empty()) return options.spool;
+    const auto outcome = settings::load_settings(options.settings, settings::BinaryCheck::Skip);
+    return outcome.ok() ? outcome.settings.spool.path : std::string();
+}
+
 }  // namespace
 
 int upload_bundles(const UploadOptions& options, Console& console) {
@@ -87,7 +96,7 @@ int upload_bundles(const UploadOptions& options, Console& console) {
                                        options.settings, "--once"};
     std::string own_spool;
     if (!options.bundles.empty()) {
-        auto made = make_spool(options.bundles, options.spool);
+        auto made = make_spool(options.bundles, searched_spool(options));
         if (!made) return console.fail(made.error().message);
         own_spool = *made;
     }

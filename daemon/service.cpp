@@ -472,7 +472,9 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (command == "trigger") {
         const auto* const event = request.if_contains("event");
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
-        return outcome(collector_->trigger(std::string(event->as_string())));
+        boost::json::object answer = outcome(collector_->trigger(std::string(event->as_string())));
+        if (answer.at("ok").as_bool()) answer["session"] = collector_->current_session();
+        return answer;
     }
     return refusal("unknown command; known are status, trigger, approve, decline, calls, functions, objects");
 }

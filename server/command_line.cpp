@@ -202,7 +202,8 @@ void add_server_options(CLI::App& app, Options& options) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--upload-rate", options.upload_rate,
                    "bytes a second of one sender, such as 1MiB; default: no limit");
-    app.add_option("--daily-quota", options.daily_quota, "bytes a day of one sender, such as 5GiB; default: no limit");
+    app.add_option("--daily-quota", options.daily_quota,
+                   "bytes a day (UTC) of one sender over all servers of the store, such as 5GiB; default: no limit");
     app.add_option("--parsers", options.parsers, "bundles looked into at once")
         ->capture_default_str()
         ->check(CLI::Range(0, 64));

@@ -313,7 +313,9 @@ std::uint64_t holder_of(const fs::path& path) {
 Result<UniqueFd> Spool::lock_for_sending() const {
     auto lock = lock_file(folder(EntryState::Sending) / ".lock");
     if (!lock && lock.error().kind == ErrorKind::Busy)
-        return make_error(ErrorKind::Busy, "another lagtrap-uploader works on " + path_.string());
+        return make_error(ErrorKind::Busy,
+                          "another lagtrap-uploader works on " + path_.string() +
+                              ", and sends what waits there; a bundle that is named is sent beside it");
     return lock;
 }
 

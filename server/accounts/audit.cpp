@@ -8,13 +8,13 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr Rate unknown_rate{1.0 / 60, 1};
-constexpr Rate all_unknown_rate{1, 60};
+constexpr Rate often_rate{1.0 / 60, 1};
+constexpr Rate all_often_rate{1, 60};
 
 }  // namespace
 
 Audit::Audit(AccountStore& store, Log log)
-    : store_(store), log_(std::move(log)), unknown_(unknown_rate), all_unknown_(all_unknown_rate) {}
+    : store_(store), log_(std::move(log)), often_(often_rate), all_often_(all_often_rate) {}
 
 void Audit::note(const std::string& who, const char* action, const std::string& object, const std::string& detail) {
     AuditEntry entry;
@@ -33,11 +33,12 @@ void Audit::note(const std::string& who, const char* action, const std::string& 
     log_("the audit lacks the entry before: " + kept.error().message);
 }
 
-void Audit::note_unknown(const std::string& sender, const char* action, const std::string& detail) {
+void Audit::note_often(const std::string& who, const char* action, const std::string& sender,
+                       const std::string& detail) {
     const auto now = RateLimit::Clock::now();
-    const bool has_entry = unknown_.take(std::string(action) + " " + sender, 1, now).count() == 0 &&
-                           all_unknown_.take("all", 1, now).count() == 0;
-    if (has_entry) return note({}, action, {}, detail);
+    const bool has_entry = often_.take(std::string(action) + " " + sender, 1, now).count() == 0 &&
+                           all_often_.take("all", 1, now).count() == 0;
+    if (has_entry) return note(who, action, {}, detail);
     ++left_out_;
 }
 

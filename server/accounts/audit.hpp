@@ -23,7 +23,11 @@ class Audit {
     void note(const std::string& who, const char* action, const std::string& object, const std::string& detail);
     // The same, of a sender whom nobody knows: one entry a minute for each and each action, and of all together one a second,
     // so that a flood of attempts is no flood of entries. What has no entry of its own is counted.
-    void note_unknown(const std::string& sender, const char* action, const std::string& detail);
+    void note_unknown(const std::string& sender, const char* action, const std::string& detail) {
+        note_often({}, action, sender, detail);
+    }
+    // The same limits for what somebody known may cause again and again.
+    void note_often(const std::string& who, const char* action, const std::string& sender, const std::string& detail);
 
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
@@ -31,8 +35,8 @@ class Audit {
   private:
     AccountStore& store_;
     Log log_;
-    RateLimit unknown_;      // by action and sender
-    RateLimit all_unknown_;  // together
+    RateLimit often_;      // by action and sender
+    RateLimit all_often_;  // together
     std::atomic<std::uint64_t> lost_{0};
     std::atomic<std::uint64_t> left_out_{0};
 };

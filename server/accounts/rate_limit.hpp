@@ -43,22 +43,4 @@ class RateLimit {
     std::unordered_map<std::string, Bucket> buckets_;
 };
 
-// How much each key had since midnight (UTC). At most 100,000 keys; beyond them new keys count together. Any thread.
-class DailyQuota {
-  public:
-    explicit DailyQuota(std::uint64_t limit) : limit_(limit) {}  // 0: no limit
-
-    // False, and nothing is counted, where the key would pass the limit.
-    [[nodiscard]] bool take(const std::string& key, std::uint64_t amount, std::uint64_t realtime_ns);
-    // Gives back what was taken for something that did not happen.
-    void give_back(const std::string& key, std::uint64_t amount);
-    [[nodiscard]] static std::chrono::seconds until_midnight(std::uint64_t realtime_ns);
-
-  private:
-    const std::uint64_t limit_;
-    std::mutex mutex_;
-    std::uint64_t day_ = 0;
-    std::unordered_map<std::string, std::uint64_t> used_;
-};
-
 }  // namespace lagtrap::server

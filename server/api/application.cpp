@@ -89,10 +89,10 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       audit_(parts.store, parts.log),
       requests_(limits.requests),
       upload_bytes_(limits.upload_bytes),
+      daily_(parts.store, limits.daily_upload_bytes),
       failed_tokens_(failed_token_rate),
       sign_ins_{RateLimit(sign_in_rate), RateLimit(account_sign_in_rate), RateLimit(sender_sign_in_rate)},
       sign_in_places_(sign_ins_of_sender),
-      daily_(limits.daily_upload_bytes),
       health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_patience) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
@@ -268,6 +268,25 @@ Plan Application::plan_answer(Route route, Principal principal) {
     return plan;
 }
 
+std::variant<DailyQuota::Share, Refusal> Application::take_daily_quota(const std::string& sender,
+                                                                       const Principal& principal, std::uint64_t bytes,
+                                                                       std::uint64_t now_ns) {
+    const std::string limit = format_byte_size(limits_.daily_upload_bytes);
+    // No day is long enough for it, so that the sender need not come again.
+    if (limits_.daily_upload_bytes > 0 && bytes > limits_.daily_upload_bytes)
+        return Refusal{413, fmt::format("the upload has {}; a sender may bring {} a day (--daily-quota)",
+                                        format_byte_size(bytes), limit)};
+    auto taken = daily_.take(sender, bytes, now_ns);
+    if (!taken) return Ingest::refusal_of(taken.error());
+    if (*taken) return std::move(**taken);
+    ++counters_.uploads_over_quota;
+    audit_.note_often(who_of(principal), "refuse upload", sender, "its quota of today is used up");
+    const auto wait = DailyQuota::until_next_day(now_ns);
+    const auto minutes = std::chrono::ceil<std::chrono::minutes>(wait).count();
+    return Refusal{429, fmt::format("the quota of this sender for today is used up ({}, --daily-quota)", limit),
+                   fmt::format("it opens again at 00:00 UTC, in {} h {} min", minutes / 60, minutes % 60), wait};
+}
+
 std::variant<Plan, Refusal> Application::plan_upload(const Request& request, const Route& route,
                                                      const Principal& principal, std::uint64_t now_ns) {
     const bool batch = route.row->handling == Handling::BatchUpload;
@@ -285,14 +304,16 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
     if (wait.count() > 0) return too_many("too many bytes in a short time", wait);
     UploadPlace place(uploads_, limits_.uploads_at_once);
     if (!place.valid()) return too_many("too many uploads at once", std::chrono::seconds(5));
-    if (!daily_.take(key, bytes, now_ns))
-        return too_many("the quota of this sender for today is used up", DailyQuota::until_midnight(now_ns));
-    UploadContext context{*this, parts_, std::move(place), Sender{principal.name, principal.host}, route.arguments[0]};
+    auto quota = take_daily_quota(key, principal, bytes, now_ns);
+    if (const auto* refusal = std::get_if<Refusal>(&quota)) return *refusal;
+    UploadContext context{*this,
+                          parts_,
+                          std::move(place),
+                          std::get<DailyQuota::Share>(std::move(quota)),
+                          Sender{principal.name, principal.host},
+                          route.arguments[0]};
     auto upload = batch ? begin_batch_upload(std::move(context), bytes) : begin_bundle_upload(std::move(context));
-    if (!upload) {
-        daily_.give_back(key, bytes);
-        return Ingest::refusal_of(upload.error());
-    }
+    if (!upload) return Ingest::refusal_of(upload.error());
     Plan plan;
     plan.upload = std::move(upload).value();
     return plan;
@@ -309,14 +330,16 @@ Reply Application::metrics(EvidenceStore& evidence, const Sight* sight) {
     if (!causes) return failure(causes.error());
     const auto messages = parts_.store.message_counts();
     if (!messages) return failure(messages.error());
+    const auto quota = daily_.use(ClockSnapshot::take().realtime_ns);
+    if (!quota) return failure(quota.error());
     counters_.uploads_now = uploads_;
     counters_.audit_lost = audit_.lost();
     counters_.audit_left_out = audit_.left_out();
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
     reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
-                 teller_metrics(parts_.teller.figures(), *messages) + parts_.ingest.event_counters().text(sight) +
-                 cause_metrics(*causes);
+                 quota_metrics(daily_.limit_bytes(), *quota) + teller_metrics(parts_.teller.figures(), *messages) +
+                 parts_.ingest.event_counters().text(sight) + cause_metrics(*causes);
     return reply;
 }
 

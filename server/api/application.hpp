@@ -12,6 +12,7 @@
 
 #include "server/accounts/audit.hpp"
 #include "server/accounts/authenticator.hpp"
+#include "server/accounts/daily_quota.hpp"
 #include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
@@ -83,6 +84,9 @@ class Application final : public Service {
     [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request, std::uint64_t now_ns);
     [[nodiscard]] std::optional<Refusal> check_rights(const Route& route, const Principal& principal) const;
     [[nodiscard]] std::optional<Refusal> check_origin(const Request& request, const Principal& principal) const;
+    [[nodiscard]] std::variant<DailyQuota::Share, Refusal> take_daily_quota(const std::string& sender,
+                                                                            const Principal& principal,
+                                                                            std::uint64_t bytes, std::uint64_t now_ns);
     [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
                                                           const Principal& principal, std::uint64_t now_ns);
     [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route, Principal principal);
@@ -102,10 +106,10 @@ class Application final : public Service {
     Audit audit_;
     RateLimit requests_;
     RateLimit upload_bytes_;
+    DailyQuota daily_;
     RateLimit failed_tokens_;
     SignInLimits sign_ins_;
     PlacesOfSenders sign_in_places_;
-    DailyQuota daily_;
     std::atomic<std::uint32_t> uploads_{0};
     std::mutex open_mutex_;
     std::uint64_t open_asked_ns_ = 0;

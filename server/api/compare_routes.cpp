@@ -107,8 +107,10 @@ Status add_stages(RunStore& store, const Sets& sets, json::object& answer) {
         entry["name"] = stage.name;
         stages.push_back(std::move(entry));
     }
-    answer["stages"] = {
-        {"a_runs", json_number(a.runs.size())}, {"b_runs", json_number(b.runs.size())}, {"stages", std::move(stages)}};
+    const auto watched = [](const std::vector<StoredRun>& runs) {
+        return json_number(static_cast<std::uint64_t>(std::ranges::count(runs, false, &StoredRun::without_stages)));
+    };
+    answer["stages"] = {{"a_runs", watched(a.runs)}, {"b_runs", watched(b.runs)}, {"stages", std::move(stages)}};
     return success();
 }
 

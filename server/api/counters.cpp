@@ -22,6 +22,8 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
     text += metric("counter", "uploads_new_total", "Bundles and batches stored.", counters.uploads_new);
     text += metric("counter", "uploads_already_total", "Uploads of what was there already.", counters.uploads_already);
     text += metric("counter", "uploads_refused_total", "Uploads refused.", counters.uploads_refused);
+    text += metric("counter", "uploads_over_quota_total",
+                   "Of these, uploads of senders that had their quota of the day.", counters.uploads_over_quota);
     text += metric("counter", "uploads_aborted_total", "Uploads that ended early or were too slow.",
                    counters.uploads_aborted);
     text += metric("counter", "upload_bytes_total", "Bytes of bundles and batches received.", counters.upload_bytes);
@@ -55,6 +57,14 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
                    figures.parser_failures);
     text += metric("counter", "runs_dirty_total", "Runs that a rule hid or put back.", figures.runs_marked_dirty);
     return text;
+}
+
+std::string quota_metrics(std::uint64_t limit_bytes, const QuotaUse& use) {
+    return metric("gauge", "quota_bytes", "Bytes that a sender may bring a day; 0: no limit.", limit_bytes) +
+           metric("gauge", "quota_senders", "Senders that the quota counted today, over all servers of the store.",
+                  use.senders) +
+           metric("gauge", "quota_most_bytes", "Most bytes that the quota counted today for one sender.",
+                  use.most_bytes);
 }
 
 }  // namespace lagtrap::server

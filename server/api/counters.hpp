@@ -16,7 +16,8 @@ struct Counters {
     std::atomic<std::uint64_t> uploads_new{0};
     std::atomic<std::uint64_t> uploads_already{0};
     std::atomic<std::uint64_t> uploads_refused{0};
-    std::atomic<std::uint64_t> uploads_aborted{0};  // the connection ended or was too slow
+    std::atomic<std::uint64_t> uploads_over_quota{0};  // of these, as their sender had its quota of the day
+    std::atomic<std::uint64_t> uploads_aborted{0};     // the connection ended or was too slow
     std::atomic<std::uint64_t> upload_bytes{0};
     std::atomic<std::uint64_t> uploads_now{0};
     std::atomic<std::uint64_t> bundles_expired{0};  // removed by retention
@@ -32,5 +33,6 @@ struct Counters {
 // Prometheus' text format.
 [[nodiscard]] std::string format_metrics(const Counters& counters, const Totals& totals, const StoreSize& size,
                                          const JobCounts& jobs, const JobFigures& figures);
+[[nodiscard]] std::string quota_metrics(std::uint64_t limit_bytes, const QuotaUse& use);
 
 }  // namespace lagtrap::server

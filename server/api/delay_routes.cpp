@@ -51,6 +51,7 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     if (!object.contains("unknown_ns")) object["unknown_ns"] = json_number(delay.duration_ns);
     for (const char* list : {"blocked", "stages"})
         if (!object.contains(list)) object[list] = json::array{};
+    if (!object.contains("without_stages")) object["without_stages"] = false;
     for (const char* part : {"calls", "traced_functions", "objects", "surroundings"})
         if (!object.contains(part)) object[part] = nullptr;
     object["number"] = delay.number;

@@ -274,12 +274,13 @@ class HttpConnectionOver final : public HttpConnection {
             auto& counters = context_.service.counters();
             if (stored.error().kind == ErrorKind::Vanished) {
                 ++counters.uploads_aborted;
+                co_await drop(std::move(upload));
                 co_return false;
             }
             ++counters.uploads_refused;
             const Refusal refusal = stored.error().kind == ErrorKind::Timeout ? Refusal{408, stored.error().message}
                                                                               : upload->refusal_of(stored.error());
-            upload.reset();  // gives the disk its room back before the sender hears of it
+            co_await drop(std::move(upload));  // the disk has its room back before the sender hears of it
             const std::uint64_t left_bytes = length_bytes - received_bytes;
             co_return co_await refuse(refusal, left_bytes);
         }
@@ -287,6 +288,16 @@ class HttpConnectionOver final : public HttpConnection {
         auto reply = co_await run_apart(context_.storage, std::move(work));
         if (!reply) co_return co_await refuse(failed(), 0);
         co_return co_await write(std::move(*reply));
+    }
+
+    // Not where sockets are served, as giving up an upload may block; nor behind the uploads that wait for a storage that stands
+    // still.
+    asio::awaitable<void> drop(std::shared_ptr<Upload> upload) {
+        auto work = [upload = std::move(upload)]() mutable {
+            upload.reset();
+            return true;
+        };
+        co_await run_apart(context_.light, std::move(work));
     }
 
     asio::awaitable<void> write_continue() {

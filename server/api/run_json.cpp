@@ -87,6 +87,7 @@ json::object run_json(const StoredRun& run) {
             {"dirty", dirty_json(run.dirty)},
             {"outlier", dirty_json(run.outlier)},
             {"stages", stages_json(run)},
+            {"without_stages", run.without_stages},
             {"times", times_json(run)}};
 }
 

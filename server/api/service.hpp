@@ -10,7 +10,7 @@
 
 namespace lagtrap::server {
 
-// Something large that comes in. Whoever drops it unfinished gives up the upload.
+// Something large that comes in. Whoever drops it unfinished gives up the upload, which may block on disk and store.
 class Upload {
   public:
     Upload() = default;

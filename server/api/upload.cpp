@@ -21,8 +21,10 @@ json::object stored_json(const Stored& stored) {
             {"bad_reason", text_or_null(stored.bad_reason)}};
 }
 
-Reply finish_reply(const UploadContext& context, const char* what, const std::variant<Stored, Refusal>& outcome) {
+// What was not stored, or was there already, does not count.
+Reply finish_reply(UploadContext& context, const char* what, const std::variant<Stored, Refusal>& outcome) {
     Counters& counters = context.application.counters();
+    DailyQuota::Share quota = std::move(context.quota);
     const std::string name = std::string(what) + " " + context.digest.substr(0, 16);
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         ++counters.uploads_refused;
@@ -32,6 +34,7 @@ Reply finish_reply(const UploadContext& context, const char* what, const std::va
     }
     const auto& stored = std::get<Stored>(outcome);
     const bool fresh = stored.outcome == AddOutcome::New;
+    if (fresh) quota.keep();
     ++(fresh ? counters.uploads_new : counters.uploads_already);
     context.parts.log(fmt::format("{} {} ({}){}", fresh ? "stored" : "had already", name,
                                   format_byte_size(stored.bytes),

@@ -36,6 +36,7 @@ struct UploadContext {
     Application& application;
     Parts& parts;
     UploadPlace place;
+    DailyQuota::Share quota;
     Sender sender;
     std::string digest;
 };

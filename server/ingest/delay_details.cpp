@@ -102,6 +102,7 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
                                {"unknown_ns", number(split.not_recorded_ns - split.between_threads_ns)},
                                {"blocked", std::move(blocked)},
                                {"stages", stages_of(delay)},
+                               {"without_stages", delay.without_stages},
                                {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
                                {"traced_functions", traced_functions_json(system, delay)},
                                {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},

@@ -1,4 +1,4 @@
-// Accounts, their sessions, machines' tokens, and the record of who did what.
+// Accounts, their sessions, machines' tokens, what senders brought today, and the record of who did what.
 #pragma once
 
 #include <cstdint>
@@ -75,6 +75,12 @@ inline constexpr std::size_t teams_limit = 1000;
 inline constexpr std::size_t team_lines_limit = 100;       // patterns of events, of units, and groups
 inline constexpr std::size_t team_line_limit_bytes = 256;  // of one
 
+// What senders brought on a day.
+struct QuotaUse {
+    std::uint64_t senders = 0;     // that brought anything
+    std::uint64_t most_bytes = 0;  // of one of them
+};
+
 // As for RunStore.
 class AccountStore {
   public:
@@ -120,6 +126,14 @@ class AccountStore {
     // Puts an account into the teams of its groups, and out of those that it was in by other groups.
     [[nodiscard]] virtual Status set_teams_by_groups(const std::string& account,
                                                      const std::vector<std::string>& groups) = 0;
+
+    // Counts bytes of a sender on a day (days of UTC since 1970), over all servers of the store, unless their sum would pass
+    // `limit_bytes`; whether they were counted.
+    [[nodiscard]] virtual Result<bool> take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
+                                                  std::uint64_t limit_bytes) = 0;
+    // What was counted, and then did not come.
+    [[nodiscard]] virtual Status give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) = 0;
+    [[nodiscard]] virtual Result<QuotaUse> quota_use(std::uint64_t day) = 0;
 
     // Kept for 400 days; of those whose action begins with "refuse", the newest 100,000.
     [[nodiscard]] virtual Status add_audit(const AuditEntry& entry) = 0;

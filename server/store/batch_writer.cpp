@@ -158,6 +158,7 @@ RunRecord BatchWriter::make_record(const trace::RecordedRun& run, const LabelsOf
                         run.begin_tid,
                         run.end_tid,
                         run.aborted,
+                        run.without_stages,
                         labels.of(LabelKind::Executable, run.executable),
                         labels.of(LabelKind::Thread, run.thread),
                         stack_of(run.begin_stack),

@@ -139,9 +139,6 @@ class BundleStore {
     // `limit` were taken. Those of hidden runs are left out unless with_dirty.
     [[nodiscard]] virtual Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                                           const std::function<bool(StoredDelay&&)>& take) = 0;
-    // Bytes of bundles and batches received from a host since a moment, for quotas. By the sender's name.
-    [[nodiscard]] virtual Result<std::uint64_t> received_bytes(const std::string& sender,
-                                                               std::uint64_t since_realtime_ns) = 0;
 };
 
 }  // namespace lagtrap::server

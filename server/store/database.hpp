@@ -79,6 +79,7 @@ class Database {
     [[nodiscard]] virtual Status make_days(std::uint64_t first, std::uint64_t last) = 0;
     // Removes the runs of hours before `hour`; how many.
     [[nodiscard]] virtual Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) = 0;
+    // What they take on disk, with indices; what removed runs have left free does not count.
     [[nodiscard]] virtual Result<std::uint64_t> run_bytes() = 0;
     // What the engine holds in this process, its caches included; 0 where it is a process of its own.
     [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;

@@ -14,7 +14,7 @@ struct Migration {
     const char* sql;
 };
 
-// Both lists have the same numbers; each number means the same tables and columns.
+// Both lists have the same numbers; each number means the same tables and columns. Views are PostgreSQL's alone.
 [[nodiscard]] const std::vector<Migration>& sqlite_migrations();
 [[nodiscard]] const std::vector<Migration>& postgres_migrations();
 

@@ -2,11 +2,13 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
 #include "server/store/migrations.hpp"
+#include "server/store/rollup.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -21,6 +23,8 @@ constexpr const char* partition_lock = "SELECT pg_advisory_xact_lock(7810777)";
 constexpr std::uint64_t hours_a_day = 24;
 constexpr int columns_of_run = 15;
 constexpr std::uint64_t removed_at_once = 100'000;
+constexpr std::uint64_t measured_rows = 200;
+constexpr std::uint64_t row_overhead_bytes = 8;  // the pointer to it, and alignment
 
 // COPY's binary format: a header, then for each row the number of fields and for each its length and bytes.
 class CopyData {
@@ -239,13 +243,39 @@ Result<std::uint64_t> PostgresDatabase::remove_runs_before_hour(std::uint64_t ho
     return removed;
 }
 
+// Where the first hours of a day are removed, its table keeps its size until the day is gone as a whole, and the room is free for
+// runs of that day alone. That is so for the oldest day at most.
+Result<std::uint64_t> PostgresDatabase::unused_bytes_of_oldest_day(Connection& connection) {
+    TRY_ASSIGN(const auto day, connection.number("SELECT min(bucket) FROM rollup WHERE level = $1 AND records > 0",
+                                                 {RollupLevel::Day}));
+    if (!day) return 0;
+    const std::string name = "run_day_" + std::to_string(*day);
+    TRY_ASSIGN(const auto there, connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
+    if (!there) return 0;
+    TRY_ASSIGN(
+        const auto rows,
+        connection.query("SELECT (SELECT CAST(sum(records) AS BIGINT) FROM rollup WHERE level = $1 AND bucket = $2),"
+                         " (SELECT CAST(avg(pg_column_size(r.*)) AS BIGINT) FROM (SELECT * FROM " +
+                             name + " ORDER BY id DESC LIMIT $3) r), pg_relation_size('" + name +
+                             "'), pg_total_relation_size('" + name + "')",
+                         {RollupLevel::Day, *day, measured_rows}));
+    TRY(rows->next());
+    const std::uint64_t used = rows->natural(0) * (rows->natural(1) + row_overhead_bytes);
+    const std::uint64_t table = rows->natural(2), with_indices = rows->natural(3);
+    if (used >= table) return 0;
+    return static_cast<std::uint64_t>(static_cast<double>(with_indices) * static_cast<double>(table - used) /
+                                      static_cast<double>(table));
+}
+
 Result<std::uint64_t> PostgresDatabase::run_bytes() {
     std::uint64_t bytes = 0;
     const Status looked = read([&](Connection& connection) -> Status {
         TRY_ASSIGN(const auto found,
                    connection.number("SELECT CAST(coalesce(sum(pg_total_relation_size(inhrelid)), 0) AS BIGINT)"
                                      " FROM pg_inherits WHERE inhparent = 'run'::regclass"));
+        TRY_ASSIGN(const std::uint64_t unused, unused_bytes_of_oldest_day(connection));
         bytes = static_cast<std::uint64_t>(found.value_or(0));
+        bytes -= std::min(bytes, unused);
         return success();
     });
     if (!looked) return looked.error();

@@ -40,6 +40,7 @@ class PostgresDatabase : public Database {
     [[nodiscard]] Status transaction(const Task& task, const char* begin, Commit commit);
     [[nodiscard]] Status make_day(std::uint64_t day);
     [[nodiscard]] Result<std::vector<std::uint64_t>> days();
+    [[nodiscard]] static Result<std::uint64_t> unused_bytes_of_oldest_day(Connection& connection);
 
     std::string address_;
     std::mutex mutex_;  // guards the rest

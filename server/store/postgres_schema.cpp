@@ -119,12 +119,48 @@ CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NU
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group SMALLINT NOT NULL, PRIMARY KEY(account, team));
 )";
 
+// Bytes that came from a sender on a day (of UTC since 1970), over all servers. Nobody asks for what a sender sent any more.
+constexpr const char* quotas = R"(
+DROP INDEX IF EXISTS batch_by_sender;
+DROP INDEX IF EXISTS bundle_by_sender;
+CREATE TABLE quota(name TEXT NOT NULL, day BIGINT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY(name, day));
+)";
+
+// For people's dashboards, as docs/server.md describes them: what they read may be given to an account that sees no more.
+constexpr const char* views = R"(
+CREATE VIEW report_run AS
+  SELECT to_timestamp(r.begin_ns / 1e9) AS time, r.begin_ns, e.text AS event, h.text AS host, COALESCE(u.text, '') AS unit,
+    COALESCE(n.name, b.text) AS build, p.text AS process, r.duration_ns / 1e6 AS duration_ms, r.weight AS stands_for, r.delay <> 0 AS delayed
+  FROM run r JOIN label e ON e.id = r.event JOIN label h ON h.id = r.host LEFT JOIN label u ON u.id = r.unit
+    JOIN label b ON b.id = r.build JOIN label p ON p.id = r.process LEFT JOIN build_label n ON n.build = b.text
+  WHERE r.dirty <> 1;
+CREATE VIEW report_hour AS
+  SELECT to_timestamp(r.bucket * 3600) AS time, e.text AS event, COALESCE(n.name, b.text) AS build, SUM(r.runs)::BIGINT AS runs,
+    SUM(r.delays)::BIGINT AS delays, MAX(r.longest_ns) / 1e6 AS longest_ms
+  FROM rollup r JOIN label e ON e.id = r.event JOIN label b ON b.id = r.build LEFT JOIN build_label n ON n.build = b.text
+  WHERE r.level = 0 AND r.dirty <> 1 GROUP BY r.bucket, e.text, COALESCE(n.name, b.text);
+CREATE VIEW report_delay AS
+  SELECT to_timestamp(d.begin_ns / 1e9) AS time, d.begin_ns, e.text AS event, h.text AS host, COALESCE(u.text, '') AS unit,
+    COALESCE(n.name, b.text) AS build, p.text AS process, d.duration_ns / 1e6 AS duration_ms, d.threshold_ns / 1e6 AS threshold_ms,
+    x.digest AS bundle, d.number
+  FROM delay d JOIN bundle x ON x.number = d.bundle JOIN label e ON e.id = d.event JOIN label h ON h.id = d.host
+    LEFT JOIN label u ON u.id = d.unit JOIN label b ON b.id = d.build JOIN label p ON p.id = d.process
+    LEFT JOIN build_label n ON n.build = b.text
+  WHERE d.delayed = 1;
+CREATE VIEW report_cause AS
+  SELECT c.id, e.text AS event, c.title, (ARRAY['new', 'known', 'resolved', 'regressed'])[c.status + 1] AS status,
+    to_timestamp(MIN(a.first_ns) / 1e9) AS first_seen, to_timestamp(MAX(a.last_ns) / 1e9) AS last_seen, c.owner, c.note, c.link,
+    (SELECT COUNT(DISTINCT (s.bundle, s.number)) FROM cause_delay s JOIN cause t ON t.id = s.cause WHERE t.root = c.id) AS delays
+  FROM cause c JOIN cause a ON a.root = c.id JOIN label e ON e.id = c.event WHERE c.root = c.id
+  GROUP BY c.id, e.text;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects},          {10, teams}};
+        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views}};
     return steps;
 }
 

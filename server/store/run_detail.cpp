@@ -9,6 +9,9 @@ namespace {
 // Version 1 had no times; a run without them is written so still.
 constexpr std::uint64_t version_without_times = 1;
 constexpr std::uint64_t version_with_times = 2;
+// Bits of one number, which was 0 or 1 for `aborted` alone.
+constexpr std::uint32_t flag_aborted = 1;
+constexpr std::uint32_t flag_without_stages = 2;
 constexpr std::size_t id_digits = 16;
 
 Error damaged(const char* what) {
@@ -59,11 +62,12 @@ bool take_small(std::string_view& in, std::uint32_t& value) {
 
 std::string write_detail(const DetailRecord& detail) {
     std::string out;
+    const std::uint64_t flags =
+        (detail.aborted ? flag_aborted : 0U) | (detail.without_stages ? flag_without_stages : 0U);
     for (const std::uint64_t value :
          {detail.times ? version_with_times : version_without_times, detail.threshold_ns, detail.key,
-          std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid}, std::uint64_t{detail.end_tid},
-          std::uint64_t{detail.aborted}, std::uint64_t{detail.executable}, std::uint64_t{detail.thread},
-          detail.begin_stack, detail.end_stack})
+          std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid}, std::uint64_t{detail.end_tid}, flags,
+          std::uint64_t{detail.executable}, std::uint64_t{detail.thread}, detail.begin_stack, detail.end_stack})
         put_varint(out, value);
     if (detail.times) put_times(out, *detail.times);
     for (const DetailStage& stage : detail.stages) {
@@ -78,15 +82,16 @@ std::string write_detail(const DetailRecord& detail) {
 Result<DetailRecord> read_detail(std::string_view bytes) {
     DetailRecord detail;
     std::uint64_t version = 0;
-    std::uint32_t aborted = 0;
+    std::uint32_t flags = 0;
     const bool whole =
         take_varint(bytes, version) && version >= version_without_times && version <= version_with_times &&
         take_varint(bytes, detail.threshold_ns) && take_varint(bytes, detail.key) && take_small(bytes, detail.pid) &&
-        take_small(bytes, detail.begin_tid) && take_small(bytes, detail.end_tid) && take_small(bytes, aborted) &&
+        take_small(bytes, detail.begin_tid) && take_small(bytes, detail.end_tid) && take_small(bytes, flags) &&
         take_small(bytes, detail.executable) && take_small(bytes, detail.thread) &&
         take_varint(bytes, detail.begin_stack) && take_varint(bytes, detail.end_stack);
     if (!whole) return damaged("run");
-    detail.aborted = aborted != 0;
+    detail.aborted = (flags & flag_aborted) != 0;
+    detail.without_stages = (flags & flag_without_stages) != 0;
     if (version == version_with_times && !take_times(bytes, detail.times.emplace())) return damaged("run");
     while (!bytes.empty()) {
         DetailStage stage;

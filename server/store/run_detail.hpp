@@ -26,6 +26,7 @@ struct DetailRecord {
     std::uint64_t key = 0;
     std::uint32_t pid = 0, begin_tid = 0, end_tid = 0;
     bool aborted = false;
+    bool without_stages = false;
     std::uint32_t executable = 0, thread = 0;  // labels
     std::uint64_t begin_stack = 0, end_stack = 0;
     std::vector<DetailStage> stages;

@@ -59,6 +59,7 @@ struct StoredRun {
     trace::StartKind start = trace::StartKind::Unknown;
     bool delay = false;
     bool aborted = false;
+    bool without_stages = false;  // they were not watched all the while, so it has none
     std::uint32_t weight = 1;
     std::optional<std::string> bundle;  // digest of the bundle that has this run as a delay
     std::uint32_t bundle_delay = 0;     // the delay's number there

@@ -168,8 +168,6 @@ Status SightedStore::profiles(const Filter& filter, bool delayed, std::uint32_t 
     return store_.profiles(seen(filter), delayed, limit, take);
 }
 
-Result<std::uint64_t> SightedStore::received_bytes(const std::string&, std::uint64_t) { return not_for_people(); }
-
 Result<std::vector<CauseNews>> SightedStore::note_causes(const std::string&, const std::vector<SightedCause>&,
                                                          std::uint64_t) {
     return not_for_people();

@@ -58,8 +58,6 @@ class SightedStore final : public EvidenceStore {
     [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) override;
     [[nodiscard]] Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                                   const std::function<bool(StoredDelay&&)>& take) override;
-    [[nodiscard]] Result<std::uint64_t> received_bytes(const std::string& sender,
-                                                       std::uint64_t since_realtime_ns) override;
 
     [[nodiscard]] Result<std::vector<CauseNews>> note_causes(const std::string& event,
                                                              const std::vector<SightedCause>& causes,

@@ -260,21 +260,4 @@ Result<Totals> SqlStore::totals() {
     return totals;
 }
 
-Result<std::uint64_t> SqlStore::received_bytes(const std::string& sender, std::uint64_t since_realtime_ns) {
-    std::uint64_t bytes = 0;
-    const std::string name = stored_text(sender);
-    const Status looked = database_->read([&](Connection& connection) -> Status {
-        bytes = 0;
-        for (const char* table : {"bundle", "batch"}) {
-            TRY_ASSIGN(const auto sum, connection.number(std::string("SELECT CAST(sum(bytes) AS BIGINT) FROM ") +
-                                                             table + " WHERE sender = $1 AND received_ns >= $2",
-                                                         {name, since_realtime_ns}));
-            bytes += static_cast<std::uint64_t>(sum.value_or(0));
-        }
-        return success();
-    });
-    if (!looked) return looked.error();
-    return bytes;
-}
-
 }  // namespace lagtrap::server

@@ -70,6 +70,7 @@ Result<std::vector<StoredRun>> SqlStore::dress_runs(Connection& connection, cons
         run.start = static_cast<trace::StartKind>(record.start);
         run.delay = record.delay;
         run.aborted = detail.aborted;
+        run.without_stages = detail.without_stages;
         run.weight = record.weight;
         TRY_ASSIGN(run.event, labels_.text_of(connection, record.event));
         TRY_ASSIGN(run.host, labels_.text_of(connection, record.host));

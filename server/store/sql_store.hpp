@@ -68,8 +68,6 @@ class SqlStore : public Store {
     [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) override;
     [[nodiscard]] Status profiles(const Filter& filter, bool delayed, std::uint32_t limit,
                                   const std::function<bool(StoredDelay&&)>& take) override;
-    [[nodiscard]] Result<std::uint64_t> received_bytes(const std::string& sender,
-                                                       std::uint64_t since_realtime_ns) override;
 
     // causes (sql_causes.cpp)
     [[nodiscard]] Result<std::vector<CauseNews>> note_causes(const std::string& event,
@@ -108,6 +106,12 @@ class SqlStore : public Store {
     [[nodiscard]] Status add_audit(const AuditEntry& entry) override;
     [[nodiscard]] Result<std::vector<AuditEntry>> audit(std::uint32_t limit, std::optional<std::uint64_t> before,
                                                         AuditPart part) override;
+
+    // what senders brought on a day (sql_quota.cpp)
+    [[nodiscard]] Result<bool> take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
+                                          std::uint64_t limit_bytes) override;
+    [[nodiscard]] Status give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) override;
+    [[nodiscard]] Result<QuotaUse> quota_use(std::uint64_t day) override;
 
     // teams (sql_teams.cpp)
     [[nodiscard]] Result<AddOutcome> set_team(const Team& team) override;
@@ -207,6 +211,7 @@ class SqlStore : public Store {
     [[nodiscard]] Status link_delays(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns);
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection, const Rows& delay);
     [[nodiscard]] Result<RemovedRuns> remove_before_hour(std::uint64_t hour);
+    [[nodiscard]] Result<RemovedRuns> remove_surplus_runs(std::uint64_t bytes);
     [[nodiscard]] Result<std::optional<std::uint64_t>> oldest_hour();
     [[nodiscard]] static Status sum_up_day(Connection& connection, std::uint64_t day);
 

@@ -100,6 +100,17 @@ Result<RemovedRuns> SqlStore::remove_runs_before(std::uint64_t realtime_ns) {
 
 Result<RemovedRuns> SqlStore::shrink_runs(std::uint64_t bytes) {
     RemovedRuns removed;
+    // An average is not what each takes, so that one look may not be enough.
+    for (;;) {
+        TRY_ASSIGN(const RemovedRuns step, remove_surplus_runs(bytes));
+        if (step.runs == 0) return removed;
+        removed.runs += step.runs;
+        removed.before_realtime_ns = step.before_realtime_ns;
+    }
+}
+
+Result<RemovedRuns> SqlStore::remove_surplus_runs(std::uint64_t bytes) {
+    RemovedRuns removed;
     TRY_ASSIGN(const StoreSize before_all, size());
     if (before_all.bytes <= bytes || before_all.runs == 0) return removed;
     // How many records have to go, by what one takes on average; then the hours that hold them.
@@ -146,6 +157,8 @@ Result<StoreSize> SqlStore::size() {
 Status SqlStore::maintain(std::uint64_t now_realtime_ns) {
     TRY(database_->make_days(now_realtime_ns / day_ns, now_realtime_ns / day_ns + days_ahead));
     const Status written = database_->write([&](Connection& connection) -> Status {
+        // Clocks of other servers may be behind.
+        TRY(connection.execute("DELETE FROM quota WHERE day + 1 < $1", {now_realtime_ns / day_ns}));
         TRY(connection.execute("DELETE FROM session WHERE expires_ns <= $1", {now_realtime_ns}));
         TRY(connection.execute("DELETE FROM batch WHERE received_ns < $1",
                                {before(now_realtime_ns, batch_digests_kept_ns)}));

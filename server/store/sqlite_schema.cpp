@@ -120,12 +120,23 @@ CREATE TABLE team(name TEXT PRIMARY KEY, events TEXT NOT NULL, units TEXT NOT NU
 CREATE TABLE team_account(team TEXT NOT NULL, account TEXT NOT NULL, by_group INTEGER NOT NULL, PRIMARY KEY(account, team)) STRICT, WITHOUT ROWID;
 )";
 
+// Bytes that came from a sender on a day (of UTC since 1970), over all servers. Nobody asks for what a sender sent any more.
+constexpr const char* quotas = R"(
+DROP INDEX IF EXISTS batch_by_sender;
+DROP INDEX IF EXISTS bundle_by_sender;
+CREATE TABLE quota(name TEXT NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(name, day)) STRICT, WITHOUT ROWID;
+)";
+
+constexpr const char* views = R"(
+-- The views for dashboards are PostgreSQL's: a file of SQLite belongs to its server alone.
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
     static const std::vector<Migration> steps = {
         {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects},          {10, teams}};
+        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views}};
     return steps;
 }
 

@@ -39,8 +39,8 @@ class Store : public EvidenceStore, public AccountStore, public JobStore, public
     [[nodiscard]] virtual Result<RemovedRuns> shrink_runs(std::uint64_t bytes) = 0;
     [[nodiscard]] virtual Result<StoreSize> size() = 0;
 
-    // To be called every few minutes: makes partitions ahead, drops expired sessions, old digests of batches and old entries of the audit, links
-    // delays and runs that came at the same time.
+    // To be called every few minutes: makes partitions ahead, drops expired sessions, quotas of days before yesterday, old
+    // digests of batches and old entries of the audit, links delays and runs that came at the same time.
     [[nodiscard]] virtual Status maintain(std::uint64_t now_realtime_ns) = 0;
     // A consistent copy in a new file, while the server runs. ErrorKind::Unsupported for PostgreSQL, which has pg_dump.
     [[nodiscard]] virtual Status backup(const std::filesystem::path& file) = 0;

@@ -196,6 +196,22 @@ test("bars show where the time of runs went; a bar clicked opens its run, which 
   await done();
 });
 
+test("runs whose stages were not watched have a bar all the same, and say so", needs("event"), async () => {
+  const { page, go, done } = await openPage();
+  await go(`${eventPath(world.event.name)}?count=1000`);
+  await shownBars(page);
+  await page.getByRole("list", { name: "Stages" }).getByText("stages not watched").waitFor();
+  assert.match(await page.getByTestId("without-stages").innerText(), /^The stages of \d+ of these runs were not watched all the while/);
+  await keep(page, "event-without-stages", { fullPage: true });
+  await page.getByText(/^List of runs/).click();
+  const row = page.locator("tr", { hasText: "not watched" }).first();
+  await row.getByRole("link").first().click();
+  await page.getByRole("heading", { name: `Run of ${world.event.name}` }).waitFor();
+  assert.match(await page.getByTestId("without-stages").innerText(), /^Its stages were not watched all the while/);
+  await keep(page, "run-without-stages", { fullPage: true });
+  await done();
+});
+
 test("where slow runs differ from the middle ones is said in words and figures", needs("event"), async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));

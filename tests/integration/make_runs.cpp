@@ -1,5 +1,6 @@
 // Writes a batch of runs for the integration tests: make_runs HOST EVENT COUNT SEED SINCE LOST FILE [FACTOR BUILD]. Every tenth run is a delay,
-// every fifth a cold start; delays wait for a lock; the stages are "parse" and "execute", with stacks; run 7 was suspended. The first run begins SEED
+// every fifth a cold start; delays wait for a lock; the stages are "parse" and "execute", with stacks; run 7 was suspended, the stages of run 8
+// were not watched. The first run begins SEED
 // hours after SINCE (seconds since 1970), which the caller gives: the same arguments make the same batch. LOST more are told
 // as lost. With FACTOR runs take so many times as long, all of BUILD.
 #include <cstdio>
@@ -39,7 +40,8 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     run.start = number % 5 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
     run.begin_stack = 1;
     run.end_stack = 1;
-    run.stages = {{"parse", 1 * ms, 501, 1}, {"execute", 3 * ms, 501, 2}};
+    run.without_stages = number == 8;
+    if (!run.without_stages) run.stages = {{"parse", 1 * ms, 501, 1}, {"execute", 3 * ms, 501, 2}};
     // The slow wait for a lock, three runs in four; of one in fifty nothing is known.
     if (number % 50 == 49) return run;
     trace::RunTimes& times = run.times.emplace();

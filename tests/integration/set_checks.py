@@ -18,6 +18,7 @@ def check_sets(case, checker):
     case.assertIsNone(quantiles["p99"]["low"], "59 runs tell nothing of the slowest hundredth")
     case.assertFalse(told["delay_share"]["evidence"])
     case.assertEqual({stage["name"] for stage in told["stages"]["stages"]}, {"begin", "parse", "execute"})
+    case.assertEqual((told["stages"]["a_runs"], told["stages"]["b_runs"]), (58, 58), "without the one whose stages were not watched")
     # Cold runs are every fifth, delays every tenth: none of them is cold.
     cold = compared({}, {"start": "cold"})
     case.assertEqual((cold["delay_share"]["b"], cold["b"]["delays"]), (0, 0))

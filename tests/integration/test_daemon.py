@@ -3,7 +3,7 @@
 import signal
 import subprocess
 
-from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run,
+from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run,
                           wait_for)
 
 CROWD = BUILD_DIR / "tests" / "integration" / "programs" / "crowd"
@@ -103,6 +103,22 @@ def trigger_by_hand():
         check(found["runs"]["work"]["runs"] > 0, "the runs of the capture are not in it")
 
 
+def trigger_and_wait():
+    """The command ends when the bundle is there, and says what it is called."""
+    with Daemon(library_event("work", PLANTED, "10s", "200ms")) as daemon:
+        def trigger(*options):
+            return subprocess.run([LAGTRAP, "trigger", *options, "--socket", daemon.socket_path], check=False, capture_output=True, text=True, timeout=120)
+        for _ in range(2):
+            done = trigger("work", "--wait")
+            check(done.returncode == 0 and done.stderr == "", f"{done}")
+            [bundle] = [path for path in daemon.bundles() if path.name.startswith(done.stdout.strip())]
+            check(report(bundle)["session"] == done.stdout.strip(), f"another's bundle: {done.stdout}")
+            found = subprocess.run([LAGTRAP, "report", "--spool", daemon.spool, done.stdout.strip()], check=False, capture_output=True, text=True)
+            check(found.returncode == 0 and done.stdout.strip() in found.stdout, f"{found}")
+        wrong = trigger("wrok", "--wait")
+        check(wrong.returncode != 0 and "work" in wrong.stderr, f"{wrong}")
+
+
 def breach_during_a_capture():
     """Delays during a capture are listed with the first in the same system file."""
     with Daemon(library_event("work", PLANTED, "50ms", "1s")) as daemon:
@@ -169,6 +185,6 @@ def crowds_with_odd_names():
 
 
 if __name__ == "__main__":
-    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, trigger_by_hand,
+    run(settings_are_checked, reload_good_and_bad, confirm_is_asked, limits_are_kept, trigger_by_hand, trigger_and_wait,
         breach_during_a_capture, killed_daemon_leaves_a_bundle, spool_that_can_not_be_written,
         crowds_with_odd_names)

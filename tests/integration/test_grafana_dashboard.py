@@ -1,16 +1,19 @@
-"""The example dashboard: every query of it is run by a real Prometheus over a real server, and returns data."""
+"""The example dashboards: every query of them is run by a real Prometheus or PostgreSQL over a real server, and returns data."""
 
 import json
 import math
+import re
 import shutil
 import socket
 import subprocess
+import time
 import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from lagtrap_test import SOURCE_DIR, skip, wait_for
+from test_postgresql import BIN, Postgres
 from test_server_api import ServerCase
 from upload_world import sha256
 
@@ -78,6 +81,85 @@ class Dashboard(ServerCase):
             wait_for(lambda: [value for value in values(expression) if math.isfinite(value)], f"data of {name}", 90)
         events = ask("/api/v1/label/event/values?" + urllib.parse.urlencode({"match[]": "lagtrap_event_duration_seconds_count"}))
         self.assertIn("query", events, "the variable of the dashboard")
+
+
+FROM_DATABASE = json.loads((SOURCE_DIR / "docs" / "grafana" / "lagtrap-postgresql.json").read_text())
+
+
+def as_grafana_asks(sql, from_s, to_s, events):
+    """The statement as Grafana's data source for PostgreSQL sends it: macros and variables filled in."""
+    def timestamp(seconds):
+        return "'" + time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) + "'"
+    macros = {
+        "unixEpochNanoFilter": lambda column: f"{column} >= {from_s}000000000 AND {column} <= {to_s}000000000",
+        "timeFilter": lambda column: f"{column} BETWEEN {timestamp(from_s)} AND {timestamp(to_s)}",
+        "timeFrom": lambda: timestamp(from_s),
+        "timeTo": lambda: timestamp(to_s),
+        "timeGroup": lambda column, seconds: f"floor(extract(epoch from {column})/{seconds})*{seconds}",
+    }
+    sql = sql.replace("$__interval", "3600").replace("$event", ",".join(f"'{event}'" for event in events))
+    sql = re.sub(r"\$__(\w+)\(([^)]*)\)", lambda found: macros[found[1]](*[part.strip() for part in found[2].split(",") if part]), sql)
+    assert "$" not in sql, sql
+    return sql
+
+
+class DatabaseDashboard(ServerCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.postgres = cls.enterClassContext(Postgres())
+
+    def rows(self, sql, user="grafana"):
+        """Of a statement, each a dictionary. `grafana` may read the views, as docs/server.md grants it."""
+        said = self.postgres.run(BIN / "psql", "-h", self.postgres.folder, "-U", user, "-v", "ON_ERROR_STOP=1", "-tA", "-c",
+                                 f"SELECT row_to_json(found) FROM ({sql}) AS found", "postgres")
+        return [json.loads(line) for line in said.splitlines()]
+
+    def grant(self):
+        page = (SOURCE_DIR / "docs" / "server.md").read_text()
+        [granting] = re.findall(r"^(CREATE ROLE grafana .*?;\nGRANT .*?;)$", page, re.M | re.S)
+        self.postgres.run(BIN / "psql", "-h", self.postgres.folder, "-v", "ON_ERROR_STOP=1", "-c", granting, "postgres")
+
+    def test_every_query_returns_data(self):
+        server = self.server("--store", f"postgresql:///postgres?host={self.postgres.folder}&user=postgres")
+        for seed in range(9):
+            response, body = server.put(self.make_bundle(seed, host=f"host-{seed % 3}"))
+            self.assertIn(response.status, (200, 201), body)
+        runs = self.make_runs(0, since_s=int(time.time()) - 3600)
+        response, body = server.request("PUT", f"/api/v1/batches/{sha256(runs)}", runs)
+        self.assertEqual(response.status, 201, body)
+        self.grant()
+        from_s, to_s = int(time.time()) - 100 * 86400, int(time.time()) + 86400
+        variables = {variable["name"]: variable["query"] for variable in FROM_DATABASE["templating"]["list"]}
+        events = [row["event"] for row in self.rows(variables["event"])]
+        self.assertIn("query", events)
+        answers = {}
+        for panel in FROM_DATABASE["panels"]:
+            [target] = panel["targets"]
+            sql = as_grafana_asks(target["rawSql"], from_s, to_s, events)
+            answers[panel["title"]] = found = wait_for(lambda: self.rows(sql), f"data of {panel['title']}", 90)
+            for override in panel["fieldConfig"]["overrides"]:
+                self.assertIn(override["matcher"]["options"], found[0], panel["title"])
+        self.check_against_the_api(server, answers)
+        with self.assertRaisesRegex(Exception, "permission denied"):
+            self.rows("SELECT * FROM token")
+
+    def check_against_the_api(self, server, answers):
+        def ask(path):
+            response, body = server.request("GET", path)
+            self.assertEqual(response.status, 200, body)
+            return json.loads(body)
+        builds = answers["Builds"]
+        summary = ask("/api/v1/events/query/summary")
+        self.assertEqual(sum(row["runs"] for row in builds), summary["runs"])
+        self.assertEqual(sum(row["delays"] for row in builds), summary["delays"])
+        longest = answers["Longest delays"][0]
+        [delay] = ask(f"/api/v1/bundles/{longest['bundle']}/delays?number={longest['number']}")["delays"]
+        self.assertAlmostEqual(delay["duration_ns"] / 1e6, longest["duration"])
+        causes = {str(cause["id"]): cause for cause in ask("/api/v1/causes")["causes"]}
+        for row in answers["Causes"]:
+            cause = causes[str(row["id"])]
+            self.assertEqual((row["title"], row["status"], row["delays"]), (cause["title"], cause["status"], cause["delays"]))
 
 
 if __name__ == "__main__":

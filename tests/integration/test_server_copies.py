@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 from lagtrap_test import SERVER, SKIP_EXIT_CODE, SOURCE_DIR, skip, wait_for
-from test_postgresql import Postgres
+from test_postgresql import BIN, Postgres
 from test_server_api import Checker, ServerCase
 from upload_world import MIB, Port, Server, relay, sha256
 
@@ -76,6 +77,11 @@ class Load:
                     worker.result()
             finally:
                 self.stopping = True
+
+
+def until_midnight():
+    """Seconds until the next day of UTC."""
+    return 86400 - int(time.time()) % 86400
 
 
 class World(ServerCase):
@@ -193,10 +199,10 @@ class TwoCopies(World):
                         "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", f"{cls.objects.address}/lagtrap"], check=True,
                        capture_output=True)
 
-    def copy(self, name):
+    def copy(self, name, *options, database="postgres"):
         (self.root / name).mkdir(exist_ok=True)
-        copy = Copy(str(self.root / name / "data"), "--store", f"postgresql:///postgres?host={self.postgres.folder}&user=postgres",
-                    "--blobs", f"s3://lagtrap?endpoint={self.objects.address}")
+        copy = Copy(str(self.root / name / "data"), "--store", f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
+                    "--blobs", f"s3://lagtrap?endpoint={self.objects.address}", *options)
         self.addCleanup(copy.__exit__)
         return copy
 
@@ -261,6 +267,93 @@ class TwoCopies(World):
         self.assertEqual(there.ask("GET", "/api/v1/session")[1]["account"], "ann")
         there.ask("DELETE", "/api/v1/session", expect=204)
         here.ask("GET", "/api/v1/session", expect=401)
+
+    def quota_copies(self):
+        """Two copies on a database of their own, where a sender may bring 1.00 MiB a day, and a way to run SQL there."""
+        database = f"quota{time.monotonic_ns()}"
+        self.postgres.run(BIN / "createdb", "-h", self.postgres.folder, database)
+        wait_for(lambda: until_midnight() > 120, "the day that is about to end to be over", 180)
+
+        def copy(name):
+            return self.copy(name, "--daily-quota", "1MiB", database=database)
+
+        def sql(text):
+            self.postgres.run(BIN / "psql", "-h", self.postgres.folder, "-q", "-v", "ON_ERROR_STOP=1", "-c", text, database)
+        return copy, sql
+
+    def test_a_quota_that_one_copy_saw_used_up_is_used_up_on_the_other(self):
+        copy, sql = self.quota_copies()
+        first, second = copy("first"), copy("second")
+        self.assertEqual(first.put(os.urandom(700_000))[0].status, 201)
+        latest = until_midnight()
+        response, body = second.put(os.urandom(700_000))
+        error = json.loads(body)["error"]
+        self.assertEqual(response.status, 429)
+        self.assertEqual(error["message"], "the quota of this sender for today is used up (1.00 MiB, --daily-quota)")
+        self.assertRegex(error["hint"], r"^it opens again at 00:00 UTC, in \d{1,2} h \d{1,2} min$")
+        self.assertTrue(until_midnight() <= int(response.headers["Retry-After"]) <= latest + 1, response.headers["Retry-After"])
+        # What still fits is taken.
+        self.assertEqual(second.put(os.urandom(200_000))[0].status, 201)
+        for one, refused in ((first, 0), (second, 1)):
+            told = {name: one.metric(name) for name in ("quota_bytes", "quota_senders", "quota_most_bytes", "uploads_over_quota_total")}
+            self.assertEqual(told, {"quota_bytes": MIB, "quota_senders": 1, "quota_most_bytes": 900_000,
+                                    "uploads_over_quota_total": refused})
+        entries = json.loads(first.request("GET", "/api/v1/audit?only=refusals")[1])["entries"]
+        self.assertEqual([(entry["who"], entry["action"], entry["detail"]) for entry in entries],
+                         [("anyone on this machine", "refuse upload", "its quota of today is used up")])
+        # It will fit on no day, so that it need not come again.
+        response, body = first.put(os.urandom(MIB + 1))
+        self.assertEqual((response.status, response.headers["Retry-After"]), (413, None))
+        self.assertIn("a sender may bring 1.00 MiB a day", json.loads(body)["error"]["message"])
+        name, _ = self.add_bundle(size=700_000)
+        _, said = self.upload(second.url)
+        self.assertRegex(said, r"HTTP 429: the quota of this sender for today is used up \(1.00 MiB, --daily-quota\); it opens again at 00:00 UTC, in .*; retry after \d+ s")
+        self.assertTrue((self.spool / "ready" / name).exists(), said)
+        # As it looks on the next day.
+        sql("UPDATE quota SET day = day - 1")
+        self.assertEqual(first.metric("quota_most_bytes"), 0)
+        code, said = self.upload(second.url)
+        self.assertEqual((code, second.metric("quota_most_bytes")), (0, 700_000), said)
+
+    def test_what_is_not_stored_is_given_back_to_the_quota(self):
+        copy, _ = self.quota_copies()
+        first, second = copy("first"), copy("second")
+        content, runs = os.urandom(500_000), self.make_runs(1)
+        self.assertEqual(first.put(content)[0].status, 201)
+        self.assertEqual(second.put(content)[0].status, 200)
+        self.assertEqual(first.metric("quota_most_bytes"), 500_000, "it was there already")
+        self.assertEqual(first.put(os.urandom(100_000), digest=sha256(b"another"))[0].status, 422)
+        self.assertEqual(second.metric("quota_most_bytes"), 500_000, "it was not what its address says")
+        batches = [second.request("PUT", DIGESTS.format("batches", sha256(sent)), sent)[0].status for sent in (b"no runs", runs, runs)]
+        self.assertEqual(batches, [422, 201, 200])
+        self.assertEqual(first.metric("quota_most_bytes"), 500_000 + len(runs))
+
+    def test_an_upload_under_way_counts_until_it_is_given_up(self):
+        copy, _ = self.quota_copies()
+        first, second = copy("first"), copy("second")
+        another = os.urandom(600_000)
+        with contextlib.closing(first.begin_upload(os.urandom(700_000), 300_000)):
+            self.assertEqual(second.metric("quota_most_bytes"), 700_000)
+            self.assertEqual(second.put(another)[0].status, 429)
+        wait_for(lambda: second.metric("quota_most_bytes") == 0, "what did not come to be given back")
+        self.assertEqual(second.put(another)[0].status, 201)
+        # What a killed copy had taken counts until the day ends; there is nobody to give it back.
+        torn = first.begin_upload(os.urandom(400_000), 200_000)
+        self.assertEqual(second.metric("quota_most_bytes"), 1_000_000)
+        first.kill()
+        torn.close()
+        self.assertEqual(second.put(os.urandom(MIB - 1_000_000 + 1))[0].status, 429)
+        self.assertEqual(copy("first").put(os.urandom(MIB - 1_000_000))[0].status, 201)
+
+    def test_copies_that_count_at_the_same_time_count_together(self):
+        copy, _ = self.quota_copies()
+        copies = copy("first"), copy("second")
+        contents = [os.urandom(100_000) for _ in range(40)]
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda numbered: copies[numbered[0] % 2].put(numbered[1])[0].status, enumerate(contents)))
+        room = MIB // 100_000
+        self.assertEqual((answers.count(201), answers.count(429)), (room, len(contents) - room), answers)
+        self.assertEqual([one.metric("quota_most_bytes") for one in copies], [room * 100_000] * 2)
 
 
 if __name__ == "__main__":

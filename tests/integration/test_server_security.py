@@ -305,6 +305,9 @@ class Floods(ServerCase):
         self.assertEqual(response.status, 429)
         self.assertIn("quota", json.loads(body)["error"]["message"])
         self.assertEqual(server.put(os.urandom(200_000))[0].status, 201)
+        server.stop()
+        server = self.server("--daily-quota", "1MiB")
+        self.assertEqual(server.put(os.urandom(700_000))[0].status, 429, "another start is no other day")
 
     def test_uploads_at_once_are_limited(self):
         server = self.server("--max-uploads", "1")

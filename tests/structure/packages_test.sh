@@ -30,6 +30,7 @@ has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-metrics.timer
 has lagtrap-uploader -rwxr-xr-x usr/bin/lagtrap-uploader
 has lagtrap-uploader -rw-r--r-- usr/lib/sysusers.d/lagtrap-uploader.conf
 has lagtrap-server -rwxr-xr-x usr/bin/lagtrap-server
+has lagtrap-server -rw-r--r-- usr/lib/tmpfiles.d/lagtrap-server.conf
 has lagtrap-server -rw-r--r-- etc/default/lagtrap-server
 has lagtrap-dev -rw-r--r-- usr/include/lagtrap.h
 has lagtrap-dev -rw-r--r-- usr/share/man/man3/lagtrap.h.3.gz
@@ -45,9 +46,11 @@ dpkg-deb --info "$(package_file lagtrapd)" conffiles | grep -qx /etc/lagtrap/set
 dpkg-deb --info "$(package_file lagtrap-server)" conffiles | grep -qx /etc/default/lagtrap-server ||
   fail "the server's options are no conffile"
 # Users exist before the folders that they own.
-dpkg-deb --info "$(package_file lagtrapd)" postinst |
-  awk '/systemd-sysusers/ {users = NR} /systemd-tmpfiles/ {folders = NR} END {exit !(users && folders && users < folders)}' ||
-  fail "lagtrapd's postinst makes folders before users"
+for package in lagtrapd lagtrap-server; do
+  dpkg-deb --info "$(package_file "$package")" postinst |
+    awk '/systemd-sysusers/ {users = NR} /systemd-tmpfiles/ {folders = NR} END {exit !(users && folders && users < folders)}' ||
+    fail "$package's postinst makes folders before users"
+done
 # Plain Debian 12 has libbpf 1.1, so it must not be asked for.
 dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libc6' || fail "lagtrapd depends on nothing"
 ! dpkg-deb -f "$(package_file lagtrapd)" Depends | grep -q 'libbpf' || fail "lagtrapd depends on libbpf"

@@ -21,6 +21,7 @@ has lagtrapd /usr/libexec/lagtrap/lagtrap-merge
 has lagtrapd /etc/lagtrap/settings.xml config
 has lagtrapd /usr/share/lagtrap/settings.xsd
 has lagtrapd /usr/lib/tmpfiles.d/lagtrapd.conf
+has lagtrap-server /usr/lib/tmpfiles.d/lagtrap-server.conf
 has lagtrap /usr/lib/systemd/system/lagtrap-metrics.service
 has lagtrap /usr/lib/systemd/system/lagtrap-metrics.timer
 has lagtrap-server /etc/default/lagtrap-server config

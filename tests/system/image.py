@@ -17,6 +17,8 @@ SUITES = {"debian12": "bookworm", "debian13": "trixie"}
 DISK_SIZE = "3G"
 PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "linux-image-cloud-amd64", "initramfs-tools", "zstd",
             "ca-certificates")
+# What docs/server.md uses beside our packages.
+WALKED_WITH = ("curl", "openssl")
 # Of the network and the clock: what a test does not want to run by itself.
 MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "fstrim.timer", "systemd-timesyncd.service",
           "serial-getty@ttyS0.service", "man-db.timer", "e2scrub_reap.service", "dpkg-db-backup.timer")
@@ -141,7 +143,7 @@ def make(suite, target, dependencies):
 
 def get(machine, packages):
     """The folder with the machine's disk.img, vmlinuz and initrd.img, and whether it was made just now."""
-    dependencies = dependencies_of(packages)
+    dependencies = sorted({*dependencies_of(packages), *WALKED_WITH})
     guest = b"".join(path.read_bytes() for path in sorted((HERE / "guest").iterdir()))
     parts = (SUITES[machine].encode(), pathlib.Path(__file__).read_bytes(), guest, "\n".join(dependencies).encode())
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -19,6 +19,8 @@ from host_server import HostCollector, HostServer
 from machine import STEPS, Machine, MachineFailure, say
 
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+WALK = "From the package to the first bundle over the network"
 EVENT = "work"  # as steps/lib.sh names it in the settings
 SLEEP_SECONDS = 12
 OLD_VERSION = "0.0.9"
@@ -44,6 +46,15 @@ def packages():
     if len(found) != 5:
         raise MachineFailure(f"{BUILD}/packages has {len(found)} packages; expected 5. The test \"packages\" makes them")
     return found
+
+
+def blocks_of(section):
+    """What docs/server.md tells people to type in that section."""
+    page = (SOURCE / "docs" / "server.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {section}$(.*?)^## ", page, re.M | re.S)
+    if not found:
+        raise MachineFailure(f"docs/server.md has no section \"{section}\"")
+    return re.findall(r"^```\n(.*?)^```$", found.group(1), re.M | re.S)
 
 
 def scan(folder):
@@ -80,6 +91,8 @@ def gather(folder, server):
     shutil.copytree(STEPS, folder / "steps")
     shutil.copy(BUILD / "examples" / "planted_delays", folder / "planted_delays")
     shutil.copy(server.folder / "ca.pem", folder / "ca.pem")
+    for name, block in zip(("walk_server", "walk_machine"), blocks_of(WALK), strict=True):
+        (folder / name).write_text(block)
     return version
 
 
@@ -179,6 +192,8 @@ def leave(machine, version, watch):
     machine.run("before_upgrade")
     machine.run("upgrade", "/mnt/new", version, "4")
     watch.lap(f"upgraded from {OLD_VERSION} to {version} with a bundle in the spool")
+    machine.run("walk_through")
+    watch.lap("a server with TLS and a machine that uploads to it set up as docs/server.md says")
     check_exposure(machine.run("security"))
     watch.lap("exposure of the services")
     machine.run("remove")

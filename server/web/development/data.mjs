@@ -41,6 +41,7 @@ function makeRun(random, index, event, options) {
     at += ms;
     return stage;
   });
+  const without_stages = stages.length > 0 && index % 100 === 51;
   const duration_ns = stages.length > 0 ? stages.reduce((sum, stage) => sum + stage.duration_ns, 0) : Math.round(20e6 * noise());
   const delay = duration_ns > options.threshold_ns;
   const recorded = delay && !dirty && index % 3 === 0;
@@ -49,7 +50,7 @@ function makeRun(random, index, event, options) {
     id: String(options.first_id + index), event, begin_ns: ns(began), duration_ns, threshold_ns: options.threshold_ns, host: hosts[Math.floor(random() * hosts.length)],
     user: users[Math.floor(random() * users.length)], build, process: "shop", unit: units[index % 5 === 0 ? 1 : 0], executable: "/usr/bin/shop", pid: 4000 + (index % 7), tid: 4100 + (index % 31),
     thread: `worker-${index % 4}`, start, delay, weight: 1, bundle: recorded ? digest(1) : null, bundle_delay: recorded ? 1 : null,
-    dirty: dirty && { ...dirty, by: null, at_ns: ns(began + 5000) }, outlier: !dirty && index % 400 === 7 ? { rule: "duration", reason: "It took 3.1 times as long as the median 250 ms of 40 runs of the same event, start and build (distance 3.9, limit 3.5).", by: null, at_ns: ns(began + 5000) } : null, stages, times: options.stages.length > 0 ? timesOf(duration_ns, slow) : null,
+    dirty: dirty && { ...dirty, by: null, at_ns: ns(began + 5000) }, outlier: !dirty && index % 400 === 7 ? { rule: "duration", reason: "It took 3.1 times as long as the median 250 ms of 40 runs of the same event, start and build (distance 3.9, limit 3.5).", by: null, at_ns: ns(began + 5000) } : null, stages: without_stages ? [] : stages, without_stages, times: options.stages.length > 0 ? timesOf(duration_ns, slow) : null,
   };
 }
 
@@ -145,7 +146,7 @@ const traced = {
 };
 export const delays = {
   [good_bundle]: [402e6, 310e6].map((duration_ns, index) => ({
-    number: index + 1, event: "checkout", begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], user: "", build: builds[3], thread: "worker-2", pid: 4002, tid: 4102 + index,
+    number: index + 1, event: "checkout", without_stages: false, begin_ns: ns(now_ms - 650000 + index * 2000), trace_begin_ns: "81234567890123", duration_ns, threshold_ns: 250e6, process: "shop", unit: units[index], user: "", build: builds[3], thread: "worker-2", pid: 4002, tid: 4102 + index,
     on_cpu_ns: Math.round(duration_ns * 0.22), runnable_ns: Math.round(duration_ns * 0.05), blocked_ns: Math.round(duration_ns * 0.7), handed_over_ns: 0, unknown_ns: Math.round(duration_ns * 0.03),
     blocked: [{ reason: "lock (futex)", ns: Math.round(duration_ns * 0.55) }, { reason: "disk", ns: Math.round(duration_ns * 0.15) }],
     stages: [{ name: "parse", at_ns: 0, duration_ns: 4e6 }, { name: "connect", at_ns: 4e6, duration_ns: 17e6 }, { name: "price", at_ns: 21e6, duration_ns: duration_ns - 53e6 }, { name: "render", at_ns: duration_ns - 32e6, duration_ns: 32e6 }],

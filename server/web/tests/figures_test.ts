@@ -35,7 +35,7 @@ function run(id: number, start: Start, duration_ms: number, stages: [string, num
   return {
     id: String(id), event: "e", begin_ns: String(9007199254740993000n + BigInt(id)), duration_ns: duration_ms * 1e6, threshold_ns: 0, host: "", user: "", build: "", process: "", unit: "",
     executable: "", pid: 1, tid: 1, thread: "", start, delay: false, weight: 1, bundle: null, dirty: dirty ? { rule: "duration", reason: "", by: null, at_ns: "0" } : null, outlier: null,
-    stages: stages.map(([name, ms]) => ({ name, at_ns: (at += ms * 1e6) - ms * 1e6, duration_ns: ms * 1e6 })), times: null,
+    stages: stages.map(([name, ms]) => ({ name, at_ns: (at += ms * 1e6) - ms * 1e6, duration_ns: ms * 1e6 })), without_stages: false, times: null,
   };
 }
 
@@ -85,6 +85,16 @@ test("stages keep their order and colour; beyond the colours, the shortest share
   const heights = stageHeights(many, colours);
   assert.equal(heights[8], 1 + 2 + 3 + 4);
   assert.equal(heights.reduce((sum, height) => sum + height, 0), 78);
+});
+
+test("a run whose stages were not watched is as high as the others", () => {
+  const bare = { ...run(2, "warm", 7), without_stages: true };
+  const colours = stageColours([run(1, "warm", 3, [["b", 1], ["a", 2]]), bare]);
+  assert.deepEqual(colours.map((entry) => [entry.name, entry.words]), [["b", undefined], ["a", undefined], [null, "stages not watched"]]);
+  assert.deepEqual(stageHeights(bare, colours), [0, 0, 7]);
+  assert.equal(stageColours([run(1, "warm", 3, [["b", 3]]), run(2, "warm", 7), bare])[1].words, "without stages");
+  assert.deepEqual(stageColours([bare]), []);
+  assert.deepEqual(stageHeights(bare, []), []);
 });
 
 test("the stage under the mouse is found, none above the bar", () => {

@@ -182,6 +182,15 @@ TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
     EXPECT_FALSE(std::filesystem::exists(spool));  // it went away afterwards
     EXPECT_TRUE(std::filesystem::exists(bundle));
 
+    // The first letters of a name mean the spool of the settings.
+    std::filesystem::create_directories(folder.string("kept/sent"));
+    std::filesystem::copy_file(bundle, folder.string("kept/sent/" + std::string(made->path.filename())));
+    std::ofstream(folder.string("kept.xml"))
+        << "<lagtrap version='1'><spool path='" << folder.string("kept") << "'/></lagtrap>";
+    EXPECT_EQ(upload({{"3f0c1c5e"}, folder.string("kept.xml"), "", script}, &err), 0) << err;
+    std::istringstream(content_of(seen)) >> name;
+    EXPECT_EQ(name, made->path.filename());
+
     std::ofstream(folder.string("torn.lagtrap.tar.zst")) << "no bundle";
     EXPECT_EQ(upload({{folder.string("torn.lagtrap.tar.zst")}, "/etc/s.xml", "", script}, &err), 1);
     EXPECT_EQ(upload({{"./none.lagtrap.tar.zst"}, "/etc/s.xml", "", script}, &err), 1);

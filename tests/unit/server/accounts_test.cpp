@@ -126,19 +126,6 @@ TEST(RateLimit, ForgetsTheLongestUnused) {
     EXPECT_EQ(limit.take("b", 1, start), 0ms);
 }
 
-TEST(DailyQuota, CountsBytesOfADay) {
-    DailyQuota quota(100);
-    EXPECT_TRUE(quota.take("a", 60, now_ns));
-    EXPECT_FALSE(quota.take("a", 60, now_ns));
-    EXPECT_TRUE(quota.take("b", 60, now_ns));
-    EXPECT_FALSE(quota.take("c", 101, now_ns));
-    quota.give_back("a", 60);
-    EXPECT_TRUE(quota.take("a", 100, now_ns));
-    EXPECT_TRUE(quota.take("a", 100, now_ns + 24 * hour_ns));
-    EXPECT_LE(DailyQuota::until_midnight(now_ns), 24h + 1s);
-    EXPECT_TRUE(DailyQuota(0).take("a", UINT64_MAX, now_ns));
-}
-
 TEST(Cookies, AreFoundByTheirWholeName) {
     EXPECT_EQ(find_cookie("a=1; lagtrap=secret; b=2", "lagtrap"), "secret");
     EXPECT_EQ(find_cookie("xlagtrap=no; lagtrap2=no", "lagtrap"), "");

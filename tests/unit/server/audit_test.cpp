@@ -41,6 +41,16 @@ TEST_F(AuditTest, SendersOfAllTheWorldTogetherFillNothing) {
     EXPECT_GT(audit_->left_out(), 0U);
 }
 
+TEST_F(AuditTest, WhatSomebodyKnownCausesAgainAndAgainHasOneEntry) {
+    for (int i = 0; i < 3; ++i) audit_->note_often("token rack", "refuse upload", "name rack", "x");
+    audit_->note_often("token other", "refuse upload", "name other", "x");
+    const auto entries = store_->audit(9, {}, AuditPart::Refusals).value();
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_EQ(entries[0].who, "token other");
+    EXPECT_EQ(entries[1].who, "token rack");
+    EXPECT_EQ(audit_->left_out(), 2U);
+}
+
 TEST_F(AuditTest, NamesWhoAsks) {
     Principal principal;
     EXPECT_EQ(who_of(principal), "");

@@ -177,6 +177,19 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
     EXPECT_LE(longest_without_ns, shortest_with_ns);
 }
 
+TEST(DelayDetails, stages_that_were_not_watched_are_not_missing) {
+    TraceBuilder builder = one_delay(100);
+    builder.thread(100, 101, "worker");
+    const auto without_stages = [&] {
+        const auto recording = builder.decode();
+        return json::parse(delay_details(recording->system, nullptr, recording->system.delays[0], ""))
+            .at("without_stages");
+    };
+    EXPECT_EQ(without_stages(), json::value(false));
+    builder.system.delays[0].without_stages = true;
+    EXPECT_EQ(without_stages(), json::value(true));
+}
+
 // Between markers of two threads nobody knows which of them had the run.
 TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
     TraceBuilder builder = one_delay(100);

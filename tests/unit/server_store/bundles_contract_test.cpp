@@ -106,8 +106,6 @@ TEST_F(BundlesContract, ListsPagesAndRemoves) {
     EXPECT_THAT(must(store_->delays(bundle(1).digest)), IsEmpty());
     EXPECT_THAT(must(store_->digests()), SizeIs(4));
     EXPECT_EQ(must(store_->totals()).bytes, 1400U);
-    EXPECT_EQ(must(store_->received_bytes("token", monday + 4)), 900U);
-    EXPECT_EQ(must(store_->received_bytes("other", 0)), 0U);
 }
 
 TEST_F(BundlesContract, AFilterSelectsBundlesByTheirDelays) {

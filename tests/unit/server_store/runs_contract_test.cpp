@@ -39,6 +39,25 @@ TEST_F(RunsContract, ABatchCountsOnce) {
     EXPECT_THAT(must(store_->check()), IsEmpty());
 }
 
+TEST_F(RunsContract, ARunSaysWhetherItsStagesWereWatched) {
+    BatchMaker maker;
+    for (const unsigned flags : {0U, 1U, 2U, 3U}) {
+        trace::RecordedRun& run = maker.add(monday + flags * second, ms);
+        run.aborted = (flags & 1) != 0;
+        run.without_stages = (flags & 2) != 0;
+        if (run.without_stages) run.stages.clear();
+    }
+    add(1, maker.batch);
+    const auto runs = must(store_->runs(event_filter(), RunOrder::Newest, 10, {})).runs;
+    ASSERT_THAT(runs, SizeIs(4));
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned flags = 3 - i;
+        EXPECT_EQ(runs[i].aborted, (flags & 1) != 0) << flags;
+        EXPECT_EQ(runs[i].without_stages, (flags & 2) != 0) << flags;
+        EXPECT_EQ(runs[i].stages.empty(), (flags & 2) != 0) << flags;
+    }
+}
+
 TEST_F(RunsContract, ARunComesBackAsItWas) {
     BatchMaker maker("al\x1bpha");
     trace::RecordedRun& run = maker.add(monday + 5, 100 * ms);

@@ -45,13 +45,15 @@ TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
 }
 
 TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
+    const std::uint64_t empty_bytes = must(store_->size()).bytes;
     fill();
     const auto before = must(store_->size());
     EXPECT_EQ(before.runs, 144U);
     EXPECT_GT(before.bytes, 0U);
     EXPECT_EQ(must(store_->shrink_runs(before.bytes)).runs, 0U);
-    const auto removed = must(store_->shrink_runs(before.bytes / 2));
-    EXPECT_GE(removed.runs, 72U);
+    const std::uint64_t limit = (before.bytes + empty_bytes) / 2;
+    const auto removed = must(store_->shrink_runs(limit));
+    EXPECT_LE(must(store_->size()).bytes, limit);
     EXPECT_LT(removed.runs, 90U);
     const auto left = must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs;
     EXPECT_EQ(left.size() + removed.runs, 144U);
@@ -59,6 +61,25 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
     // The newest hour stays whatever is asked.
     static_cast<void>(must(store_->shrink_runs(0)));
     EXPECT_THAT(must(store_->runs(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
+}
+
+// Of one day, whose room PostgreSQL gives back as a whole only.
+TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
+    const std::uint64_t empty_bytes = must(store_->size()).bytes;
+    BatchMaker maker;
+    for (std::uint64_t i = 0; i < 4800; ++i) maker.add(monday + i * hour / 200, (i + 1) * ms);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(1, monday + day), maker.batch)), AddOutcome::New);
+    const std::uint64_t limit = (must(store_->size()).bytes + empty_bytes) / 2;
+    const auto removed = must(store_->shrink_runs(limit));
+    EXPECT_GE(removed.runs, 2200U);
+    EXPECT_LE(removed.runs, 3200U);
+    EXPECT_LE(must(store_->size()).bytes, limit);
+    EXPECT_EQ(must(store_->shrink_runs(limit)).runs, 0U);
+    // What comes into the room that is free counts.
+    BatchMaker more;
+    for (std::uint64_t i = 2400; i < 4800; ++i) more.add(monday + i * hour / 200, ms);
+    ASSERT_EQ(must(store_->add_batch(receipt_of(2, monday + day), more.batch)), AddOutcome::New);
+    EXPECT_GT(must(store_->size()).bytes, limit);
 }
 
 TEST_F(UpkeepContract, ANewerSchemaIsRefused) {

@@ -33,6 +33,7 @@ export function describeRun(run: Run, colours: StageColour[], stage: number, par
   const parts = [`${formatTime(run.begin_ns)} on ${run.host}`, `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`];
   if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
   if (run.dirty) parts.push(`dirty: ${run.dirty.reason || run.dirty.rule}`);
+  if (run.without_stages && part === "stage") parts.push("stages not watched");
   const stages = run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`);
   if (stage >= 0 && colours[stage]?.name !== null) {
     const name = colours[stage].name;
@@ -52,7 +53,7 @@ function makeConfiguration(bars: Bars, colours: StageColour[], heights: number[]
     data: {
       labels: bars.slots.map((_, index) => String(index)),
       datasets: fills.map((stage, index) => ({
-        label: stage.name ?? "other stages",
+        label: stage.name ?? stage.words ?? "other stages",
         data: bars.slots.map((run, slot) => (run === null ? null : colours.length > 0 ? heights[slot][index] : run.duration_ns / 1e6)),
         backgroundColor: bars.slots.map((run) => (run?.dirty ? `${stage.colour}66` : stage.colour)),
         barPercentage: 1,

@@ -29,6 +29,7 @@ export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
 export interface StageColour {
   name: string | null; // null: all that have no colour of their own
   colour: string;
+  words?: string; // for these, where they are not just other stages
 }
 
 export const other_stages = null;
@@ -45,13 +46,20 @@ export function stageColours(runs: Run[]): StageColour[] {
     names = names.filter((name) => longest.has(name));
   }
   const found: StageColour[] = names.map((name, index) => ({ name, colour: stage_colours[index] }));
-  if (too_many) found.push({ name: other_stages, colour: other_stages_colour });
+  const bare = runs.filter((run) => run.stages.length === 0);
+  if (names.length > 0 && bare.length > 0) {
+    const none = bare.every((run) => run.without_stages) ? "stages not watched" : "without stages";
+    found.push({ name: other_stages, colour: other_stages_colour, words: too_many ? `other stages, or ${none}` : none });
+  } else if (too_many) {
+    found.push({ name: other_stages, colour: other_stages_colour });
+  }
   return found;
 }
 
-// Durations of the coloured stages of a run, in milliseconds. A run without stages is one bar.
+// Durations of the coloured stages of a run, in milliseconds. A run without stages among others that have some is as high as they are.
 export function stageHeights(run: Run, colours: StageColour[]): number[] {
   const heights = new Array<number>(colours.length).fill(0);
+  if (run.stages.length === 0 && colours.length > 0) heights[colours.length - 1] = run.duration_ns / 1e6;
   for (const stage of run.stages) {
     let index = colours.findIndex((colour) => colour.name === stage.name);
     if (index < 0) index = colours.length - 1;

@@ -266,7 +266,7 @@ function Stages({ stages }: { stages: { a_runs: number; b_runs: number; stages: 
           ))}
         </tbody>
       </table>
-      <p class="muted">Of the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B.</p>
+      <p class="muted">Of the newest {formatCount(stages.a_runs)} runs of A and {formatCount(stages.b_runs)} of B whose stages were watched.</p>
     </Scroll>
   );
 }

@@ -113,7 +113,7 @@ function OneDelay({ digest, data, delay, place }: { digest: string; data: Bundle
       </dl>
       <p>Began <Time ns={delay.begin_ns} precise /> {zoneName()}. {delay.run && <a href={`/run/${delay.run}`}>Open its run</a>}</p>
       <Section title="Where the time went"><TimeSplit delay={delay} /></Section>
-      {delay.stages.length > 0 && <Section title="Stages"><StageLine stages={delay.stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
+      {(delay.stages.length > 0 || delay.without_stages) && <Section title="Stages"><StageLine stages={delay.stages} unwatched={delay.without_stages} whole_ns={delay.duration_ns} runs={[delay as never]} /></Section>}
       {delay.surroundings && <SurroundingsView delay={delay} around={delay.surroundings} />}
       {delay.calls && <RunCallsView calls={delay.calls} />}
       {delay.traced_functions && <TracedFunctionsView traced={delay.traced_functions} />}

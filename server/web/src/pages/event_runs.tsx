@@ -110,13 +110,14 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
   const marked = useMemo(() => ({ a: new Set(sets.a), b: new Set(sets.b) }), [sets]);
   const chosen = sets.a.length + sets.b.length;
   const visible = list.total - list.hidden;
+  const unwatched = list.runs.filter((run) => run.without_stages).length;
   return (
     <>
       <ul class="legend" aria-label={made === "part" ? "Where the time went" : "Stages"}>
         {colours.map((entry) => (
           <li key={entry.name ?? ""}>
             {entry.name === null || made === "part" ? (
-              <span><Swatch colour={entry.colour} /> {entry.name ?? "other stages"}</span>
+              <span><Swatch colour={entry.colour} /> {entry.name ?? entry.words ?? "other stages"}</span>
             ) : (
               <button type="button" class="legend-entry" aria-pressed={stage === entry.name} onClick={() => setQuery({ stage: stage === entry.name ? undefined : (entry.name as string) })}>
                 <Swatch colour={entry.colour} /> {entry.name}
@@ -136,6 +137,11 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
           {chosen > 0 && <button type="button" class="quiet" onClick={onClear}>Clear sets</button>}
         </span>
         {list.runs.length < visible && <span class="muted">{formatCount(list.runs.length)} of {formatCount(visible)} runs are shown, the {order} ones.</span>}
+        {made === "stage" && unwatched > 0 && (
+          <span class="muted" data-testid="without-stages">
+            The stages of {formatCount(unwatched)} of these runs were not watched all the while, as they cost more than the budget; <code>lagtrap status</code> on the machine says so.
+          </span>
+        )}
         <details class="keys">
           <summary>Keys</summary>
           <p id="run-keys">
@@ -236,7 +242,7 @@ function RunTable({ runs }: { runs: Run[] }) {
                   <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a></th>
                   <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}{run.outlier && <span class="tag" title={run.outlier.reason}>outlier</span>}</td>
                   <td>{run.start}</td><td>{run.host}</td><td>{run.user}</td>
-                  <td>{run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
+                  <td>{run.without_stages ? <span class="muted">not watched</span> : run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
                   <td class="number">{run.times ? formatDuration(run.times.on_cpu_ns) : ""}</td>
                   <td class="number">{run.times ? formatDuration(run.times.runnable_ns) : ""}</td>
                   <td class="number" title={run.times?.blocked.map((one) => `${one.reason} ${formatDuration(one.ns)}`).join(", ")}>{run.times ? formatDuration(run.times.blocked_ns) : ""}</td>

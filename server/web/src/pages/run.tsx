@@ -14,9 +14,10 @@ import { zoneName } from "../zone";
 import type { Run, RunDetail, Session } from "../types";
 
 // The stages one after the other, as wide as they took.
-export function StageLine({ stages, whole_ns, runs }: { stages: Run["stages"]; whole_ns: number; runs: Run[] }) {
+export function StageLine({ stages, unwatched, whole_ns, runs }: { stages: Run["stages"]; unwatched: boolean; whole_ns: number; runs: Run[] }) {
   const colours = useMemo(() => stageColours(runs), [runs]);
   const colourOf = (name: string) => (colours.find((entry) => entry.name === name) ?? colours[colours.length - 1])?.colour ?? other_stages_colour;
+  if (unwatched) return <p class="muted" data-testid="without-stages">Its stages were not watched all the while: they cost more than the budget (<code>lagtrap status</code> on the machine). None is missing.</p>;
   if (stages.length === 0) return <p class="muted">This run has no stages.</p>;
   return (
     <>
@@ -138,7 +139,7 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 <span class="muted">No recording was made of this run.</span>
               )}
             </p>
-            <Section title="Stages"><StageLine stages={run.stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
+            <Section title="Stages"><StageLine stages={run.stages} unwatched={run.without_stages} whole_ns={run.duration_ns} runs={[run]} /></Section>
             <Section title="Where its time went"><TimeLine run={run} /></Section>
             <Section title="Markers and their stacks">
               {run.markers.length === 0 ? <p class="muted">No marker was kept.</p> : (

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "server/store/sql_store.hpp"
+
+namespace lagtrap::server {
+
+// One statement, which holds the row for no longer than its own transaction: whoever adds to it at the same time waits for
+// that, and looks at what the other left.
+Result<bool> SqlStore::take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
+                                  std::uint64_t limit_bytes) {
+    const std::uint64_t limit = std::min<std::uint64_t>(limit_bytes, INT64_MAX);
+    if (bytes > limit) return false;
+    const std::string name = stored_text(sender);
+    bool taken = false;
+    const Status written = database_->write([&](Connection& connection) -> Status {
+        TRY_ASSIGN(const auto changed,
+                   connection.execute("INSERT INTO quota(name, day, bytes) VALUES($1, $2, $3) ON CONFLICT(name, day)"
+                                      " DO UPDATE SET bytes = quota.bytes + $3 WHERE quota.bytes <= $4",
+                                      {name, day, bytes, limit - bytes}));
+        taken = changed > 0;
+        return success();
+    });
+    if (!written) return written.error();
+    return taken;
+}
+
+Status SqlStore::give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) {
+    const std::string name = stored_text(sender);
+    return database_->write([&](Connection& connection) -> Status {
+        TRY(connection.execute("UPDATE quota SET bytes = bytes - $3 WHERE name = $1 AND day = $2 AND bytes >= $3",
+                               {name, day, bytes}));
+        return success();
+    });
+}
+
+Result<QuotaUse> SqlStore::quota_use(std::uint64_t day) {
+    QuotaUse use;
+    const Status looked = database_->read([&](Connection& connection) -> Status {
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT count(*), coalesce(max(bytes), 0) FROM quota WHERE day = $1 AND bytes > 0",
+                                    {day}));
+        TRY_ASSIGN(const bool found, rows->next());
+        if (found) use = {rows->natural(0), rows->natural(1)};
+        return success();
+    });
+    if (!looked) return looked.error();
+    return use;
+}
+
+}  // namespace lagtrap::server
