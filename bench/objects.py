@@ -1,5 +1,5 @@
-"""The benchmark of lagtrap objects: what the program pays for an object with one allocation that is created, used and released, beside
-bpftrace at the same functions with what it takes to know who lives and for how long."""
+"""The benchmark of lagtrap objects: what the program pays for an object with one allocation that is created, used and released, and for
+a statement of SQLite, beside bpftrace at the same functions with what it takes to know who lives and for how long, and beside ltrace."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from lagtrap_test import LAGTRAP, Daemon, check
+from lagtrap_test import LAGTRAP, Daemon, check, wait_for
 
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
@@ -50,6 +50,47 @@ uprobe:{0}:_ZN5ThingD1Ev {{ @begun[tid] = nsecs; @released = count(); delete(@al
 uretprobe:{0}:_ZN5ThingD1Ev {{ @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count(); }}
 """
 
+# For each line that comes in: the nanoseconds of CPU time of a statement that is prepared, stepped through one row and finalized.
+STATEMENTS = 1_000
+STATEMENT_CALLS = ("sqlite3_prepare_v2", "sqlite3_step", "sqlite3_finalize")
+SQLITE = """
+#include <stdio.h>
+#include <time.h>
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+int sqlite3_open(const char*, sqlite3**);
+int sqlite3_prepare_v2(sqlite3*, const char*, int, sqlite3_stmt**, const char**);
+int sqlite3_step(sqlite3_stmt*);
+int sqlite3_finalize(sqlite3_stmt*);
+static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+int main(void) {
+    char line[8];
+    sqlite3* db;
+    if (sqlite3_open(":memory:", &db) != 0) return 1;
+    while (fgets(line, sizeof line, stdin)) {
+        long long begin = now();
+        for (int i = 0; i < %ROUNDS%; i++) {
+            sqlite3_stmt* statement;
+            if (sqlite3_prepare_v2(db, "select 1 + 2", -1, &statement, 0) != 0) return 1;
+            while (sqlite3_step(statement) == 100) {}
+            if (sqlite3_finalize(statement) != 0) return 1;
+        }
+        printf("%lld\\n", (now() - begin) / %ROUNDS%);
+        fflush(stdout);
+    }
+}
+"""
+# Statements created, released and alive, failures, calls and their time by function.
+SQLITE_SCRIPT = """
+uprobe:{0}:sqlite3_prepare_v2 {{ @to[tid] = arg3; @begun[tid] = nsecs; }}
+uretprobe:{0}:sqlite3_prepare_v2 {{ @duration[0] = sum(nsecs - @begun[tid]); @calls[0] = count(); if (retval != 0) {{ @failed = count(); }}
+    $statement = *uptr((uint64*)@to[tid]); if ($statement != 0) {{ @alive[$statement] = nsecs; @created = count(); }} }}
+uprobe:{0}:sqlite3_step {{ @begun[tid] = nsecs; if (@alive[arg0] == 0) {{ @unknown = count(); }} }}
+uretprobe:{0}:sqlite3_step {{ @duration[1] = sum(nsecs - @begun[tid]); @calls[1] = count(); if (retval != 0 && retval != 100 && retval != 101) {{ @failed = count(); }} }}
+uprobe:{0}:sqlite3_finalize {{ @begun[tid] = nsecs; @released = count(); delete(@alive[arg0]); }}
+uretprobe:{0}:sqlite3_finalize {{ @duration[2] = sum(nsecs - @begun[tid]); @calls[2] = count(); if (retval != 0) {{ @failed = count(); }} }}
+"""
+
 
 def round_ns(process):
     process.stdin.write("\n")
@@ -58,11 +99,11 @@ def round_ns(process):
 
 
 @contextlib.contextmanager
-def program():
+def program(source, *command):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "things"
         # Ends as the compiler of a distribution makes them, one instruction each.
-        subprocess.run(["g++", "-x", "c++", "-O2", "-o", path, "-"], input=PROGRAM.replace("%ROUNDS%", str(ROUNDS)), text=True, check=True)
+        subprocess.run([*command[:3], "-O2", "-o", path, "-", *command[3:]], input=source, text=True, check=True)
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             yield path, process
@@ -72,47 +113,96 @@ def program():
 
 
 @contextlib.contextmanager
-def followed(daemon, process, *options):
-    client = subprocess.Popen([LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(process.pid), "--class", "Thing", "--json",
+def followed(daemon, process, least, *options):
+    """lagtrap objects of classes, each of which has at least so many objects meanwhile, or none."""
+    client = subprocess.Popen([LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(process.pid), "--json",
                                "--for", "10min", "--budget", "10000", *options], stdout=subprocess.PIPE, text=True)
     try:
         check("started_objects" in client.stdout.readline(), "lagtrap objects ended")
         yield
         client.send_signal(signal.SIGINT)
         ended = json.loads(client.communicate(timeout=300)[0].splitlines()[-1])["ended_objects"]
-        check(ended["classes"][0][0] >= ROUNDS, f"objects were counted: {ended['classes']}")
+        check(max(counts[0] for counts in ended["classes"]) >= least, f"objects were counted: {ended['classes']}")
     finally:
         client.kill()
         client.communicate()
 
 
 @contextlib.contextmanager
-def bpftraced(path, process, alone_ns):
-    tracer = subprocess.Popen(["bpftrace", "-e", SCRIPT.format(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def bpftraced(script, process):
+    alone_ns = min(round_ns(process) for _ in range(5))  # undisturbed
+    tracer = subprocess.Popen(["bpftrace", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         until = time.monotonic() + 120
-        while round_ns(process) < 20 * alone_ns + 1000:  # it does not say when it has attached
+        while round_ns(process) < 2 * alone_ns + 1000:  # it does not say when it has attached
             check(time.monotonic() < until and tracer.poll() is None, "bpftrace does not attach")
         yield
         tracer.send_signal(signal.SIGINT)
-        check("@created" in tracer.communicate(timeout=300)[0], "bpftrace counted nothing")
+        said = tracer.communicate(timeout=300)[0]
+        check("@created" in said, f"bpftrace counted nothing: {said[-500:]}")
     finally:
         tracer.kill()
         tracer.communicate()
 
 
-def bench(row):
+@contextlib.contextmanager
+def ltraced(process):
+    """ltrace -c of the same functions, that the program calls through its own table."""
+    tracer = subprocess.Popen(["ltrace", "-c", *[part for name in STATEMENT_CALLS for part in ("-e", name)], "-p", str(process.pid)],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        wait_for(lambda: f"TracerPid:\t{tracer.pid}\n" in status.read_text(encoding="utf-8"), "ltrace to attach")
+        yield
+        tracer.send_signal(signal.SIGINT)
+        check(STATEMENT_CALLS[0] in tracer.communicate(timeout=300)[1], "ltrace counted nothing")
+    finally:
+        tracer.kill()
+        tracer.communicate()
+
+
+def bench_class(daemon, row):
     ours, theirs, memory, alone = [], [], [], []
-    with Daemon(SETTINGS) as daemon, program() as (path, process):
+    with program(PROGRAM.replace("%ROUNDS%", str(ROUNDS)), "g++", "-x", "c++") as (path, process):
         for _ in range(5):
             alone.append(round_ns(process))
-            with followed(daemon, process, "--no-memory", "--rate", "1"):
+            with followed(daemon, process, ROUNDS, "--class", "Thing", "--no-memory", "--rate", "1"):
                 ours.append(round_ns(process))
-            with bpftraced(path, process, alone[0]):
+            with bpftraced(SCRIPT.format(path), process):
                 theirs.append(round_ns(process))
-            with followed(daemon, process):
+            with followed(daemon, process, ROUNDS, "--class", "Thing"):
                 memory.append(round_ns(process))
     lagtrap_ns, bpftrace_ns, memory_ns = (statistics.median(figures) for figures in (ours, theirs, memory))
     row("an object of C++ created, used and released, counted by class, its stack walked up to 1,000 times a second",
         f"{lagtrap_ns / 1000:.1f} us", f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us", f"{lagtrap_ns / bpftrace_ns:.2f}", "1.3")
     row("the same, every call told, with memory; alone", f"{memory_ns / 1000:.1f} us", f"{statistics.median(alone)} ns")
+
+
+def bench_sqlite(daemon, row):
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0").resolve()
+    ours, told, theirs, by_ltrace, alone = [], [], [], [], []
+    with program(SQLITE.replace("%ROUNDS%", str(STATEMENTS)), "gcc", "-x", "c", "-x", "none", library) as (_, process):
+        for _ in range(5):
+            alone.append(round_ns(process))
+            with followed(daemon, process, STATEMENTS, "--preset", "sqlite", "--no-memory", "--rate", "1"):
+                ours.append(round_ns(process) - alone[-1])
+            with followed(daemon, process, STATEMENTS, "--preset", "sqlite", "--rate", "1000000"):
+                told.append(round_ns(process) - alone[-1])
+            with bpftraced(SQLITE_SCRIPT.format(library), process):
+                theirs.append(round_ns(process) - alone[-1])
+            with ltraced(process):
+                begun = time.monotonic()
+                round_ns(process)
+                # Its own work is done while the program waits for it.
+                by_ltrace.append((time.monotonic() - begun) * 1e9 / STATEMENTS - alone[-1])
+    lagtrap_ns, told_ns, bpftrace_ns, ltrace_ns = (statistics.median(figures) for figures in (ours, told, theirs, by_ltrace))
+    row("a statement of SQLite (preset sqlite; four calls): what counting adds to its CPU time, alone " f"{statistics.median(alone) / 1000:.1f} us",
+        f"{lagtrap_ns / 1000:.1f} us", f"bpftrace at the same functions {bpftrace_ns / 1000:.1f} us", f"{lagtrap_ns / bpftrace_ns:.2f}", "1.3")
+    row("the same, every call told, with title and memory", f"{told_ns / 1000:.1f} us", f"ltrace -c of the same, wall time {ltrace_ns / 1000:.1f} us",
+        f"{told_ns / ltrace_ns:.2f}")
+
+
+def bench(row):
+    with Daemon(SETTINGS) as daemon:
+        bench_class(daemon, row)
+        bench_sqlite(daemon, row)

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "calls/call_stream.hpp"
@@ -19,10 +20,12 @@ class CallThinning {
     void set_share(double share) { share_ = share; }
 
     // `hits`: of each function so far; `costs`: of one call, as many. The functions to be taken out now, the dearest first; each
-    // once. A burst that is over in some tens of milliseconds takes none out.
+    // once. A burst that is over in some tens of milliseconds takes none out. `cpu`: CPU time of the process so far; nullopt: it is
+    // taken to have one CPU all the time.
     [[nodiscard]] std::vector<calls::TakenOut> look(std::chrono::nanoseconds now,
                                                     const std::vector<std::uint64_t>& hits,
-                                                    const std::vector<calls::Function>& functions);
+                                                    const std::vector<calls::Function>& functions,
+                                                    std::optional<std::chrono::nanoseconds> cpu = std::nullopt);
 
   private:
     struct Function {
@@ -31,12 +34,17 @@ class CallThinning {
         double recent_hits = 0;
         bool out = false;
     };
+    // How many times what was measured the probes of these take, the dearest first.
+    [[nodiscard]] double colder(const std::vector<std::uint32_t>& order) const;
+
     double share_;
+    double recent_cpu_ns_ = 0;
     double recent_elapsed_ns_ = 0;
     double owed_ns_ = 0;              // taken beyond the share, so far
     double since_thinned_ns_ = 1e18;  // since something was taken out
     double aimed_at_ = 1;             // what shall be left of the share
     std::chrono::nanoseconds last_{0};
+    std::optional<std::chrono::nanoseconds> last_cpu_;
     std::vector<Function> functions_;
 };
 

@@ -23,6 +23,7 @@
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
+#include "daemon/processes/process_cpu_time.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -135,7 +136,8 @@ class Trace {
     std::string watch() {
         CallThinning thinning(request_.budget);
         const std::uint64_t began_ns = monotonic_ns();
-        (void)thinning.look(std::chrono::nanoseconds(began_ns), engine_->hits(), functions_);
+        (void)thinning.look(std::chrono::nanoseconds(began_ns), engine_->hits(), functions_,
+                            process_cpu_time(request_.wishes.pid));
         std::uint64_t told = 0;
         for (;;) {
             for (const calls::Tree& tree : engine_->take_trees(tree_wait)) {
@@ -161,7 +163,8 @@ class Trace {
                 engine_->end_trees_of_gone();
             }
             if (!engine_->is_taking_out())
-                thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_));
+                thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_,
+                                   process_cpu_time(request_.wishes.pid)));
         }
     }
 

@@ -13,6 +13,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/processes/process_cpu_time.hpp"
 
 namespace lagtrap::daemon {
 
@@ -49,7 +50,7 @@ Status FunctionWatch::attach(const CallCosts& costs) {
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
     // What is hit while probes are put in counts.
-    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {});
+    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {}, process_cpu_time(request_.wishes.pid));
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
     runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()), request_.wishes.include,
                                request_.wishes.exclude);
@@ -96,7 +97,8 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
     if (engine_->is_taking_out()) return seen;
-    seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions);
+    seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.told.functions,
+                                    process_cpu_time(request_.wishes.pid));
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
     for (const calls::TakenOut& one : seen.taken_out) numbers.insert(one.function);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "binaries/code/function_calls.hpp"
@@ -49,39 +50,78 @@ std::optional<std::uint64_t> slot_in(std::string_view code, std::uint64_t addres
     return address + at + jump.size() + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
-bool follow(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program,
-            const std::vector<binaries::FunctionExit>& from, bool is_other,
-            std::map<std::uint64_t, binaries::FunctionExit>& exits, std::set<std::uint64_t>& followed) {
-    constexpr std::size_t most_followed = 64;
-    for (binaries::FunctionExit exit : from) {
-        const auto bytes = program.code_at(exit.file_offset);
-        if (!bytes || exit.by_target) return false;
-        const auto target = jump_target(*bytes, exit.file_offset);
-        if (!target && !is_return(*bytes)) return false;
-        if (!target) {
-            exit.of_others_too = exit.of_others_too || is_other;
-            exits.emplace(exit.file_offset, exit);
-            continue;
+// Follows exits to those where control goes back to the caller.
+class ExitSearch {
+  public:
+    ExitSearch(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program, bool all)
+        : code_(code), file_(file), program_(program), all_(all) {}
+
+    bool follow(const binaries::FunctionCalls& from, bool is_other) {
+        for (binaries::FunctionExit exit : from.exits) {
+            const auto bytes = program_.code_at(exit.file_offset);
+            if (!bytes || (exit.by_target && all_)) return false;
+            if (exit.by_target) continue;
+            auto target = jump_target(*bytes, exit.file_offset);
+            if (!target && !is_return(*bytes)) return false;
+            if (!target) {
+                exit.of_others_too = exit.of_others_too || is_other;
+                exits_.emplace(exit.file_offset, exit);
+                continue;
+            }
+            if (const auto slot = jump_slot(program_, exit.file_offset)) target = behind(from, *slot);
+            if (!target || !follow_to(*target)) return false;
         }
-        if (!followed.insert(*target).second) continue;
-        if (followed.size() > most_followed) return false;
-        const auto found = code.calls_of(file, {*target});
-        if (!found || found->empty() || !found->front().problem.empty() || found->front().exits.empty()) return false;
-        if (!follow(code, file, program, found->front().exits, true, exits, followed)) return false;
+        return !exits_.empty();
     }
-    return !exits.empty();
-}
+
+    [[nodiscard]] const std::map<std::uint64_t, binaries::FunctionExit>& exits() const { return exits_; }
+
+  private:
+    bool follow_to(std::uint64_t target) {
+        constexpr std::size_t most_followed = 64;
+        if (!followed_.insert(target).second) return true;
+        if (followed_.size() > most_followed) return false;
+        const auto found = code_.calls_of(file_, {target});
+        return found && !found->empty() && found->front().problem.empty() && !found->front().exits.empty() &&
+               follow(found->front(), true);
+    }
+
+    // A library calls its own functions through slots too, where others may take their place: in the same file, and nowhere else.
+    [[nodiscard]] std::optional<std::uint64_t> behind(const binaries::FunctionCalls& from, std::uint64_t slot) {
+        const auto known =
+            std::find_if(from.slots.begin(), from.slots.end(), [&](const auto& one) { return one.address == slot; });
+        if (known == from.slots.end() || known->symbol.empty()) return std::nullopt;
+        const std::string symbol = known->symbol.substr(0, known->symbol.find('@'));
+        std::optional<std::uint64_t> own;
+        for (std::uint32_t file = 0; file < code_.files().size(); ++file) {
+            const auto program = code_.program(file);
+            if (!program) continue;
+            const auto found = (*program)->find_functions(symbol);
+            if (!found || found->empty()) continue;
+            if (file != file_) return std::nullopt;
+            own = found->front().file_offset;
+        }
+        return own;
+    }
+
+    ProcessFiles& code_;
+    const std::uint32_t file_;
+    const binaries::ProgramFile& program_;
+    const bool all_;
+    std::map<std::uint64_t, binaries::FunctionExit> exits_;
+    std::set<std::uint64_t> followed_;
+};
 
 }  // namespace
 
-bool follow_exits(ProcessFiles& code, std::uint32_t file, const std::vector<binaries::FunctionExit>& from,
+bool follow_exits(ProcessFiles& code, std::uint32_t file, const binaries::FunctionCalls& from, bool all,
                   std::vector<binaries::FunctionExit>& exits) {
     const auto program = code.program(file);
-    std::map<std::uint64_t, binaries::FunctionExit> found;
-    std::set<std::uint64_t> followed;
-    if (!program || !follow(code, file, **program, from, false, found, followed)) return false;
+    if (!program) return false;
+    ExitSearch search(code, file, **program, all);
+    if (!search.follow(from, false)) return false;
     exits.clear();
-    for (const auto& [offset, exit] : found) exits.push_back(exit);
+    for (const auto& [offset, exit] : search.exits()) exits.push_back(exit);
     return true;
 }
 

@@ -123,7 +123,8 @@ class MemorySearch {
     bool find_exits(MemoryFunction& function) {
         const auto calls = code_.calls_of(plan_.memory_file, {function.entry});
         return calls && !calls->empty() && calls->front().problem.empty() &&
-               follow_exits(code_, plan_.memory_file, calls->front().exits, function.exits);
+               // A jump through a pointer leads to what is done when there is no memory.
+               follow_exits(code_, plan_.memory_file, calls->front(), false, function.exits);
     }
 
     [[nodiscard]] std::string name_of(std::uint32_t file) const {

@@ -387,7 +387,7 @@ struct ObjectPlanner::Search {
         auto program = code.program(file);
         if (!program) return false;
         std::vector<binaries::FunctionExit> exits;
-        if (follow_exits(code, file, function.exits, exits)) {
+        if (follow_exits(code, file, function, true, exits)) {
             function.exits = std::move(exits);
             return true;
         }

@@ -21,6 +21,7 @@
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/objects/object_engine.hpp"
+#include "daemon/processes/process_cpu_time.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -72,7 +73,8 @@ class ObjectTrace {
         if (!refused.empty()) plan_.told.refused.push_back({refused.front().reason, refused.size()});
         plan_.told.attach_ns = monotonic_ns() - loaded_ns;
         describe();
-        (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_);
+        (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_,
+                             process_cpu_time(request_.wishes.pid));
         return success();
     }
 
@@ -158,7 +160,8 @@ class ObjectTrace {
 
     // A class without its creations, or its releases, would be counted wrongly: both go.
     void thin(std::uint64_t now_ns) {
-        std::vector<calls::TakenOut> out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_);
+        std::vector<calls::TakenOut> out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_,
+                                                          process_cpu_time(request_.wishes.pid));
         if (out.empty()) return;
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : out) numbers.insert(one.function);

@@ -11,6 +11,12 @@
 #include "daemon/functions/function_trace.hpp"
 
 namespace lagtrap::daemon {
+namespace {
+
+// On virtual machines what a stepped instruction costs changes by a tenth within seconds.
+constexpr std::chrono::seconds costs_last(10);
+
+}  // namespace
 
 CallTraces::~CallTraces() {
     for (const auto& one : running_) one->stop.store(true);
@@ -33,7 +39,11 @@ std::size_t CallTraces::running() {
 
 CallCosts CallTraces::costs() {
     const std::lock_guard lock(costs_mutex_);
-    if (!costs_ || !costs_->measured) costs_ = measure_call_costs();
+    const auto now = std::chrono::steady_clock::now();
+    if (!costs_ || !costs_->measured || now - costs_at_ >= costs_last) {
+        costs_ = measure_call_costs();
+        costs_at_ = now;
+    }
     return *costs_;
 }
 

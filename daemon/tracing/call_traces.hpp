@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -60,6 +61,7 @@ class CallTraces {
     const UnwindStore& tables_;  // by which stacks are walked
     std::mutex costs_mutex_;
     std::optional<CallCosts> costs_;  // of this machine, once measured
+    std::chrono::steady_clock::time_point costs_at_;
     std::list<std::unique_ptr<Running>> running_;
 };
 

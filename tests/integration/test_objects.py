@@ -1,5 +1,6 @@
 """lagtrap objects: what creates, uses and releases objects of programs that know what they do."""
 
+import collections
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
+from call_programs import CallTrace
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
 from object_watch import PLENTY, SETTINGS, Watch
 
@@ -14,6 +16,7 @@ PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "objects").resolve
 HANDLES = ("--name", "handle", "--create", "handle_open:arg1* handle_open_quickly:arg1*", "--use", "handle_use:arg0",
            "--release", "handle_close:arg0", "--message", "handle_error:result", "--error", "nonzero")
 CLASSES = ("--class", "Item|Gadget")
+MAKER = "(anonymous namespace)::make_and_release"
 CREATED, RELEASED, TWICE = 2, 3, 5
 
 
@@ -135,20 +138,22 @@ def what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end():
 
 def allocators_are_found_by_their_functions():
     """Of others than glibc's it is what was asked for."""
-    library = "libjemalloc.so.2"
-    with Daemon(SETTINGS) as daemon, Program(preload=library) as program:
-        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
-            check(watch.started["memory"] == "" and any(library.split(".")[0] in note for note in watch.started["notes"]), f"{watch.started}")
-            program.run("keep", 3)
-            program.run("release")
-            program.run("fail", 5)
-            watch.end()
-        made = [call for call in watch.calls("shop::Item::Item") if call["state"] == CREATED]
-        gone = [call for call in watch.calls("shop::Item::~Item") if call["state"] == RELEASED]
-        check(len(made) == 3 and all((call["taken"], call["given"], call["allocations"]) == (1000, 0, 1) for call in made), f"{library}: {made}")
-        # The object's own place was taken before its constructor was called.
-        check(len(gone) == 3 and all((call["given"], call["left"]) == (1000, 0) for call in gone), f"{library}: {gone}")
-        check(watch.counts("shop::Gadget")["failures"] == 5, "exceptions pass operator new")
+    for library in "libjemalloc.so.2", "libtcmalloc_minimal.so.4":
+        with Daemon(SETTINGS) as daemon, Program(preload=library) as program:
+            with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+                notes = watch.started["notes"]
+                check(watch.started["memory"] == "" and any(library.split(".")[0] in note for note in notes), f"{watch.started}")
+                check(not any("is not counted" in note for note in notes), f"{library}: {notes}")
+                program.run("keep", 3)
+                program.run("release")
+                program.run("fail", 5)
+                watch.end()
+            made = [call for call in watch.calls("shop::Item::Item") if call["state"] == CREATED]
+            gone = [call for call in watch.calls("shop::Item::~Item") if call["state"] == RELEASED]
+            check(len(made) == 3 and all((call["taken"], call["given"], call["allocations"]) == (1000, 0, 1) for call in made), f"{library}: {made}")
+            # The object's own place was taken before its constructor was called.
+            check(len(gone) == 3 and all((call["given"], call["left"]) == (1000, 0) for call in gone), f"{library}: {gone}")
+            check(watch.counts("shop::Gadget")["failures"] == 5, "exceptions pass operator new")
 
 
 def classes_without_symbols_have_virtual_functions():
@@ -287,6 +292,44 @@ def a_breach_has_its_objects_in_the_bundle():
             check(words in text, f"{words} is missing: {text}")
 
 
+def several_clients_watch_one_process():
+    """The same functions too, in part. Who leaves takes out its own probes alone."""
+    made = {MAKER: 1, "shop::Gadget::Gadget": 4, "shop::Item::Item": 4}
+
+    def of_makers(daemon, program):
+        return CallTrace(daemon, program.process.pid, MAKER, "--match", "^shop::(Gadget::Gadget|Item::Item)$")
+
+    def counted(tree):
+        return dict(collections.Counter(call["function"] for call in tree["calls"]))
+
+    def begins_again(daemon, program):
+        """Once there is room, as another client has left."""
+        asked = subprocess.run([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(program.process.pid), "--function",
+                                MAKER, "--json", "--for", "1ms"], capture_output=True, text=True, check=False)
+        check(asked.returncode == 0 or "running already" in asked.stderr, f"{asked.stderr}")
+        return asked.returncode == 0
+
+    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch, \
+            CallTrace(daemon, program.process.pid, "shop::Gadget::price", "--match", "^shop::Item::price$") as prices:
+        with of_makers(daemon, program) as makers:
+            program.run("make", 4)
+            check(counted(makers.next_tree()) == made, f"{counted(makers.tree)}")
+            for _ in range(4):
+                check(counted(prices.next_tree()) == {"shop::Gadget::price": 1, "shop::Item::price": 1}, f"{prices.tree}")
+        wait_for(lambda: begins_again(daemon, program), "the daemon to see that a client has left")
+        program.run("make", 4)
+        with of_makers(daemon, program) as makers:
+            program.run("make", 4)
+            check(counted(makers.next_tree()) == made, f"{counted(makers.tree)}")
+        check([counted(tree) for tree in prices.take(8)] == 8 * [{"shop::Gadget::price": 1, "shop::Item::price": 1}], "of all that came since")
+        program.run("make", 4)
+        watch.end()
+        gadgets = watch.counts("shop::Gadget")
+        check((gadgets["created"], gadgets["released"], gadgets["unknown"]) == (16, 16, 0), f"{gadgets}")
+        totals = watch.totals()
+        check(all(totals[name] == 16 for name in ("shop::Gadget::Gadget", "shop::Item::Item", "shop::Gadget::price", "shop::Item::price")), f"{totals}")
+
+
 def probes_are_out_when_the_daemon_is_killed():
     with Daemon(SETTINGS) as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY):
@@ -302,4 +345,4 @@ if __name__ == "__main__":
         memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, calls_nest_as_they_were_made,
         failed_creations_say_why, handles_of_c_fail_with_their_text, what_is_recorded_is_shown_elsewhere,
         what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle,
-        probes_are_out_when_the_daemon_is_killed)
+        several_clients_watch_one_process, probes_are_out_when_the_daemon_is_killed)

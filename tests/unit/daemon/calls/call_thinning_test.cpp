@@ -20,9 +20,10 @@ class CallThinningTest : public ::testing::Test {
     // So many calls more in the next 20 ms.
     std::vector<std::uint32_t> after(const std::vector<std::uint64_t>& more) {
         now_ += milliseconds(20);
+        if (cpu_) *cpu_ += cpu_of_look_;
         for (std::size_t i = 0; i < more.size(); ++i) hits_[i] += more[i];
         std::vector<std::uint32_t> out;
-        for (const calls::TakenOut& one : thinning_.look(now_, hits_, functions_)) {
+        for (const calls::TakenOut& one : thinning_.look(now_, hits_, functions_, cpu_)) {
             out.push_back(one.function);
             rates_.push_back(one.calls_per_second);
         }
@@ -30,6 +31,8 @@ class CallThinningTest : public ::testing::Test {
     }
 
     std::chrono::nanoseconds now_{std::chrono::hours(1)};
+    std::optional<std::chrono::nanoseconds> cpu_;
+    milliseconds cpu_of_look_{20};
     CallThinning thinning_{0.1};
     std::vector<calls::Function> functions_;
     std::vector<std::uint64_t> hits_, rates_;
@@ -65,6 +68,25 @@ TEST_F(CallThinningTest, AsManyGoAsNeeded) {
     std::vector<std::uint32_t> out;
     for (int i = 0; out.empty() && i < 100; ++i) out = after({1, 8'000, 9'000, 100});
     EXPECT_EQ(out, (std::vector<std::uint32_t>{2, 1}));
+}
+
+// A quarter of a CPU is all that the program gets, nearly all of which is probes: without them the others are hit far more often.
+TEST_F(CallThinningTest, ProgramThatWaitsForCpusIsNotTakenForFast) {
+    cpu_ = std::chrono::seconds(5);
+    cpu_of_look_ = milliseconds(5);
+    for (int i = 0; i < 50; ++i) (void)after({0, 0, 0, 0});
+    std::vector<std::uint32_t> out;
+    for (int i = 0; out.empty() && i < 100; ++i) out = after({1, 4'500, 300, 10});
+    EXPECT_EQ(out, (std::vector<std::uint32_t>{1, 2}));
+}
+
+TEST_F(CallThinningTest, ThreadsOnMoreThanOneCpuAreNotTakenForSlow) {
+    cpu_ = std::chrono::seconds(5);
+    cpu_of_look_ = milliseconds(80);
+    for (int i = 0; i < 50; ++i) (void)after({0, 0, 0, 0});
+    std::vector<std::uint32_t> out;
+    for (int i = 0; out.empty() && i < 100; ++i) out = after({1, 20'000, 500, 100});
+    EXPECT_EQ(out, std::vector<std::uint32_t>{1});
 }
 
 TEST_F(CallThinningTest, ShortBurstTakesNothingOut) {
