@@ -82,10 +82,10 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
         return functions_[one].recent_ns > functions_[other].recent_ns;
     });
     // Without the probes that go now the program is faster, and so are calls of what stays. Where many go, less is sure.
-    const double colder = this->colder(order);
+    const double times = colder(order);
     const double all_ns = rate * recent_elapsed_ns_;
-    const double faster = 1 / std::max(least_left, 1 - colder * all_ns / std::max(recent_cpu_ns_, all_ns));
-    const double most = share_ * aimed_at_ / colder;
+    const double faster = 1 / std::max(least_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
+    const double most = share_ * aimed_at_ / times;
     std::vector<calls::TakenOut> out;
     for (const std::uint32_t number : order) {
         if (rate * faster <= most) break;

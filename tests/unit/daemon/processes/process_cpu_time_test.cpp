@@ -16,8 +16,7 @@ TEST(ProcessCpuTimeTest, GrowsWithWhatTheProcessDoes) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0)
-        for (volatile unsigned worked = 0;; worked = worked + 1) {
-        }
+        for (;;) asm volatile("");
     const auto pid = static_cast<std::uint32_t>(child);
     const auto before = process_cpu_time(pid);
     ASSERT_TRUE(before);
