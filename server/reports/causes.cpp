@@ -98,12 +98,11 @@ class CauseJudge {
 std::optional<std::string> CauseJudge::too_little_data() const {
     const std::size_t least = options_.least_runs;
     if (weights_.delayed < least) {
-        return fmt::format("There are {} delayed runs with a recording; at least {} are needed.", weights_.delayed,
-                           least);
+        return fmt::format("Delayed runs with a recording: {}; at least {} are needed.", weights_.delayed, least);
     }
     if (weights_.normal < least) {
         return fmt::format(
-            "There are {} normal runs in the recordings to compare with; at least {} are needed. A longer "
+            "Normal runs in the recordings to compare with: {}; at least {} are needed. A longer "
             "trace-length records more of them.",
             weights_.normal, least);
     }
