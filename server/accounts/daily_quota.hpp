@@ -22,8 +22,8 @@ class DailyQuota {
       public:
         Share() = default;  // of nothing
         Share(Share&& other) noexcept { swap(other); }
-        Share& operator=(Share&& other) noexcept {
-            Share(std::move(other)).swap(*this);
+        Share& operator=(Share other) noexcept {
+            swap(other);
             return *this;
         }
         ~Share();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>
@@ -274,13 +275,13 @@ class HttpConnectionOver final : public HttpConnection {
             auto& counters = context_.service.counters();
             if (stored.error().kind == ErrorKind::Vanished) {
                 ++counters.uploads_aborted;
-                co_await drop(std::move(upload));
+                co_await drop(std::exchange(upload, nullptr));
                 co_return false;
             }
             ++counters.uploads_refused;
             const Refusal refusal = stored.error().kind == ErrorKind::Timeout ? Refusal{408, stored.error().message}
                                                                               : upload->refusal_of(stored.error());
-            co_await drop(std::move(upload));  // the disk has its room back before the sender hears of it
+            co_await drop(std::exchange(upload, nullptr));  // the disk has its room back before the sender hears of it
             const std::uint64_t left_bytes = length_bytes - received_bytes;
             co_return co_await refuse(refusal, left_bytes);
         }
