@@ -9,6 +9,7 @@
 #include "server/ingest/dirty_rule.hpp"
 #include "server/ingest/jobs.hpp"
 #include "server/ingest/known_causes.hpp"
+#include "server/ingest/package_builds.hpp"
 #include "server/ingest/parse_worker.hpp"
 #include "server/ingest/parsed_bundle.hpp"
 
@@ -157,6 +158,7 @@ Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
         return mark_bad(payload.digest, "it is of host " + parsed->facts.host +
                                             ", but the token it came with may speak for " + payload.host + " alone");
     TRY(store_.set_contents(payload.digest, parsed->facts, {}, parsed->delays));
+    TRY(store_.name_builds(package_builds(parsed->delays, now_ns)));
     std::set<std::string> events;
     for (const BundleDelay& delay : parsed->delays) events.insert(delay.event);
     for (const std::string& event : events) TRY(store_.put_job({causes_job, event, now_ns + causes_delay_ns}));

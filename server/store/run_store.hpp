@@ -253,6 +253,8 @@ class RunStore {
 
     // Names a build, in place of an earlier name; an empty name takes it away.
     [[nodiscard]] virtual Status label_build(const BuildLabel& label) = 0;
+    // Names builds of runs or delays that have no name yet.
+    [[nodiscard]] virtual Status name_builds(const std::vector<BuildLabel>& labels) = 0;
     // The newest 10,000, the newest first.
     [[nodiscard]] virtual Result<std::vector<BuildLabel>> build_labels() = 0;
 

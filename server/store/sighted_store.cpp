@@ -42,6 +42,8 @@ Status SightedStore::label_build(const BuildLabel& label) {
     return store_.label_build(label);
 }
 
+Status SightedStore::name_builds(const std::vector<BuildLabel>&) { return not_for_people(); }
+
 Result<std::vector<BuildLabel>> SightedStore::build_labels() {
     TRY_ASSIGN(const Choices choices, store_.choices_in(*sight_, {}));
     TRY_ASSIGN(auto labels, store_.build_labels());

@@ -185,6 +185,20 @@ Status SqlStore::label_build(const BuildLabel& label) {
     });
 }
 
+// What machines say is bounded as their builds are: no other build gets a name.
+Status SqlStore::name_builds(const std::vector<BuildLabel>& labels) {
+    if (labels.empty()) return success();
+    return database_->write([&](Connection& connection) -> Status {
+        for (const BuildLabel& label : labels)
+            TRY(
+                connection.execute("INSERT INTO build_label(build, name, author, at_ns) SELECT text, $1, $2, $3"
+                                   " FROM label WHERE kind = $4 AND text = $5 ON CONFLICT(build) DO NOTHING",
+                                   {stored_text(label.name), stored_text(label.by), label.at_realtime_ns,
+                                    LabelKind::Build, stored_text(label.build)}));
+        return success();
+    });
+}
+
 Result<std::vector<BuildLabel>> SqlStore::build_labels() {
     std::vector<BuildLabel> labels;
     const Status looked = database_->read([&](Connection& connection) -> Status {

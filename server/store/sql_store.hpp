@@ -30,6 +30,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<Losses> losses(const Filter& filter) override;
     [[nodiscard]] Result<Choices> choices(const std::string& event) override;
     [[nodiscard]] Status label_build(const BuildLabel& label) override;
+    [[nodiscard]] Status name_builds(const std::vector<BuildLabel>& labels) override;
     [[nodiscard]] Result<std::vector<BuildLabel>> build_labels() override;
     [[nodiscard]] Result<Summary> summary(const Filter& filter) override;
     [[nodiscard]] Result<RunCounts> count_runs(const Filter& filter) override;

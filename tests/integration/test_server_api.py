@@ -589,6 +589,19 @@ class Api(ServerCase):
 
 
 class CommandLine(ServerCase):
+    def test_machines_name_builds_by_their_package(self):
+        """Until somebody gives another name."""
+        checker = self.open_world()
+        self.batches, self.bundles = [], [self.make_bundle(5, event="packaged")]
+        self.upload_all(checker)
+        def names():
+            return {label["build"][:4]: (label["name"], label["by"]) for label in checker.ask("GET", "/api/v1/builds")[1]["labels"]}
+        self.assertEqual(wait_for(names, "the name of the build"), {"0123": ("15.8-0+deb12u1", "(package)")})
+        self.assertIn("is called v9", self.run_server("label", "0123", "v9"))
+        self.bundles = [self.make_bundle(6, event="packaged")]
+        self.upload_all(checker)
+        self.assertEqual(names()["0123"][0], "v9")
+
     def test_builds_are_named(self):
         checker = self.open_world()
         self.bundles = []

@@ -128,5 +128,25 @@ TEST_F(ActivityContract, BuildsHaveTheNamesThatWereGivenLast) {
     EXPECT_THAT(must(store_->build_labels()), SizeIs(1));
 }
 
+TEST_F(ActivityContract, MachinesNameBuildsThatHaveRunsAndNoName) {
+    BatchMaker maker;
+    maker.add(monday, ms).build_id = "cd34";
+    maker.add(monday, ms).build_id = "ef56";
+    add(1, maker);
+    ASSERT_TRUE(store_->label_build({"cd34", "v1", "ann", monday}).ok());
+    ASSERT_TRUE(store_
+                    ->name_builds({{"cd34", "1.2-3", "(package)", monday + 1},
+                                   {"ef56", "1.2-4", "(package)", monday + 1},
+                                   {"0000", "1.2-5", "(package)", monday + 1}})
+                    .ok());
+    ASSERT_TRUE(store_->name_builds({{"ef56", "1.2-6", "(package)", monday + 2}}).ok());
+    const auto labels = must(store_->build_labels());
+    ASSERT_THAT(labels, SizeIs(2));
+    EXPECT_EQ(labels[0].build, "ef56");
+    EXPECT_EQ(labels[0].name, "1.2-4");
+    EXPECT_EQ(labels[1].name, "v1");
+    ASSERT_TRUE(store_->name_builds({}).ok());
+}
+
 }  // namespace
 }  // namespace lagtrap::server
