@@ -127,8 +127,10 @@ def a_preset_comes_first():
             check(f'events="redis-command" threshold="{commands["threshold"]}"' in told["xml"], told["xml"])
             # Without its preset Debian's program, stripped but for what it exports, has functions to offer all the same.
             functions = json.loads(add(redis.process.pid, "--for", "2s", "--json", env={**os.environ, "LAGTRAP_PRESETS": "/none"}).stdout)
-            check(functions["offers"] and "function" in functions["offers"][0]["title"], functions["offers"])
-            check('binary="/usr/bin/redis-server"' in functions["xml"], functions["xml"])
+            # Where none of them covers much, the turns of its loop stand before them.
+            offered = [offer for offer in functions["offers"] if offer["title"].startswith("function ")]
+            check(offered, functions["offers"])
+            check('binary="/usr/bin/redis-server"' in offered[0]["xml"], offered[0])
 
 
 def a_program_without_names_has_turns():
