@@ -43,22 +43,26 @@ bool is_at_rest(const boost::json::object& status) {
            status.at("captures").as_object().at("waiting").to_number<std::uint64_t>() == 0;
 }
 
-bool is_made(const boost::json::object& status, const boost::json::string& session, std::uint64_t done_before) {
+bool is_last_bundle(const boost::json::object& status, const std::string& session) {
     const auto* const last = status.at("last_bundle").if_object();
-    if (last != nullptr && last->at("session").as_string() == session) return true;
-    // Another recording's bundle may have come after it between two looks.
-    return is_at_rest(status) && done_of(status) > done_before;
+    return last != nullptr && last->at("session").as_string() == session;
 }
 
 // The session of a recording whose bundle is there.
 Result<std::string> record(const ControlOptions& options) {
     TRY_ASSIGN(const auto before, ask_daemon(options.socket, {{"command", "status"}}));
     TRY_ASSIGN(const auto begun, ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
-    const boost::json::string& session = begun.at("session").as_string();
+    const auto* const told = begun.if_contains("session");
+    if (told == nullptr) return make_error(ErrorKind::Unsupported, "lagtrapd is older than this command; restart it");
+    const std::string session(told->as_string());
     for (;; std::this_thread::sleep_for(look_interval)) {
         TRY_ASSIGN(const auto status, ask_daemon(options.socket, {{"command", "status"}}));
-        if (is_made(status, session, done_of(before))) return std::string(session);
-        if (failures_of(status) > failures_of(before) && is_at_rest(status))
+        if (is_last_bundle(status, session)) return session;
+        if (!is_at_rest(status)) continue;
+        const bool failed = failures_of(status) > failures_of(before);
+        // Another recording's bundle may have come after it between two looks.
+        if (!failed && done_of(status) > done_of(before)) return session;
+        if (failed)
             return make_error(ErrorKind::System,
                               "the recording came to nothing; the daemon's log says why "
                               "(journalctl -u lagtrapd)");

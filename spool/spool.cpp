@@ -315,7 +315,7 @@ Result<UniqueFd> Spool::lock_for_sending() const {
     if (!lock && lock.error().kind == ErrorKind::Busy)
         return make_error(ErrorKind::Busy,
                           "another lagtrap-uploader works on " + path_.string() +
-                              ", and sends what waits there; a bundle that is named is sent beside it");
+                              " and sends what waits there; `lagtrap upload BUNDLE` sends one at once");
     return lock;
 }
 

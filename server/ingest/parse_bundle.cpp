@@ -57,6 +57,7 @@ BundleDelay delay_of(const trace::SystemFile& system, const trace::Delay& delay)
     row.thread = shortened(delay.thread);
     row.build = shortened(delay.program_build_id);
     row.user = shortened(delay.user);
+    row.program_version = shortened(delay.program_version);
     return row;
 }
 

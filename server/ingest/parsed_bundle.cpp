@@ -37,6 +37,7 @@ enum class DelayField : protozero::pbf_tag_type {
     Profile = 13,
     Details = 14,
     Unit = 15,
+    ProgramVersion = 16,
 };
 
 // A field and how it must be encoded; a field encoded in another way is skipped like an unknown one.
@@ -76,6 +77,7 @@ void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string&
     writer.add_string(DelayField::User, delay.user);
     writer.add_string(DelayField::Build, delay.build);
     writer.add_string(DelayField::Unit, delay.unit);
+    writer.add_string(DelayField::ProgramVersion, delay.program_version);
     for (const auto& [field, blob] :
          {std::pair{DelayField::Details, &delay.details}, std::pair{DelayField::Profile, &delay.profile}}) {
         if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
@@ -102,6 +104,7 @@ BundleDelay read_delay(protozero::data_view view) {
             case bytes(DelayField::User): delay.user = text_of(message.get_view()); break;
             case bytes(DelayField::Build): delay.build = text_of(message.get_view()); break;
             case bytes(DelayField::Unit): delay.unit = text_of(message.get_view()); break;
+            case bytes(DelayField::ProgramVersion): delay.program_version = text_of(message.get_view()); break;
             case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
             case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;
             default: message.skip();

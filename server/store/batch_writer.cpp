@@ -199,18 +199,14 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
     return prepared;
 }
 
-void BatchWriter::note_seen(const RunRecord& run, std::map<SeenKey, Span>& seen) const {
-    for (const auto& [kind, label] :
-         {std::pair(LabelKind::Host, run.host), std::pair(LabelKind::User, run.user),
-          std::pair(LabelKind::Build, run.build), std::pair(LabelKind::Process, run.process),
-          std::pair(LabelKind::Unit, run.unit)}) {
-        Span& span = seen[{run.event, kind, label}];
-        span.first_ns = std::min(span.first_ns, run.begin_ns);
-        span.last_ns = std::max(span.last_ns, run.begin_ns);
-    }
+void BatchWriter::note_seen(const RunRecord& run, SeenNames& seen) {
+    for (const auto& [kind, label] : {std::pair(LabelKind::Host, run.host), std::pair(LabelKind::User, run.user),
+                                      std::pair(LabelKind::Build, run.build),
+                                      std::pair(LabelKind::Process, run.process), std::pair(LabelKind::Unit, run.unit)})
+        add_seen(seen, {run.event, kind, label}, run.begin_ns);
 }
 
-void BatchWriter::drop_known(std::map<SeenKey, Span>& seen) {
+void BatchWriter::drop_known(SeenNames& seen) {
     const std::lock_guard lock(mutex_);
     std::erase_if(seen, [&](const auto& entry) {
         const auto known = known_seen_.find(entry.first);
@@ -219,27 +215,13 @@ void BatchWriter::drop_known(std::map<SeenKey, Span>& seen) {
     });
 }
 
-void BatchWriter::remember_seen(const std::map<SeenKey, Span>& seen) {
+void BatchWriter::remember_seen(const SeenNames& seen) {
     const std::lock_guard lock(mutex_);
     if (known_seen_.size() >= remembered_limit) known_seen_.clear();
     for (const auto& [key, span] : seen) {
-        Span& known = known_seen_[key];
-        known.first_ns = std::min(known.first_ns, span.first_ns);
-        known.last_ns = std::max(known.last_ns, span.last_ns);
+        add_seen(known_seen_, key, span.first_ns);
+        add_seen(known_seen_, key, span.last_ns);
     }
-}
-
-Status BatchWriter::write_seen(Connection& connection, const std::map<SeenKey, Span>& seen) {
-    for (const auto& [key, span] : seen) {
-        const auto& [event, kind, label] = key;
-        TRY(connection.execute(
-            "INSERT INTO seen(event, kind, label, first_ns, last_ns) VALUES($1,$2,$3,$4,$5)"
-            " ON CONFLICT(event, kind, label) DO UPDATE SET"
-            " first_ns = CASE WHEN seen.first_ns < excluded.first_ns THEN seen.first_ns ELSE excluded.first_ns END,"
-            " last_ns = CASE WHEN seen.last_ns > excluded.last_ns THEN seen.last_ns ELSE excluded.last_ns END",
-            {event, kind, label, span.first_ns, span.last_ns}));
-    }
-    return success();
 }
 
 Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatch& batch) {

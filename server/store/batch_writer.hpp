@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "server/store/labels.hpp"
 #include "server/store/rollup.hpp"
 #include "server/store/run_store.hpp"
+#include "server/store/seen_names.hpp"
 
 namespace lagtrap::server {
 
@@ -24,16 +24,12 @@ class BatchWriter {
     [[nodiscard]] Result<AddOutcome> add(const Receipt& receipt, const trace::RunBatch& batch);
 
   private:
-    using SeenKey = std::tuple<std::uint32_t, LabelKind, std::uint32_t>;  // event, what, label
-    struct Span {
-        std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
-    };
     // All that is to be written, made before the transaction begins.
     struct Prepared {
         std::uint32_t host = 0;
         std::vector<RunRecord> runs;
         std::vector<DirtyMark> marks;
-        std::map<SeenKey, Span> seen;
+        SeenNames seen;
         RollupChange rollups;
     };
     class LabelsOfBatch;
@@ -43,17 +39,16 @@ class BatchWriter {
     [[nodiscard]] Result<std::uint64_t> take_numbers(std::uint64_t count);
     [[nodiscard]] static RunRecord make_record(const trace::RecordedRun& run, const LabelsOfBatch& labels,
                                                const std::vector<std::uint64_t>& stacks, std::uint64_t number);
-    void note_seen(const RunRecord& run, std::map<SeenKey, Span>& seen) const;
-    void drop_known(std::map<SeenKey, Span>& seen);
-    [[nodiscard]] Status write_seen(Connection& connection, const std::map<SeenKey, Span>& seen);
-    void remember_seen(const std::map<SeenKey, Span>& seen);
+    static void note_seen(const RunRecord& run, SeenNames& seen);
+    void drop_known(SeenNames& seen);
+    void remember_seen(const SeenNames& seen);
 
     Database& database_;
     Labels& labels_;
     std::mutex mutex_;  // guards the rest
     std::uint64_t next_number_ = 0, numbers_end_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> stack_days_;  // stack: the day that its row says
-    std::map<SeenKey, Span> known_seen_;                           // what the rows say at least
+    SeenNames known_seen_;                                         // what the rows say at least
 };
 
 // How far `seen.last_ns` may be behind: rows that every batch would change are changed once a minute.

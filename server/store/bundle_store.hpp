@@ -54,6 +54,7 @@ struct BundleDelay {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;  // that it began in
     std::string process, thread, user, build, unit;
+    std::string program_version;  // of the package that has the program; empty: not known. Not stored with the delay.
     trace::StartKind start = trace::StartKind::Unknown;
     std::string profile;  // opaque to the store, at most profile_limit_bytes; may be empty
     std::string details;  // the same: what a page shows of the delay (JSON of the server's own)

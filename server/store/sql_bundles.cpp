@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "server/store/seen_names.hpp"
 #include "server/store/sql_store.hpp"
 
 namespace lagtrap::server {
@@ -91,15 +92,23 @@ Status check_delays(const std::vector<BundleDelay>& delays) {
     return success();
 }
 
-Status see_label(Connection& connection, std::uint32_t event, LabelKind kind, std::uint32_t label,
-                 std::uint64_t at_ns) {
-    TRY(connection.execute(
-        "INSERT INTO seen(event, kind, label, first_ns, last_ns) VALUES($1,$2,$3,$4,$4)"
-        " ON CONFLICT(event, kind, label) DO UPDATE SET"
-        " first_ns = CASE WHEN seen.first_ns < excluded.first_ns THEN seen.first_ns ELSE excluded.first_ns END,"
-        " last_ns = CASE WHEN seen.last_ns > excluded.last_ns THEN seen.last_ns ELSE excluded.last_ns END",
-        {event, kind, label, at_ns}));
-    return success();
+SeenNames seen_in(const std::vector<BundleDelay>& delays, std::uint32_t host,
+                  const std::map<LabelName, std::uint32_t>& labels) {
+    SeenNames seen;
+    for (const BundleDelay& delay : delays) {
+        if (!delay.delayed) continue;
+        const auto label = [&](LabelKind kind, const std::string& text) {
+            return labels.at({kind, stored_text(text)});
+        };
+        const std::uint32_t event = label(LabelKind::Event, delay.event);
+        for (const auto& [kind, number] :
+             {std::pair(LabelKind::Host, host), std::pair(LabelKind::Process, label(LabelKind::Process, delay.process)),
+              std::pair(LabelKind::User, label(LabelKind::User, delay.user)),
+              std::pair(LabelKind::Build, label(LabelKind::Build, delay.build)),
+              std::pair(LabelKind::Unit, label(LabelKind::Unit, delay.unit))})
+            add_seen(seen, {event, kind, number}, delay.begin_realtime_ns);
+    }
+    return seen;
 }
 
 }  // namespace
@@ -149,15 +158,9 @@ Result<bool> SqlStore::set_contents(const std::string& digest, const BundleFacts
         there = number.has_value();
         if (!there) return success();
         TRY(connection.execute("DELETE FROM delay WHERE bundle = $1", {*number}));
-        for (const BundleDelay& delay : delays) {
+        for (const BundleDelay& delay : delays)
             TRY(insert_delay(connection, static_cast<std::uint64_t>(*number), host, delay, labels));
-            if (!delay.delayed) continue;
-            const std::uint32_t event = labels.at({LabelKind::Event, stored_text(delay.event)});
-            TRY(see_label(connection, event, LabelKind::Host, host, delay.begin_realtime_ns));
-            TRY(see_label(connection, event, LabelKind::Process,
-                          labels.at({LabelKind::Process, stored_text(delay.process)}), delay.begin_realtime_ns));
-        }
-        return success();
+        return write_seen(connection, seen_in(delays, host, labels));
     });
     if (!written_2) return written_2.error();
     // The bundle is in; maintain() links what could not be linked now.

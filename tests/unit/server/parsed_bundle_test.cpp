@@ -23,6 +23,7 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     delay.thread = "worker\x1b[1m";
     delay.build = "ab";
     delay.unit = "container web";
+    delay.program_version = "1.2-3";
     delay.profile = std::string("\0\1\2", 3);
     delay.details = "{}";
     parsed.delays = {delay, delay};
@@ -36,6 +37,7 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     EXPECT_EQ(back->delays[0].thread, "worker\\x1b[1m");
     EXPECT_EQ(back->delays[0].tid, 4U);
     EXPECT_EQ(back->delays[0].unit, "container web");
+    EXPECT_EQ(back->delays[0].program_version, "1.2-3");
     EXPECT_TRUE(back->delays[0].delayed);
     EXPECT_FALSE(back->delays[1].delayed);
 }

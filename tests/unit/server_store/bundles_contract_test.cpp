@@ -94,6 +94,25 @@ TEST_F(BundlesContract, ABundleIsThereOnceWithItsDelays) {
     EXPECT_FALSE(must(store_->set_contents(bundle(9).digest, {}, "", {})));
 }
 
+TEST_F(BundlesContract, DelaysAloneAreEnoughForFilters) {
+    BundleDelay one = delay(1, monday, "p"), other = delay(2, monday + hour, "p");
+    one.build = "ab12";
+    one.user = "ann";
+    other.build = "cd34";
+    other.unit = "web.service";
+    BundleDelay normal = delay(0, monday, "p");
+    normal.delayed = false;
+    normal.build = "ef56";
+    add(1, {one, other, normal});
+    const Choices choices = must(store_->choices("open"));
+    EXPECT_THAT(choices.builds, ElementsAre("ab12", "cd34"));
+    EXPECT_THAT(choices.users, ElementsAre("ann"));
+    EXPECT_THAT(choices.units, ElementsAre("web.service"));
+    EXPECT_THAT(choices.processes, ElementsAre("demo"));
+    EXPECT_EQ(choices.from_realtime_ns, monday);
+    EXPECT_EQ(choices.to_realtime_ns, monday + hour + 1);
+}
+
 TEST_F(BundlesContract, ListsPagesAndRemoves) {
     for (std::uint64_t number = 1; number <= 5; ++number) add(number, {delay(1, monday + number * hour, "p")});
     const auto newest = must(store_->list(2, {}));
