@@ -37,7 +37,7 @@ class Pages(ServerCase):
             "accounts": {"admin": {"account": "ann", "password": PASSWORD},
                          "reader": {"account": "rita", "password": PASSWORD}},
             "event": {"name": "query", "runs": page["total"], "hidden": page["hidden"], "stage": "execute", "host": "host-<1>",
-                      "unit": "container <shop>", "cause": "ReadWholeTable"},
+                      "unit": "container <shop>", "cause": "ReadWholeTable", "builds": ["build-a", "build-b"]},
             "worse": {"event": "checkout", "build": "v4.0", "cause": "ReadWholeTable"},
             "lost": {"host": "host-<1>", "runs": "1,234"},
             "quiet_event": HOSTILE_EVENT,
