@@ -307,7 +307,7 @@ TEST(Causes, what_was_not_recorded_counts_for_nothing) {
     for (auto& run : runs) {
         if (run.run.delayed) run.profile.entries = {run.profile.entries.back()};
     }
-    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("0 delayed runs"));
+    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("Delayed runs with a recording: 0;"));
 }
 
 // The thread that is waited for stands in its function also while it waits for a CPU there.
@@ -351,10 +351,10 @@ TEST(Causes, a_holder_of_which_a_part_is_not_recorded_is_blamed_for_the_whole_wa
 }
 
 TEST(Causes, too_little_data_is_no_answer) {
-    EXPECT_THAT(*causes_of({}).silent_because, HasSubstr("0 delayed runs"));
+    EXPECT_THAT(*causes_of({}).silent_because, HasSubstr("Delayed runs with a recording: 0;"));
     auto runs = simulate(small(Plant::Cpu));
     std::erase_if(runs, [](const auto& run) { return !run.run.delayed; });
-    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("0 normal runs"));
+    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("Normal runs in the recordings to compare with: 0;"));
     EXPECT_EQ(causes_of(runs).delayed_runs, 200);
     EXPECT_EQ(causes_of(runs).bundles, 100);
 }
