@@ -35,7 +35,7 @@ constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service m
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
-uploader::RetentionLimits retention_of(const settings::Settings& settings) {
+spool::RetentionLimits retention_of(const settings::Settings& settings) {
     return {settings.spool.size_limit_bytes, settings.spool.age_limit};
 }
 
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
     (void)::setpriority(PRIO_PROCESS, 0, -20);
     std::unique_ptr<Service> self(new Service(std::move(options)));
-    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, uploader::group_of_writers()));
+    TRY_ASSIGN(spool::Spool spool, spool::Spool::create(settings.spool.path, spool::group_of_writers()));
     (void)self->sightings_.want(programs_to_find(settings));  // before the first look at all processes
     TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
                                                   settings.unwinding.cache_limit_bytes},
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
     TRY_ASSIGN(self->reporter_,
                RunReporter::create(
-                   spool, settings.spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
+                   spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
                    [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
     const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
         reporter->note_session(session);
@@ -282,7 +282,7 @@ void Service::put_in_place(Arming& arming) {
     collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
     functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
-    reporter_->use(std::move(arming.source), settings_.spool);
+    reporter_->use(std::move(arming.source));
 }
 
 void Service::say_ready() { sd_notify(0, "READY=1"); }

@@ -42,7 +42,7 @@ std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strn
 
 }  // namespace
 
-Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Options options)
+Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Options options)
     : context_(context),
       spool_(std::move(spool)),
       options_(std::move(options)),

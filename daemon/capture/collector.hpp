@@ -62,7 +62,7 @@ class Collector {
         std::function<Status(ObjectRequest request, std::shared_ptr<AnswerLines> lines)> begin_objects{};
     };
 
-    Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
+    Collector(boost::asio::io_context& context, spool::Spool spool, Options options);
     ~Collector();
 
     // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
@@ -156,7 +156,7 @@ class Collector {
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
 
     boost::asio::io_context& context_;
-    uploader::Spool spool_;
+    spool::Spool spool_;
     Options options_;
     settings::Settings settings_;
     std::unique_ptr<Listener> listener_;

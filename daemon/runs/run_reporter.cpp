@@ -37,10 +37,6 @@ RunGatherer::Machine this_machine(NameOfContainer name_of_container) {
     return machine;
 }
 
-uploader::RetentionLimits retention_of(const settings::Spool& spool) {
-    return {spool.size_limit_bytes, spool.age_limit};
-}
-
 }  // namespace
 
 // A source that is mapped.
@@ -91,14 +87,12 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
     return self;
 }
 
-RunReporter::RunReporter(const uploader::Spool& spool, const settings::Spool& limits, NameOfContainer name_of_container,
-                         BatchWriter::Say warn)
-    : writer_(spool, retention_of(limits), std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
+RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, BatchWriter::Say warn)
+    : writer_(spool, std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
 
-Result<std::unique_ptr<RunReporter>> RunReporter::create(const uploader::Spool& spool, const settings::Spool& limits,
-                                                         std::function<void()> on_process,
+Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spool, std::function<void()> on_process,
                                                          NameOfContainer name_of_container, BatchWriter::Say warn) {
-    std::unique_ptr<RunReporter> self(new RunReporter(spool, limits, std::move(name_of_container), std::move(warn)));
+    std::unique_ptr<RunReporter> self(new RunReporter(spool, std::move(name_of_container), std::move(warn)));
     self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -120,8 +114,7 @@ void RunReporter::stop() {
     thread_.join();
 }
 
-void RunReporter::use(RunSource source, const settings::Spool& limits) {
-    writer_.set_retention(retention_of(limits));
+void RunReporter::use(RunSource source) {
     {
         const std::lock_guard lock(mutex_);
         sources_.push_back(std::move(source));
