@@ -210,16 +210,16 @@ Result<RunSource> Service::source_of(const Listener& listener, const settings::S
 
 Listener::Options Service::listener_options(bool takes_over) {
     Listener::Options options;
-    options.on_breach = [this](const Breach& breach) {
+    options.breaches.on_breach = [this](const Breach& breach) {
         boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
     };
-    options.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
+    options.breaches.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
         reporter_->take_aborted(std::move(aborted));
     };
-    options.early.on_begin = [this](std::uint32_t pid) {
+    options.breaches.early.on_begin = [this](std::uint32_t pid) {
         boost::asio::post(context_, [this, pid] { collector_->on_early(pid); });
     };
-    options.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
+    options.breaches.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
     options.on_armed = [this](std::uint32_t event, const Status& armed) {
         boost::asio::post(context_, [this, event, armed] { tell_armed(event, armed); });
     };
@@ -271,7 +271,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
 }
 
 void Service::put_in_place(Arming& arming) {
-    arming.listener->start();
+    arming.listener->breaches().start();
     if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
     unwinder_->watch(watched_programs(settings_));

@@ -67,7 +67,7 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     keep_history(true);
     shares_.allow(settings_.recording.captures_per_hour);
     share_captures();
-    if (state_ == CollectorState::Waiting) listener_->want_breach(true);
+    if (state_ == CollectorState::Waiting) listener_->breaches().want_breach(true);
 }
 
 // Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
@@ -155,7 +155,7 @@ void Collector::keep_draining_early() {
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || !early_) return;
         if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
-        listener_->outgrow_early();
+        listener_->breaches().outgrow_early();
         drop_early();
     });
 }
@@ -210,7 +210,7 @@ Status Collector::trigger(const std::string& event) {
         return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
     state_timer_.cancel();
     asked_about_.reset();
-    listener_->want_breach(false);
+    listener_->breaches().want_breach(false);
     start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr);
     return success();
 }
@@ -451,7 +451,7 @@ void Collector::await_cool_down() {
         counts_.skipped_cool_down = now.skipped_cool_down;
         counts_.skipped_hourly_limit = now.skipped_hourly_limit;
         state_ = CollectorState::Waiting;
-        listener_->want_breach(true);
+        listener_->breaches().want_breach(true);
     });
 }
 

@@ -102,13 +102,13 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
     return self;
 }
 
-Status Recorder::switch_on(Listener& listener, Listener::Recorded recorded, std::uint32_t first_pid) {
+Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded, std::uint32_t first_pid) {
     capture_ = std::make_unique<Capture>(programs_, unwinder_, listener);
     programs_.give_to([capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
     const std::uint64_t copies_bytes = settings_.recording.stack_copies_bytes;
-    const bool is_early = recorded == Listener::Recorded::Early;
+    const bool is_early = recorded == BreachWatch::Recorded::Early;
     programs_.on(is_early ? std::min(copies_bytes, early_copies_bytes) : copies_bytes, first_pid);
-    listener.record_runs(recorded);
+    listener.breaches().record_runs(recorded);
     unwinder_.begin_capture();
     // What came since the last look is recorded from now on: nothing of it is missing.
     follow_cpus();
@@ -119,7 +119,7 @@ Status Recorder::switch_on(Listener& listener, Listener::Recorded recorded, std:
 
 void Recorder::switch_off() {
     programs_.off();
-    capture_->listener.record_runs(Listener::Recorded::No);
+    capture_->listener.breaches().record_runs(BreachWatch::Recorded::No);
     capture_->wakeup_link.reset();
 }
 
@@ -148,11 +148,11 @@ Recorder::History Recorder::history() const {
 
 Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
     if (capture_) return make_error(ErrorKind::Busy, "a recording is running");
-    if (auto on = switch_on(listener, Listener::Recorded::Early, pid); !on) {
+    if (auto on = switch_on(listener, BreachWatch::Recorded::Early, pid); !on) {
         drop_early();
         return on;
     }
-    for (const lagtrap_run_so_far& run : listener.runs_so_far()) capture_->write(&run.header);
+    for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->write(&run.header);
     list_threads(programs_.thread_lister(), pid);
     return success();
 }
@@ -184,9 +184,9 @@ void Recorder::write_history() {
 Status Recorder::start(const std::filesystem::path& directory, trace::Session& session, Listener& listener) {
     const bool is_early = capture_ != nullptr;
     const std::uint32_t first_pid = session.trigger.pid;
-    const Status on = is_early ? success() : switch_on(listener, Listener::Recorded::Yes, first_pid);
+    const Status on = is_early ? success() : switch_on(listener, BreachWatch::Recorded::Yes, first_pid);
     if (is_early) programs_.allow_copies(settings_.recording.stack_copies_bytes, first_pid);
-    listener.record_runs(Listener::Recorded::Yes);
+    listener.breaches().record_runs(BreachWatch::Recorded::Yes);
     session.started_ns = capture_->started_ns;
     capture_->trigger = session.trigger;
     if (session.trigger.event < listener.events().size())
@@ -203,7 +203,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     write_history();
     capture_->write(capture_->logs.take_held());
     if (!is_early)
-        for (const lagtrap_run_so_far& run : listener.runs_so_far()) capture_->logs.write(&run.header);
+        for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->logs.write(&run.header);
     TRY(capture_->logs.failure());
     capture_->rundown.emplace(programs_.thread_lister(), session.trigger.pid, directory,
                               settings_.recording.capture_size_limit_bytes, container_names_);
@@ -267,7 +267,7 @@ AwaitedRun::State Recorder::first_run() {
     AwaitedRun& run = *capture_->first_run;
     if (run.state() != AwaitedRun::State::GoesOn) return run.state();
     const trace::SessionTrigger& trigger = capture_->trigger;
-    if (capture_->listener.is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
+    if (capture_->listener.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
     (void)programs_.consume();
     run.miss();
     return run.state();
@@ -299,8 +299,8 @@ Status Recorder::stop(trace::Session& session) {
     session.containers = capture->rundown->containers();
     TRY(programs_.consume());
     programs_.give_to(nullptr);
-    for (const lagtrap_trace_text& text : capture->listener.trace_texts()) capture->write(&text.header);
-    for (const lagtrap_run& run : capture->listener.open_runs()) capture->write(&run.header);
+    for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
+    for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);
 
     describe_quality(*capture, session.quality);
     TRY(capture->logs.flush());

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "daemon/events/open_runs.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "trace/logs/session.hpp"
 
@@ -62,7 +61,7 @@ struct RunReporter::Ring {
     std::function<void()> close_batch;
     bool stacks_wanted = false;
     const std::function<void()>* on_process = nullptr;
-    MappedMemory quota_memory;
+    MappedMap quota_memory;
     lagtrap_run_quota* quotas = nullptr;
     ring_buffer* ring = nullptr;
 };
@@ -70,9 +69,9 @@ struct RunReporter::Ring {
 Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource source, RunGatherer& gatherer) {
     auto self = std::make_unique<Ring>();
     self->gatherer = &gatherer;
-    TRY_ASSIGN(self->quota_memory,
-               MappedMemory::map(source.quotas.get(), LAGTRAP_MAX_EVENTS * sizeof(lagtrap_run_quota)));
-    self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.data());
+    TRY_ASSIGN(self->quota_memory, MappedMap::map(source.quotas.get(), sizeof(lagtrap_run_quota), LAGTRAP_MAX_EVENTS,
+                                                  "the quotas of runs"));
+    self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.at);
     const auto callback = [](void* context, void* data, std::size_t bytes) {
         auto* ring = static_cast<Ring*>(context);
         ring->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, ring->source.ended_after_ns);
