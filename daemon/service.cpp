@@ -123,57 +123,68 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                RunReporter::create(
                    spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
                    [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
-    const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
-        reporter->note_session(session);
-    };
     self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
-    const auto on_spool_change = [keeper = self->keeper_.get()] { keeper->look(); };
-    const auto shed_now = [service = self.get()] {
-        std::vector<std::string> sentences = service->overhead_->shed_now();
-        for (std::string& sentence : service->memory_->shed_now()) sentences.push_back(std::move(sentence));
-        return sentences;
-    };
     self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, self->unwinder_->store());
     self->make_functions();
-    const auto begin_calls = [traces = self->call_traces_.get()](CallRequest request, auto lines) {
-        return traces->begin_recorded(std::move(request), std::move(lines));
-    };
-    const auto begin_functions = [functions = self->functions_.get()](std::uint32_t event, std::uint32_t pid,
-                                                                      const auto& lines) {
-        return functions->record(event, pid, lines);
-    };
-    const auto begin_objects = [traces = self->call_traces_.get()](ObjectRequest request, auto lines) {
-        return traces->begin_recorded(std::move(request), std::move(lines));
-    };
+    CaptureSurroundings& surroundings = *self;
     self->collector_ = std::make_unique<Collector>(
-        self->context_, std::move(spool),
-        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_spool_change,
-                           shed_now, on_session, begin_calls, begin_functions, begin_objects});
-    const auto recordings = [collector = self->collector_.get()] {
-        return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
-    };
-    self->overhead_ = std::make_unique<OverheadWatch>(
-        self->context_,
-        OverheadWatch::Options{self->options_.inform, self->options_.warn, recordings,
-                               [collector = self->collector_.get()] { return collector->history_cost_ns(); },
-                               [collector = self->collector_.get()](bool wanted) { collector->keep_history(wanted); }});
+        self->context_, std::move(spool), surroundings,
+        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+    self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings, [service = self.get()] {
         sd_notify(0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
     }));
-    TRY_ASSIGN(self->control_,
-               ControlServer::listen(self->context_, settings.control,
-                                     [service = self.get()](const auto& request) { return service->answer(request); }));
-    self->control_->stream_by([traces = self->call_traces_.get()](const auto& request, auto stream) -> Result<bool> {
+    TRY(self->listen(settings.control));
+    return self;
+}
+
+void Service::session_changed(const std::string& session_id) { reporter_->note_session(session_id); }
+
+void Service::spool_changed() { keeper_->look(); }
+
+std::vector<std::string> Service::shed_now() {
+    std::vector<std::string> sentences = overhead_->shed_now();
+    for (std::string& sentence : memory_->shed_now()) sentences.push_back(std::move(sentence));
+    return sentences;
+}
+
+Status Service::begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) {
+    return call_traces_->begin_recorded(std::move(request), std::move(lines));
+}
+
+Status Service::begin_functions(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines) {
+    return functions_->record(event, pid, lines);
+}
+
+Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) {
+    return call_traces_->begin_recorded(std::move(request), std::move(lines));
+}
+
+void Service::watch_overhead() {
+    const auto recordings = [this] {
+        return OverheadWatch::Options::Recordings{collector_->begun(),
+                                                  collector_->state() == CollectorState::Recording};
+    };
+    overhead_ = std::make_unique<OverheadWatch>(
+        context_, OverheadWatch::Options{options_.inform, options_.warn, recordings,
+                                         [this] { return collector_->history_cost_ns(); },
+                                         [this](bool wanted) { collector_->keep_history(wanted); }});
+}
+
+Status Service::listen(const settings::Control& control) {
+    TRY_ASSIGN(control_,
+               ControlServer::listen(context_, control, [this](const auto& request) { return answer(request); }));
+    control_->stream_by([this](const auto& request, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
         if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
             return false;
-        TRY(traces->begin(request, std::move(stream)));
+        TRY(call_traces_->begin(request, std::move(stream)));
         return true;
     });
-    return self;
+    return success();
 }
 
 void Service::make_functions() {

@@ -10,8 +10,8 @@
 
 #include "core/clock.hpp"
 #include "daemon/budget/own_use.hpp"
-#include "daemon/capture/capture_counts.hpp"
 #include "daemon/capture/capture_logs.hpp"
+#include "daemon/capture/recording_counts.hpp"
 #include "daemon/capture/rundown.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 
@@ -31,7 +31,7 @@ constexpr std::uint64_t early_copies_bytes = 8 << 20;
 // One capture, from begin_early() or start() to stop().
 struct Recorder::Capture {
     Capture(RecorderPrograms& programs, Unwinder& followed, Listener& watched)
-        : listener(watched), unwinder(followed), counts_before(CaptureCounts::take(programs, followed, watched)) {}
+        : listener(watched), unwinder(followed), counts_before(RecordingCounts::take(programs, followed, watched)) {}
 
     Listener& listener;
     Unwinder& unwinder;
@@ -44,8 +44,8 @@ struct Recorder::Capture {
 
     Link wakeup_link;
     UniqueFd run_time_statistics;
-    CaptureCounts counts_before;
-    CaptureTimes times_before;
+    RecordingCounts counts_before;
+    RecordingTimes times_before;
     Clock::time_point next_flush = Clock::now() + flush_interval;
     Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
     std::vector<std::string> gaps;  // a sentence each
@@ -194,7 +194,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     TRY(on);
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
-    capture_->times_before = CaptureTimes::take(programs_);
+    capture_->times_before = RecordingTimes::take(programs_);
     (void)programs_.consume();
     describe_history(session);
     // First of all files: what has logs can be merged.
@@ -308,8 +308,8 @@ Status Recorder::stop(trace::Session& session) {
 }
 
 void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& quality) const {
-    CaptureCounts::take(programs_, unwinder_, capture.listener).tell_since(capture.counts_before, quality);
-    CaptureTimes::take(programs_).tell_since(capture.times_before, quality);
+    RecordingCounts::take(programs_, unwinder_, capture.listener).tell_since(capture.counts_before, quality);
+    RecordingTimes::take(programs_).tell_since(capture.times_before, quality);
     quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());
     const lagtrap_copying copied = programs_.copied();
     quality.stack_copies = copied.copies;

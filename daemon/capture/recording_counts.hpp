@@ -11,24 +11,24 @@
 
 namespace lagtrap::daemon {
 
-struct CaptureCounts {
+struct RecordingCounts {
     lagtrap_capture_counters records{};
     std::uint64_t runs_lost = 0;
     std::uint64_t task_changes_lost = 0;  // that the unwinder did not see
 
-    [[nodiscard]] static CaptureCounts take(const RecorderPrograms& programs, const Unwinder& unwinder,
-                                            const Listener& listener);
+    [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs, const Unwinder& unwinder,
+                                              const Listener& listener);
     // What came between `before` and this.
-    void tell_since(const CaptureCounts& before, trace::SessionQuality& quality) const;
+    void tell_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
 };
 
 // Processor time that recording has taken at one moment, in the same way.
-struct CaptureTimes {
+struct RecordingTimes {
     std::uint64_t bpf_ns = 0;
     std::uint64_t daemon_ns = 0;
 
-    [[nodiscard]] static CaptureTimes take(const RecorderPrograms& programs);
-    void tell_since(const CaptureTimes& before, trace::SessionQuality& quality) const;
+    [[nodiscard]] static RecordingTimes take(const RecorderPrograms& programs);
+    void tell_since(const RecordingTimes& before, trace::SessionQuality& quality) const;
 };
 
 }  // namespace lagtrap::daemon
