@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/files.hpp"
+#include "core/passed_file.hpp"
 #include "sandbox/foreign_file.hpp"
 
 namespace lagtrap {
@@ -34,22 +35,9 @@ struct Head {
 };
 
 Status send_message(int socket, const Head& head, std::string_view text, int fd) {
-    std::array<iovec, 2> parts{
-        {{const_cast<Head*>(&head), sizeof head}, {const_cast<char*>(text.data()), text.size()}}};
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    if (fd >= 0) {
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* const part = CMSG_FIRSTHDR(&message);
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
-    }
-    while (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+    std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+    bytes += text;
+    while (send_with_file(socket, bytes.data(), bytes.size(), fd) < 0)
         if (errno != EINTR) return system_error("asking for a file");
     return success();
 }

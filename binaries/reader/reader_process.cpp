@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/child_process.hpp"
+#include "core/passed_file.hpp"
 #include "sandbox/machine_root.hpp"
 
 namespace lagtrap::binaries {
@@ -161,28 +162,14 @@ Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline&
 Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline) {
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += body;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    bool file_sent = false;
     for (std::size_t sent = 0; sent < bytes.size();) {
-        iovec part{bytes.data() + sent, bytes.size() - sent};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        if (!file_sent) {
-            message.msg_control = control.data();
-            message.msg_controllen = control.size();
-            cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-            rights->cmsg_level = SOL_SOCKET;
-            rights->cmsg_type = SCM_RIGHTS;
-            rights->cmsg_len = CMSG_LEN(sizeof(int));
-            std::memcpy(CMSG_DATA(rights), &file, sizeof file);
-        }
-        const ssize_t done = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t done =
+            send_with_file(socket_.get(), bytes.data() + sent, bytes.size() - sent, file, MSG_DONTWAIT);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0 && errno != EAGAIN) return why_it_ended();
         if (done < 0) TRY(wait_for(POLLOUT, nullptr, deadline));
         if (done <= 0) continue;
-        file_sent = true;
+        file = -1;
         sent += static_cast<std::size_t>(done);
     }
     return success();

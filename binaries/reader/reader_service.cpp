@@ -15,6 +15,7 @@
 #include "binaries/reader/reader_messages.hpp"
 #include "core/files.hpp"
 #include "core/heap.hpp"
+#include "core/passed_file.hpp"
 #include "sandbox/confinement.hpp"
 #include "sandbox/file_broker.hpp"
 #include "sandbox/foreign_file.hpp"
@@ -34,23 +35,11 @@ struct Request {
 
 bool receive(char* into, std::size_t size, UniqueFd* file) {
     while (size > 0) {
-        iovec part{into, size};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        const ssize_t got = ::recvmsg(reader_socket, &message, MSG_CMSG_CLOEXEC);
+        UniqueFd given;
+        const ssize_t got = receive_with_file(reader_socket, into, size, given);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
-        const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-        if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-            UniqueFd given(fd);
-            if (file != nullptr) *file = std::move(given);
-        }
+        if (given.valid() && file != nullptr) *file = std::move(given);
         into += got;
         size -= static_cast<std::size_t>(got);
     }

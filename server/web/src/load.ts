@@ -60,21 +60,32 @@ export interface Parts<T> {
   more: () => void; // the part after the last
 }
 
-// A list that comes in parts: the first at once, others when asked for. `path` has a query.
-export function useMore<T extends { next: string | null }>(path: string): Parts<T> {
-  const first = useGet<T>(path);
-  const [rest, setRest] = useState<{ path: string; parts: T[] }>({ path, parts: [] });
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  const parts = first.data ? [first.data, ...(rest.path === path ? rest.parts : [])] : [];
+// The further parts of a list whose first one is loaded from `path`, which has a query.
+export function useFurther<T extends { next: string | null }>(first: Loaded<T>, path: string): Parts<T> {
+  const [rest, setRest] = useState<{ of: T | null; parts: T[] }>({ of: null, parts: [] });
+  const [problem, setProblem] = useState<{ of: T | null; error: ApiError } | null>(null);
+  const start = first.data;
+  const parts = start ? [start, ...(rest.of === start ? rest.parts : [])] : [];
   const next = parts.length > 0 ? parts[parts.length - 1].next : null;
   const more = () => {
     setProblem(null);
     get<T>(`${path}&after=${encodeURIComponent(next ?? "")}`).then(
-      (part) => setRest((old) => ({ path, parts: [...(old.path === path ? old.parts : []), part] })),
-      (error) => setProblem(asApiError(error)),
+      (part) => setRest((old) => ({ of: start, parts: [...(old.of === start ? old.parts : []), part] })),
+      (error) => setProblem({ of: start, error: asApiError(error) }),
     );
   };
-  return { parts, next, problem: problem ?? first.error, more: next === null && first.error ? first.reload : more };
+  return { parts, next, problem: problem !== null && problem.of === start ? problem.error : null, more };
+}
+
+// A list that comes in parts: the first at once, others when asked for. `path` has a query.
+export function useMore<T extends { next: string | null }>(path: string): Parts<T> {
+  const first = useGet<T>(path);
+  const further = useFurther(first, path);
+  return {
+    ...further,
+    problem: further.problem ?? first.error,
+    more: further.next === null && first.error ? first.reload : further.more,
+  };
 }
 
 // The time now, in milliseconds; the page is drawn anew every `every_ms` while somebody can see it.

@@ -1,7 +1,5 @@
 // Who signed in, or tried to, and who made and removed what; for admins.
-import { useEffect, useState } from "preact/hooks";
-import { type ApiError, get } from "../api";
-import { useGet } from "../load";
+import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import { type Place, setQuery } from "../router";
 import type { AuditEntry, AuditList, Session } from "../types";
@@ -27,25 +25,11 @@ function Entries({ place }: { place: Place }) {
   const address = `/api/v1/audit?limit=100${only === "" ? "" : `&only=${only}`}`;
   const file = (format: string) => `/api/v1/audit/export?format=${format}${only === "" ? "" : `&only=${only}`}`;
   const first = useGet<AuditList>(address);
-  const [more, setMore] = useState<AuditList | null>(null);
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  useEffect(() => {
-    setMore(null);
-    setProblem(null);
-  }, [first.data]);
-  const next = more ? more.next : (first.data?.next ?? null);
-  const loadMore = async () => {
-    try {
-      const part = await get<AuditList>(`${address}&after=${encodeURIComponent(next ?? "")}`);
-      setMore((old) => ({ entries: [...(old?.entries ?? []), ...part.entries], next: part.next }));
-    } catch (error) {
-      setProblem(error as ApiError);
-    }
-  };
+  const { parts: lists, next, problem, more } = useFurther(first, address);
   return (
     <Ready of={first} height={400}>
-      {(list) => {
-        const rows = [...list.entries, ...(more?.entries ?? [])];
+      {() => {
+        const rows = lists.flatMap((part) => part.entries);
         const choice = (
           <div class="row-form">
             <label class="field"><span>Show</span>
@@ -65,8 +49,8 @@ function Entries({ place }: { place: Place }) {
               <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Of what</th><th scope="col">More</th></tr></thead>
               <tbody>{rows.map((entry) => <Row key={entry.id} entry={entry} />)}</tbody>
             </table>
-            {problem && <Failure error={problem} again={() => void loadMore()} />}
-            {next !== null && <p><button type="button" onClick={() => void loadMore()}>Show older entries</button></p>}
+            {problem && <Failure error={problem} again={more} />}
+            {next !== null && <p><button type="button" onClick={more}>Show older entries</button></p>}
           </>
         );
       }}

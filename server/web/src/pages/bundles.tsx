@@ -1,10 +1,8 @@
 // The list of bundles, last received first.
-import { useEffect, useState } from "preact/hooks";
-import { type ApiError, get } from "../api";
 import { FilterBar } from "../filter_bar";
 import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
 import { formatBytes, formatCount, formatDuration, shortId } from "../format";
-import { useGet } from "../load";
+import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import type { Place } from "../router";
 import type { Bundle, BundleList } from "../types";
@@ -35,29 +33,16 @@ function Row({ bundle }: { bundle: Bundle }) {
 
 export function Bundles({ place }: { place: Place }) {
   const filters = parseFilters(place.query);
-  const first = useGet<BundleList>(`/api/v1/bundles${apiQuery(filters, { limit: 100 })}`);
-  const [more, setMore] = useState<BundleList | null>(null);
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  useEffect(() => {
-    setMore(null);
-    setProblem(null);
-  }, [first.data]);
-  const next = more ? more.next : (first.data?.next ?? null);
-  const loadMore = async () => {
-    try {
-      const part = await get<BundleList>(`/api/v1/bundles${apiQuery(filters, { limit: 100, after: next ?? undefined })}`);
-      setMore((old) => ({ bundles: [...(old?.bundles ?? []), ...part.bundles], next: part.next }));
-    } catch (error) {
-      setProblem(error as ApiError);
-    }
-  };
+  const address = `/api/v1/bundles${apiQuery(filters, { limit: 100 })}`;
+  const first = useGet<BundleList>(address);
+  const { parts, next, problem, more } = useFurther(first, address);
   return (
     <main id="main">
       <Title text={filters.event ? `Bundles of ${filters.event}` : "Bundles"} />
       <FilterBar filters={filters} event={filters.event} />
       <Ready of={first} height={400}>
-        {(list) => {
-          const rows = [...list.bundles, ...(more?.bundles ?? [])];
+        {() => {
+          const rows = parts.flatMap((part) => part.bundles);
           if (rows.length === 0) {
             return narrowing(filters).length > 0 || filters.event ? (
               <Empty title="No bundle matches these filters."><p>Widen the span of time, or clear a filter above.</p></Empty>
@@ -78,8 +63,8 @@ export function Bundles({ place }: { place: Place }) {
                 </thead>
                 <tbody>{rows.map((bundle) => <Row key={bundle.digest} bundle={bundle} />)}</tbody>
               </table>
-              {problem && <Failure error={problem} again={() => void loadMore()} />}
-              {next !== null && <p><button type="button" onClick={() => void loadMore()}>Show more bundles</button></p>}
+              {problem && <Failure error={problem} again={more} />}
+              {next !== null && <p><button type="button" onClick={more}>Show more bundles</button></p>}
             </>
           );
         }}

@@ -1,40 +1,25 @@
 // The list of events, newest first.
-import { useEffect, useState } from "preact/hooks";
-import { type ApiError, get } from "../api";
 import { FilterBar } from "../filter_bar";
 import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
 import { formatAge, formatCount, formatShare, plural } from "../format";
-import { useGet } from "../load";
+import { useFurther, useGet } from "../load";
 import { Empty, Failure, Ready, Time, Title } from "../parts";
 import type { Place } from "../router";
-import type { EventList, EventRow, Losses } from "../types";
+import type { EventList, Losses } from "../types";
 
 export function Events({ place }: { place: Place }) {
   const filters = parseFilters(place.query);
   const query = apiQuery(filters, { limit: 100 });
-  const first = useGet<EventList>(`/api/v1/events${query}`);
-  const [more, setMore] = useState<{ events: EventRow[]; next: string | null } | null>(null);
-  const [problem, setProblem] = useState<ApiError | null>(null);
-  useEffect(() => {
-    setMore(null);
-    setProblem(null);
-  }, [first.data]);
-  const next = more ? more.next : (first.data?.next ?? null);
-  const loadMore = async () => {
-    try {
-      const part = await get<EventList>(`/api/v1/events${apiQuery(filters, { limit: 100, after: next ?? undefined })}`);
-      setMore((old) => ({ events: [...(old?.events ?? []), ...part.events], next: part.next }));
-    } catch (error) {
-      setProblem(error as ApiError);
-    }
-  };
+  const address = `/api/v1/events${query}`;
+  const first = useGet<EventList>(address);
+  const { parts, next, problem, more } = useFurther(first, address);
   return (
     <main id="main">
       <Title text="Events" />
       <FilterBar filters={filters} search />
       <Ready of={first} height={400}>
         {(list) => {
-          const rows = [...list.events, ...(more?.events ?? [])];
+          const rows = parts.flatMap((part) => part.events);
           if (rows.length === 0) return <><NoEvents narrowed={narrowing(filters).length > 0} /><Lost losses={list.lost} /></>;
           return (
             <>
@@ -66,8 +51,8 @@ export function Events({ place }: { place: Place }) {
                   })}
                 </tbody>
               </table>
-              {problem && <Failure error={problem} again={() => void loadMore()} />}
-              {next !== null && <p><button type="button" onClick={() => void loadMore()}>Show more events</button></p>}
+              {problem && <Failure error={problem} again={more} />}
+              {next !== null && <p><button type="button" onClick={more}>Show more events</button></p>}
             </>
           );
         }}
