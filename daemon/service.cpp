@@ -29,8 +29,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often the watchdog is told that all is well, and the watched binaries are looked at for replacement.
+// How often the watchdog is told that all is well.
 constexpr auto watch_interval = 10s;
+// How often the watched binaries are looked at for replacement: until then a new version runs unwatched.
+constexpr auto file_interval = 2s;
 constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service manager has none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
@@ -85,6 +87,7 @@ Service::Service(Options options)
     : options_(std::move(options)),
       signals_(context_, SIGTERM, SIGINT, SIGHUP),
       watch_timer_(context_),
+      file_timer_(context_),
       ready_timer_(context_) {}
 
 // What is being attached, and what goes into force with it.
@@ -425,8 +428,6 @@ void Service::keep_watch() {
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         look_for_reader();
-        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
-        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
         tell_pairing();
@@ -435,10 +436,21 @@ void Service::keep_watch() {
     });
 }
 
+void Service::keep_looking_at_files() {
+    file_timer_.expires_after(file_interval);
+    file_timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
+        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
+        keep_looking_at_files();
+    });
+}
+
 void Service::run() {
     await_signal();
     collector_->recover();
     keep_watch();
+    keep_looking_at_files();
     context_.run();
     functions_->stop();
     call_traces_.reset();

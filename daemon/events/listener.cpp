@@ -27,7 +27,9 @@ using namespace std::chrono_literals;
 // No look comes sooner than this after the last one: an event with a threshold of microseconds shall not make
 // the listener spin. Within the 2 ms that a deadline may be noticed late.
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
-constexpr auto sweep_interval = 10s;
+// A sweep takes a hundredth of the time at most, for each open run's thread is asked for.
+constexpr std::chrono::nanoseconds shortest_sweep_interval = 1s, longest_sweep_interval = 10s;
+constexpr auto sweep_rest = 100;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 // Of a switch and its waking, in programs that pass over other threads (docs/performance.md).
 constexpr std::uint64_t time_cost_ns = 65;
@@ -61,7 +63,7 @@ struct Listener::Loop {
 
     Status open_notices();
     void await_notices();
-    void await_sweep();
+    void await_sweep(std::chrono::nanoseconds after = shortest_sweep_interval);
     int take_notice(const lagtrap_record* record, std::size_t bytes);
     void look();
     void tell_aborted() {
@@ -221,16 +223,18 @@ void Listener::Loop::schedule_look(std::uint64_t at_ns) {
     });
 }
 
-void Listener::Loop::await_sweep() {
-    sweep_timer.expires_after(sweep_interval);
+void Listener::Loop::await_sweep(std::chrono::nanoseconds after) {
+    sweep_timer.expires_after(after);
     sweep_timer.async_wait([this](const auto& failure) {
         if (failure) return;
+        const auto began = std::chrono::steady_clock::now();
         {
             const std::lock_guard lock(mutex);
             runs.sweep(monotonic_ns(), owner.events_);
             tell_aborted();
         }
-        await_sweep();
+        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+        await_sweep(std::clamp(sweep_rest * took, shortest_sweep_interval, longest_sweep_interval));
     });
 }
 
