@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -257,9 +258,13 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     std::set<std::string> wanted = programs_to_find(settings);
     wanted.merge(programs_to_find(settings_));
     unwinder_->want_files(wanted);
-    TRY_ASSIGN(arming->listener, Listener::create(settings, unwinder_->store(), listener_options(!arming->first)));
+    TRY_ASSIGN(const TimedThreads threads, TimedThreads::create(settings));
+    // The kernel's verifier takes most of a start's time; it takes the two one beside the other, where another thread can be had.
+    auto recorder = std::async([&] { return Recorder::create(settings, *unwinder_, threads, &names_); });
+    auto listener = Listener::create(settings, unwinder_->store(), threads, listener_options(!arming->first));
+    TRY_ASSIGN(arming->recorder, recorder.get());
+    TRY_ASSIGN(arming->listener, std::move(listener));
     TRY_ASSIGN(arming->source, source_of(*arming->listener, settings));
-    TRY_ASSIGN(arming->recorder, Recorder::create(settings, *unwinder_, *arming->listener, &names_));
     arming->watched = arming->listener.get();
     arming_ = std::move(arming);
     if (arming_->first) {

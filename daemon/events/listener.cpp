@@ -246,10 +246,10 @@ Listener::Listener(const settings::Settings& settings, Options options)
       weights_(std::make_shared<RunWeights>(settings.events.size())) {}
 
 Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
-                                                   Options options) {
+                                                   const TimedThreads& threads, Options options) {
     const std::vector<settings::Event>& events = settings.events;
     std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
-    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store));
+    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store, threads));
     TRY_ASSIGN(OpenRuns runs, OpenRuns::map(self->programs_->tags_fd(), self->programs_->slots_fd()));
     if (self->programs_->counts_times())
         TRY(runs.map_times(self->programs_->timed_sets_fd(), self->programs_->thread_times_fd()));
