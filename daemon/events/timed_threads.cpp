@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bpf/listener.h"
-#include "daemon/events/open_runs.hpp"
+#include "daemon/events/event_traits.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 
 namespace lagtrap::daemon {
