@@ -51,7 +51,7 @@ class Service : private CaptureSurroundings {
 
   private:
     explicit Service(Options options);
-    // Puts settings in force: their markers are attached by the listener's thread, then `then` is called.
+    // Puts settings in force: their markers are attached by another thread, then `then` is called.
     [[nodiscard]] Status arm(const settings::Settings& settings, std::function<void()> then);
     struct Arming;
     [[nodiscard]] Listener::Options listener_options(bool takes_over);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t object_calls_kept = 300;
 constexpr std::size_t object_bytes_kept = 512 << 10;
 
-// False: what follows makes no sense.
+// False: what follows is malformed.
 bool take(const std::string& line, RecordedObjects& all) {
     auto reply = calls::parse_objects_reply(line);
     const Status added = reply ? all.summary.add(std::move(*reply)) : Status(reply.error());
