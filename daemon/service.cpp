@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -29,8 +30,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often the watchdog is told that all is well, and the watched binaries are looked at for replacement.
+// How often the watchdog is told that all is well.
 constexpr auto watch_interval = 10s;
+// How often the watched binaries are looked at for replacement: until then a new version runs unwatched.
+constexpr auto file_interval = 2s;
 constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service manager has none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
@@ -85,6 +88,7 @@ Service::Service(Options options)
     : options_(std::move(options)),
       signals_(context_, SIGTERM, SIGINT, SIGHUP),
       watch_timer_(context_),
+      file_timer_(context_),
       ready_timer_(context_) {}
 
 // What is being attached, and what goes into force with it.
@@ -265,9 +269,13 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     std::set<std::string> wanted = programs_to_find(settings);
     wanted.merge(programs_to_find(settings_));
     unwinder_->want_files(wanted);
-    TRY_ASSIGN(arming->listener, Listener::create(settings, unwinder_->store(), listener_options(!arming->first)));
+    TRY_ASSIGN(const TimedThreads threads, TimedThreads::create(settings));
+    // The kernel's verifier takes most of a start's time; it takes the two one beside the other, where another thread can be had.
+    auto recorder = std::async([&] { return Recorder::create(settings, *unwinder_, threads, &names_); });
+    auto listener = Listener::create(settings, unwinder_->store(), threads, listener_options(!arming->first));
+    TRY_ASSIGN(arming->recorder, recorder.get());
+    TRY_ASSIGN(arming->listener, std::move(listener));
     TRY_ASSIGN(arming->source, source_of(*arming->listener, settings));
-    TRY_ASSIGN(arming->recorder, Recorder::create(settings, *unwinder_, *arming->listener, &names_));
     arming->watched = arming->listener.get();
     arming_ = std::move(arming);
     if (arming_->first) {
@@ -436,8 +444,6 @@ void Service::keep_watch() {
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         look_for_reader();
-        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
-        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
             options_.inform(fmt::format("CPUs came, or came back: {}; they are recorded", fmt::join(came, ", ")));
         tell_pairing();
@@ -446,10 +452,21 @@ void Service::keep_watch() {
     });
 }
 
+void Service::keep_looking_at_files() {
+    file_timer_.expires_after(file_interval);
+    file_timer_.async_wait([this](const auto& failure) {
+        if (failure) return;
+        // Where nothing can read programs now, what is armed stays so; the next look finds the same.
+        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
+        keep_looking_at_files();
+    });
+}
+
 void Service::run() {
     await_signal();
     collector_->recover();
     keep_watch();
+    keep_looking_at_files();
     context_.run();
     functions_->stop();
     call_traces_.reset();

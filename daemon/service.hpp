@@ -73,6 +73,7 @@ class Service : private CaptureSurroundings {
     void note_success();
     void await_signal();
     void keep_watch();
+    void keep_looking_at_files();
     // Tells the service manager that all is well, as long as all threads are.
     void feed_watchdog();
     // Says once of each event what is wrong with its begins and ends.
@@ -91,6 +92,7 @@ class Service : private CaptureSurroundings {
     boost::asio::io_context context_{1};
     boost::asio::signal_set signals_;
     boost::asio::steady_timer watch_timer_;
+    boost::asio::steady_timer file_timer_;
     boost::asio::steady_timer ready_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;

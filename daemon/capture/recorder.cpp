@@ -93,12 +93,12 @@ Recorder::~Recorder() {
 }
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& settings, Unwinder& unwinder,
-                                                   const Listener& listener, ContainerNames* names) {
+                                                   const TimedThreads& threads, ContainerNames* names) {
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
     // Nothing is kept before the answer that <confirm> asks for.
     if (settings.confirm) self->settings_.history = {std::chrono::nanoseconds::zero(), {}, 0};
-    TRY(self->programs_.load(listener));
+    TRY(self->programs_.load(threads));
     return self;
 }
 

@@ -24,9 +24,9 @@ class Recorder {
   public:
     // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the recorder. Errors: BPF or
     // perf events are refused.
-    // `listener`: whose runs it will record; only its tables are taken. `names` (may be null) as Rundown has it.
+    // `threads`: as the listener has them whose runs it will record. `names` (may be null) as Rundown has it.
     [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Settings& settings,
-                                                                  Unwinder& unwinder, const Listener& listener,
+                                                                  Unwinder& unwinder, const TimedThreads& threads,
                                                                   ContainerNames* names);
     ~Recorder();
 

@@ -170,7 +170,7 @@ lagtrap_capture_counters RecorderPrograms::counters() const {
     return sum;
 }
 
-Status RecorderPrograms::load(const Listener& listener) {
+Status RecorderPrograms::load(const TimedThreads& threads) {
     keep_libbpf_messages();
     const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     programs_ = collector_bpf__open();
@@ -184,10 +184,10 @@ Status RecorderPrograms::load(const Listener& listener) {
     for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
                                   std::pair(programs_->maps.unwind_tables, store.tables_fd()),
                                   std::pair(programs_->maps.unwind_processes, store.processes_fd()),
-                                  std::pair(programs_->maps.timed_sets, listener.timed_sets_fd()),
-                                  std::pair(programs_->maps.thread_times, listener.thread_times_fd())})
+                                  std::pair(programs_->maps.timed_sets, threads.sets_fd()),
+                                  std::pair(programs_->maps.thread_times, threads.times_fd())})
         if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
-            return libbpf_error("give the recorder the unwind tables", failed);
+            return libbpf_error("give the recorder the tables that it shares", failed);
     if (const int failed = collector_bpf__load(programs_); failed != 0)
         return libbpf_error("load the recorder's BPF programs", failed);
     (void)take_libbpf_messages();

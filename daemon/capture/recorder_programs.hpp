@@ -11,7 +11,7 @@
 #include "bpf/collector.h"
 #include "core/result.hpp"
 #include "daemon/capture/history_window.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "daemon/unwinding/unwinder.hpp"
 #include "settings/settings.hpp"
@@ -32,7 +32,7 @@ class RecorderPrograms {
     ~RecorderPrograms();
     RecorderPrograms(const RecorderPrograms&) = delete;
     RecorderPrograms& operator=(const RecorderPrograms&) = delete;
-    [[nodiscard]] Status load(const Listener& listener);
+    [[nodiscard]] Status load(const TimedThreads& threads);
 
     // Records everything from now on, as a capture with a number of its own; until off(). Of stacks that cannot be walked at once
     // so much is copied, most of it of the process whose run it is for.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -24,7 +25,9 @@ using namespace std::chrono_literals;
 // No look comes sooner than this after the last one: an event with a threshold of microseconds shall not make
 // the listener spin. Within the 2 ms that a deadline may be noticed late.
 constexpr std::uint64_t shortest_look_interval_ns = 1'000'000;
-constexpr auto sweep_interval = 10s;
+// A sweep takes a hundredth of the time at most, for each open run's thread is asked for.
+constexpr std::chrono::nanoseconds shortest_sweep_interval = 1s, longest_sweep_interval = 10s;
+constexpr auto sweep_rest = 100;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 
 std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events) {
@@ -73,7 +76,7 @@ void BreachWatch::start() {
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
         const auto work = boost::asio::make_work_guard(context_);
         await_notices();
-        await_sweep();
+        await_sweep(shortest_sweep_interval);
         look();
         context_.run();
     });
@@ -294,12 +297,14 @@ void BreachWatch::schedule_look(std::uint64_t at_ns) {
     });
 }
 
-void BreachWatch::await_sweep() {
-    sweep_timer_.expires_after(sweep_interval);
+void BreachWatch::await_sweep(std::chrono::nanoseconds after) {
+    sweep_timer_.expires_after(after);
     sweep_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
+        const auto began = std::chrono::steady_clock::now();
         sweep();
-        await_sweep();
+        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+        await_sweep(std::clamp(sweep_rest * took, shortest_sweep_interval, longest_sweep_interval));
     });
 }
 

@@ -91,7 +91,7 @@ class BreachWatch {
     BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table, Options options);
     [[nodiscard]] Status open_notices();
     void await_notices();
-    void await_sweep();
+    void await_sweep(std::chrono::nanoseconds after);
     int take_notice(const lagtrap_record* record, std::size_t bytes);
     void tell_aborted();  // for holders of the mutex
     void look();

@@ -25,10 +25,10 @@ Listener::Listener(const settings::Settings& settings, Options options)
       weights_(std::make_shared<RunWeights>(settings.events.size())) {}
 
 Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
-                                                   Options options) {
+                                                   const TimedThreads& threads, Options options) {
     const std::vector<settings::Event>& events = settings.events;
     std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
-    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store));
+    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store, threads));
     TRY_ASSIGN(self->breaches_, BreachWatch::create(settings, *self->programs_, self->options_.breaches));
     self->follow_groups();
     self->arming_ = std::make_unique<EventArming>(

@@ -71,7 +71,8 @@ class Listener {
 
     // Loads the programs; arm_all() attaches them. Errors: BPF is refused altogether.
     [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const settings::Settings& settings,
-                                                                  const UnwindStore& store, Options options);
+                                                                  const UnwindStore& store, const TimedThreads& threads,
+                                                                  Options options);
     ~Listener();
 
     // Attaches the markers of all events, by a thread of its own; one that cannot be armed has its problem in status(), and
@@ -93,8 +94,6 @@ class Listener {
     // Of all runs that end while runs are recorded.
     [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
     // The tables of threads whose time is counted, by which threads in a run are known.
-    [[nodiscard]] int timed_sets_fd() const { return programs_->timed_sets_fd(); }
-    [[nodiscard]] int thread_times_fd() const { return programs_->thread_times_fd(); }
     // Where runs of events with record="runs" come from.
     [[nodiscard]] int reported_runs_fd() const { return programs_->reported_runs_fd(); }
     [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }

@@ -117,7 +117,7 @@ void ListenerPrograms::leave_out_unused() {
 }
 
 // What only events with record="runs" need is as small as may be where there are none.
-Status ListenerPrograms::size_maps(const UnwindStore& store) {
+Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
     const bool any_runs = std::any_of(events_.begin(), events_.end(),
                                       [](const auto& event) { return event.record == settings::RecordMode::Runs; });
     const bool any_stacks = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
@@ -134,10 +134,6 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
         bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
     if (std::none_of(events_.begin(), events_.end(), ends_at_function))
         bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
-    if (!wants_any_times()) {
-        bpf_map__set_max_entries(programs_->maps.timed_sets, 1);
-        bpf_map__set_max_entries(programs_->maps.thread_times, 1);
-    }
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     if (any_stacks) {
@@ -146,14 +142,17 @@ Status ListenerPrograms::size_maps(const UnwindStore& store) {
     }
     for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
                                   std::pair(programs_->maps.unwind_tables, store.tables_fd()),
-                                  std::pair(programs_->maps.unwind_processes, store.processes_fd())})
+                                  std::pair(programs_->maps.unwind_processes, store.processes_fd()),
+                                  std::pair(programs_->maps.timed_sets, threads.sets_fd()),
+                                  std::pair(programs_->maps.thread_times, threads.times_fd())})
         if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
-            return libbpf_error("give the listener the unwind tables", failed);
+            return libbpf_error("give the listener the tables that it shares", failed);
     return success();
 }
 
 Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
-                                                                 const UnwindStore& store) {
+                                                                 const UnwindStore& store,
+                                                                 const TimedThreads& threads) {
     keep_libbpf_messages();
     const std::vector<settings::Event>& events = settings.events;
     if (events.size() > LAGTRAP_MAX_EVENTS)
@@ -174,7 +173,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     self->name_run_queue_events();
     self->leave_out_unused();
-    TRY(self->size_maps(store));
+    TRY(self->size_maps(store, threads));
     if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();

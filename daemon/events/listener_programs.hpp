@@ -18,6 +18,7 @@
 #include "daemon/events/marker_places.hpp"
 #include "daemon/events/marker_sites.hpp"
 #include "daemon/events/party_maps.hpp"
+#include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "daemon/probes/overhead_probes.hpp"
 #include "daemon/probes/probe_links.hpp"
@@ -69,7 +70,8 @@ class ListenerPrograms {
     // Loads the programs for these events; nothing is attached yet. Events keep their index. Stacks at markers are
     // walked by what `store` holds.
     [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const settings::Settings& settings,
-                                                                        const UnwindStore& store);
+                                                                        const UnwindStore& store,
+                                                                        const TimedThreads& threads);
     ~ListenerPrograms();
 
     // Attaches every marker of one event, or none of them: an event with a marker missing would pair nonsense.
@@ -144,7 +146,7 @@ class ListenerPrograms {
     void name_run_queue_events();
     [[nodiscard]] Result<std::shared_ptr<std::vector<Link>>> attach_run_queue();
     void leave_out_unused();
-    [[nodiscard]] Status size_maps(const UnwindStore& store);
+    [[nodiscard]] Status size_maps(const UnwindStore& store, const TimedThreads& threads);
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id, const MarkerPlan& plan);
     // What the programs are told at each place: the marker and, where arguments are wanted, where they are.

@@ -4,7 +4,8 @@ import json
 import signal
 import subprocess
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, OwnedProcess, check
+from lagtrap_test import BUILD_DIR, OwnedProcess, check
+from trace_client import TraceClient
 
 PROGRAMS = (BUILD_DIR / "tests" / "integration" / "programs").resolve()
 IN_C, IN_CPP = PROGRAMS / "call_trees_c", PROGRAMS / "call_trees_cpp"
@@ -52,24 +53,12 @@ class Program(OwnedProcess):
 PLENTY = "10000"
 
 
-class CallTrace:
+class CallTrace(TraceClient):
     """lagtrap calls --json of a process, from when the probes are in."""
 
     def __init__(self, daemon, pid, function, *options, count=0, budget=PLENTY):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "calls", "--socket", daemon.socket_path, "--process", str(pid), "--function", function, "--json",
-             "--for", "10min", "--count", str(count), "--budget", budget, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap calls ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started"]
+        super().__init__("calls", daemon, pid, "--function", function, "--count", str(count), "--budget", budget, *options)
         self.more, self.tree = [], None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
 
     def lines(self):
         """To its end."""
@@ -101,32 +90,17 @@ class CallTrace:
         return trees
 
 
-class FunctionTrace:
+class FunctionTrace(TraceClient):
     """lagtrap functions --json of a process, from when the probes are in."""
 
     def __init__(self, daemon, pid, *options):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for",
-             "10min", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap functions ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started_functions"]
+        super().__init__("functions", daemon, pid, *options)
         self.names = [function[0] for function in self.started["functions"]]
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
-
     def end(self):
-        """As Ctrl-C does; all lines that it said. Functions that runtimes told of have names from now on."""
-        self.client.send_signal(signal.SIGINT)
-        lines = [json.loads(line) for line in self.client.stdout]
+        """All lines that it said. Functions that runtimes told of have names from now on."""
+        lines = self.interrupt()
         self.names += [function[0] for line in lines for function in line.get("more", ())]
-        problem = self.client.stderr.read()
-        check(self.client.wait(timeout=120) == 0, f"lagtrap functions: {problem}")
         return lines
 
     def counts(self, lines):

@@ -1,42 +1,20 @@
 """Follows objects of a process as lagtrap objects does, for tests."""
 
-import json
-import signal
-import subprocess
+from trace_client import TraceClient
 
-from lagtrap_test import LAGTRAP, check
-
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 # Tests look at calls, not at what they cost on a busy machine.
 PLENTY = ("--budget", "10000", "--rate", "1000000")
 
 
-class Watch:
+class Watch(TraceClient):
     """lagtrap objects --json of a process, from when the probes are in."""
 
     def __init__(self, daemon, pid, *options):
-        self.client = subprocess.Popen(
-            [LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.client.stdout.readline()
-        check(line, f"lagtrap objects ended: {self.client.stderr.read() if not line else ''}")
-        self.started = json.loads(line)["started_objects"]
+        super().__init__("objects", daemon, pid, *options)
         self.names = [function[0] for function in self.started["functions"]]
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.client.kill()
-        self.client.communicate()
-
     def end(self):
-        """As Ctrl-C does."""
-        self.client.send_signal(signal.SIGINT)
-        self.lines = [json.loads(line) for line in self.client.stdout]
-        problem = self.client.stderr.read()
-        check(self.client.wait(timeout=120) == 0, f"lagtrap objects: {problem}")
+        self.lines = self.interrupt()
         self.ended = self.lines[-1]["ended_objects"]
         return self
 

@@ -48,25 +48,26 @@ def counts_agree_with_the_kernels_own():
     markers and between them are the bounds; the kernel's own leave out what interrupts take."""
     events = (library_event("schedule", SCHEDULE, "50ms", "100ms", attributes='breach="end"')
               + library_event("valued", SCHEDULE, "50ms", "100ms", stages=("step",), more="<key/>", attributes='breach="end"'))
-    for seed, how in [(seed, ()) for seed in range(6)] + [(seed, ("value",)) for seed in range(3)]:
-        with Daemon(events, more=NO_HISTORY) as daemon:
+    seeds = [(seed, ()) for seed in range(6)] + [(seed, ("value",)) for seed in range(3)]
+    with Daemon(events, recording='cool-down="0s" captures-per-hour="1000"', more=NO_HISTORY) as daemon:
+        for number, (seed, how) in enumerate(seeds, 1):
             with Watched(SCHEDULE, seed, *how) as program:
                 told = program.go().result()
-            delay = report(daemon.wait_for_bundles(1)[0])["delays"][0]
-        split, what = delay["split"], f"seed {seed} {how}"
-        check(split["wall_ns"] == delay["duration_ns"] and split["not_recorded_ns"] == 0, f"{what}: {split}")
-        slack_ns = 0.01 * split["wall_ns"]
-        for part in ("on_cpu_ns", "runnable_ns"):
-            least, most = told["inner"][part] - slack_ns, told["outer"][part] + slack_ns
-            # What the host took from the machine while the thread ran is not in the kernel's count. What must be in the other
-            # parts, which add up to the whole with this one, bounds it as well.
-            most += told["stolen_ns"] if part == "on_cpu_ns" else 0
-            check(least <= split[part] <= most, f"{what}: {part} is {split[part]}, not within {least} to {most}: {told}")
-        blocked = {one["reason"]: one["total_ns"] for one in split["blocked"]}
-        for reason, planned_ns in told["planned_ns"].items():
-            # A waiter that comes late to a lock finds less of the time left.
-            least = planned_ns - (slack_ns + told["outer"]["runnable_ns"] if reason == "lock (futex)" else 0)
-            check(blocked.get(reason, 0) >= least, f"{what}: {reason} {blocked.get(reason, 0)} of {planned_ns}: {blocked}")
+            delay = report(daemon.wait_for_newest_bundle(number))["delays"][0]
+            split, what = delay["split"], f"seed {seed} {how}"
+            check(split["wall_ns"] == delay["duration_ns"] and split["not_recorded_ns"] == 0, f"{what}: {split}")
+            slack_ns = 0.01 * split["wall_ns"]
+            for part in ("on_cpu_ns", "runnable_ns"):
+                least, most = told["inner"][part] - slack_ns, told["outer"][part] + slack_ns
+                # What the host took from the machine while the thread ran is not in the kernel's count. What must be in the other
+                # parts, which add up to the whole with this one, bounds it as well.
+                most += told["stolen_ns"] if part == "on_cpu_ns" else 0
+                check(least <= split[part] <= most, f"{what}: {part} is {split[part]}, not within {least} to {most}: {told}")
+            blocked = {one["reason"]: one["total_ns"] for one in split["blocked"]}
+            for reason, planned_ns in told["planned_ns"].items():
+                # A waiter that comes late to a lock finds less of the time left.
+                least = planned_ns - (slack_ns + told["outer"]["runnable_ns"] if reason == "lock (futex)" else 0)
+                check(blocked.get(reason, 0) >= least, f"{what}: {reason} {blocked.get(reason, 0)} of {planned_ns}: {blocked}")
 
 
 def the_status_says_where_the_time_of_runs_goes():

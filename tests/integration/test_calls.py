@@ -7,10 +7,8 @@ import subprocess
 import tempfile
 
 from call_programs import IN_C, IN_CPP, NOTED, PLENTY, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, CallTrace, Program, check_parts, with_depths
-from lagtrap_test import LAGTRAP, Daemon, check, decode_trace, run, wait_for
-
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+from lagtrap_test import LAGTRAP, check, decode_trace, run, wait_for
+from trace_client import idle_daemon
 
 
 class Trace(CallTrace):
@@ -37,7 +35,7 @@ def trace_of(daemon, path, mode):
 
 
 def trees_are_as_the_programs_note():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         for path in (IN_C, IN_CPP, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK):
             tree = trace_of(daemon, path, "tree")
             check(len(tree["calls"]) == 1000, f"{len(tree['calls'])} calls")
@@ -48,7 +46,7 @@ def trees_are_as_the_programs_note():
 
 def coroutines_go_on_and_no_call_is_missed():
     """They switch to and fro with calls open on both sides. What is on stacks that touch may end early, and is marked."""
-    with Daemon(SETTINGS) as daemon, Program(WITH_COROUTINES) as program:
+    with idle_daemon() as daemon, Program(WITH_COROUTINES) as program:
         for mode in ("apart", "together"):
             unwatched = program.run(mode)
             with Trace(daemon, program, f"target_{mode}") as trace:
@@ -63,7 +61,7 @@ def coroutines_go_on_and_no_call_is_missed():
 
 
 def time_asleep_is_that_of_the_sleeper():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         tree = trace_of(daemon, IN_C, "sleep")
         sleeper = next(call for call in tree["calls"] if call["function"] == "sleeper")
         check(sleeper["blocked_ns"] >= 19_000_000, f"usleep(20000) is blocked: {sleeper}")
@@ -72,7 +70,7 @@ def time_asleep_is_that_of_the_sleeper():
 
 
 def what_exceptions_and_longjmp_leave_has_ended():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         for path in (IN_C, IN_CPP):
             check(ends_of(trace_of(daemon, path, "longjmp"), "over_jumped") != ["returned"], "left by longjmp")
         tree = trace_of(daemon, IN_CPP, "throw")
@@ -84,7 +82,7 @@ def what_exceptions_and_longjmp_leave_has_ended():
 
 
 def a_target_that_an_exception_leaves_is_told_at_the_next_event():
-    with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program, Trace(daemon, program, "target_thrown") as trace:
+    with idle_daemon() as daemon, Program(IN_CPP) as program, Trace(daemon, program, "target_thrown") as trace:
         noted = program.run("thrown")
         check(noted[-1] == ["tree_leaf", 0], f"the program went on behind the exception: {noted}")
         trees = trace.trees()
@@ -93,7 +91,7 @@ def a_target_that_an_exception_leaves_is_told_at_the_next_event():
 
 
 def a_thread_that_ends_inside_ends_its_tree():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         for path in (IN_C, IN_CPP):
             with Program(path) as program, Trace(daemon, program, "target_end") as trace:
                 program.run("end")
@@ -103,7 +101,7 @@ def a_thread_that_ends_inside_ends_its_tree():
 
 
 def threads_do_not_mix():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         for path in (IN_C, IN_CPP):
             with Program(path) as program, Trace(daemon, program, "target_threads", count=4) as trace:
                 program.run("threads")
@@ -118,7 +116,7 @@ def threads_do_not_mix():
 
 
 def calls_beyond_a_trees_room_are_counted():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, Trace(daemon, program, "target_many") as trace:
+    with idle_daemon() as daemon, Program(IN_C) as program, Trace(daemon, program, "target_many") as trace:
         program.run("many")
         calls = trace.trees()[0]["calls"]
         left_out = sum(call.get("not_kept", 0) for call in calls)
@@ -126,7 +124,7 @@ def calls_beyond_a_trees_room_are_counted():
 
 
 def what_is_called_too_often_is_taken_out():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, \
+    with idle_daemon() as daemon, Program(IN_C) as program, \
             Trace(daemon, program, "target_hot", budget="10") as trace:
         program.begin("hot")
         lines = trace.lines()
@@ -138,7 +136,7 @@ def what_is_called_too_often_is_taken_out():
 
 
 def only_calls_that_took_the_minimum_are_told():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, \
+    with idle_daemon() as daemon, Program(IN_C) as program, \
             Trace(daemon, program, "target_sleep", "--min", "10ms") as trace:
         with Trace(daemon, program, "target_nested", "--min", "1min", count=0) as short:
             program.run("nested")
@@ -151,7 +149,7 @@ def only_calls_that_took_the_minimum_are_told():
 
 
 def only_is_all_that_is_watched():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, \
+    with idle_daemon() as daemon, Program(IN_C) as program, \
             Trace(daemon, program, "target_tree", "--only", "tree_twig", match="") as trace:
         check(sorted(row[0] for row in trace.started["functions"]) == ["target_tree", "tree_twig"], f"{trace.started}")
         program.run("tree")
@@ -160,7 +158,7 @@ def only_is_all_that_is_watched():
 
 
 def depth_and_libraries_are_followed():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         with Trace(daemon, program, "target_tree", "--depth", "1", match="^t") as trace:
             names = {row[0] for row in trace.started["functions"]}
             check(names == {"target_tree", "tree_branch"}, f"{names}")
@@ -171,7 +169,7 @@ def depth_and_libraries_are_followed():
 
 
 def calls_through_pointers_are_seen_and_watched():
-    with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program:
+    with idle_daemon() as daemon, Program(IN_CPP) as program:
         with Trace(daemon, program, "target_virtual", count=0, match="^(target_virtual|tree_leaf|.*_area)$") as trace:
             check({row[0] for row in trace.started["functions"]} == {"target_virtual", "tree_leaf"}, f"{trace.started}")
             functions = [row[0] for row in trace.started["functions"]]
@@ -194,7 +192,7 @@ def calls_through_pointers_are_seen_and_watched():
 
 
 def probes_are_out_when_either_side_is_gone():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         before = program.first_byte_of("tree_leaf")
         for ending in (signal.SIGKILL, signal.SIGINT):
             with Trace(daemon, program, "target_tree", count=0) as trace:
@@ -211,13 +209,13 @@ def probes_are_out_when_either_side_is_gone():
 
 
 def exceptions_pass_functions_with_probes():
-    with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program, Trace(daemon, program, "target_throw", count=0):
+    with idle_daemon() as daemon, Program(IN_CPP) as program, Trace(daemon, program, "target_throw", count=0):
         for _ in range(50):
             check(len(program.run("throw")) == 20, "exceptions pass functions with probes")
 
 
 def trees_go_to_a_file_that_opens_in_perfetto():
-    with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program, tempfile.TemporaryDirectory() as folder:
+    with idle_daemon() as daemon, Program(IN_CPP) as program, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "calls.pftrace"
         path.write_text("what was there before")
         with Trace(daemon, program, "target_tree", "--output", path, count=2) as trace:
@@ -236,7 +234,7 @@ def trees_go_to_a_file_that_opens_in_perfetto():
 
 
 def wrong_requests_are_told_plainly():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         def refusal(*options, process=None, code=1):
             done = subprocess.run([LAGTRAP, "calls", "--socket", daemon.socket_path, "--process",
                                    process or str(program.process.pid), *options],

@@ -10,11 +10,10 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from call_programs import PROGRAMS, CallTrace, OwnedProcess, Program, check_parts, with_depths  # noqa: E402
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import LAGTRAP, Daemon, check, run, wait_for  # noqa: E402
+from lagtrap_test import LAGTRAP, check, run, wait_for  # noqa: E402
 from servers import MARIADB_TID, MariaDb, Postgres, Redis  # noqa: E402
+from trace_client import idle_daemon  # noqa: E402
 
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 SLEEP_NS = 200_000_000
 
 
@@ -40,7 +39,7 @@ def path_of_the_sleep(tree):
 
 def statements_of_postgresql():
     """Each statement is a tree; the one that slept says in what. Debian's is stripped of exec_simple_query, which is static."""
-    with World() as world, Daemon(SETTINGS) as daemon:
+    with World() as world, idle_daemon() as daemon:
         server = Postgres(world)
         session = server.session()
         pid = int(session.ask("select pg_backend_pid();"))
@@ -60,7 +59,7 @@ def statements_of_postgresql():
 
 def commands_of_mariadb():
     """C++ with exceptions, of 20 million bytes: a command each, as the server counts its questions."""
-    with World() as world, Daemon(SETTINGS) as daemon:
+    with World() as world, idle_daemon() as daemon:
         server = MariaDb(world)
         session = server.session()
         tid = int(session.ask(MARIADB_TID))
@@ -85,7 +84,7 @@ def commands_of_mariadb():
 
 def commands_of_redis():
     """As many as the server counts itself."""
-    with World() as world, Daemon(SETTINGS) as daemon:
+    with World() as world, idle_daemon() as daemon:
         server = Redis(world)
 
         def handled():
@@ -119,7 +118,7 @@ class Shell(OwnedProcess):
 
 def steps_of_sqlite():
     """A step for each row and one that finds no more; prepared once, finalized once."""
-    with Daemon(SETTINGS) as daemon, Shell() as shell, \
+    with idle_daemon() as daemon, Shell() as shell, \
             trace(daemon, shell.process.pid, "sqlite3_step", "--depth", "1") as steps, \
             trace(daemon, shell.process.pid, "sqlite3_prepare_v2", "--depth", "3") as prepared:
         rows = shell.ask("with recursive c(x) as (select 1 union all select x + 1 from c where x < 500) select x from c;")
@@ -132,7 +131,7 @@ def steps_of_sqlite():
 
 def orders_of_a_program_of_rust():
     """Traits' functions are called through tables, and panics are caught: what the program notes is what is told."""
-    with Daemon(SETTINGS) as daemon, Program(PROGRAMS / "rust_calls") as program, \
+    with idle_daemon() as daemon, Program(PROGRAMS / "rust_calls") as program, \
             trace(daemon, program.process.pid, "rust_calls::serve_order", "--match", "rust_calls::(compute|find_item|check_item|.*Price>::price)$") as watched:
         noted = []
 
@@ -154,7 +153,7 @@ def orders_of_a_program_of_rust():
 
 def functions_of_go_are_refused_with_the_reason():
     program = PROGRAMS / "goroutines"
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         process = subprocess.Popen([program, "1"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         try:
             wait_for(lambda: program.name in pathlib.Path(f"/proc/{process.pid}/cmdline").read_text(encoding="utf-8"), "it to run")

@@ -8,16 +8,15 @@ import subprocess
 import tempfile
 
 from call_programs import IN_C, IN_CPP, WITH_COROUTINES, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, FunctionTrace, Program
-from lagtrap_test import LAGTRAP, Daemon, check, decode_trace, run, wait_for
+from lagtrap_test import LAGTRAP, check, decode_trace, run, wait_for
+from trace_client import idle_daemon
 
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 # Tests look at calls, not at what they cost on a busy machine.
 PLENTY = ("--budget", "10000", "--rate", "50MB", "--min", "0s")
 
 
 def what_is_counted_is_what_the_programs_note():
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         for path in (IN_C, IN_CPP, WITH_FIBERS, WITH_SIGNAL_STACK, WITH_SPLIT_STACK, WITH_COROUTINES):
             with Program(path) as program, FunctionTrace(daemon, program.process.pid, *PLENTY) as trace:
                 noted = collections.Counter()
@@ -37,7 +36,7 @@ def what_is_counted_is_what_the_programs_note():
 
 
 def slices_nest_as_the_calls_did():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, tempfile.TemporaryDirectory() as folder:
+    with idle_daemon() as daemon, Program(IN_C) as program, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "functions.pftrace"
         with FunctionTrace(daemon, program.process.pid, *PLENTY, "--output", path) as trace:
             noted = program.run("tree")
@@ -51,7 +50,7 @@ def slices_nest_as_the_calls_did():
 
 
 def functions_are_sorted_before_anything_is_attached():
-    with Daemon(SETTINGS) as daemon, Program(IN_CPP) as program:
+    with idle_daemon() as daemon, Program(IN_CPP) as program:
         with FunctionTrace(daemon, program.process.pid, *PLENTY) as trace:
             check(trace.started["own_files"] == [str(IN_CPP)], f"{trace.started['own_files']}")
             check(sum(count for _, count in trace.started["system_files"]) >= 3, f"{trace.started['system_files']}")
@@ -65,7 +64,7 @@ def functions_are_sorted_before_anything_is_attached():
 
 
 def short_calls_are_counted_and_not_told():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         with FunctionTrace(daemon, program.process.pid, "--budget", "10000", "--min", "10ms") as trace:
             noted = program.run("sleep")
             lines = trace.end()
@@ -81,7 +80,7 @@ def short_calls_are_counted_and_not_told():
 
 
 def what_is_told_a_second_is_bounded():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         with FunctionTrace(daemon, program.process.pid, "--budget", "10000", "--min", "0s", "--rate", "2kB") as trace:
             calls = sum(len(program.run("tree")) for _ in range(20))
             lines = trace.end()
@@ -93,7 +92,7 @@ def what_is_told_a_second_is_bounded():
 
 
 def what_is_called_too_often_is_taken_out():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program, FunctionTrace(daemon, program.process.pid, "--budget", "1") as trace:
+    with idle_daemon() as daemon, Program(IN_C) as program, FunctionTrace(daemon, program.process.pid, "--budget", "1") as trace:
         out = set()
         while "hot" not in out:
             program.run("hot")
@@ -105,7 +104,7 @@ def what_is_called_too_often_is_taken_out():
 
 
 def probes_are_out_when_either_side_is_gone():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         trace = FunctionTrace(daemon, program.process.pid, *PLENTY)
         check(program.first_byte_of("tree_leaf") == 0xCC, "a probe is in")
         trace.client.kill()
@@ -120,7 +119,7 @@ def probes_are_out_when_either_side_is_gone():
 
 
 def reports_are_for_people():
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         client = subprocess.Popen([LAGTRAP, "functions", "--socket", daemon.socket_path, "--process", str(program.process.pid),
                                    "--budget", "10000", "--for", "10min"], stdout=subprocess.PIPE, text=True)
         wait_for(lambda: program.first_byte_of("sleeper") == 0xCC, "the probes")
@@ -137,7 +136,7 @@ def wrong_requests_are_told_plainly():
         check(done.returncode != 0, f"{arguments}: {done.stdout}")
         return done.stderr
 
-    with Daemon(SETTINGS) as daemon, Program(IN_C) as program:
+    with idle_daemon() as daemon, Program(IN_C) as program:
         own = ("--process", str(program.process.pid))
         check("regular expression" in refusal(*own, "--include", "("), "an expression")
         check("--min" in refusal(*own, "--min", "5"), "no unit")

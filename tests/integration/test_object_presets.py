@@ -10,8 +10,9 @@ import sys
 import tempfile
 import threading
 
-from lagtrap_test import Daemon, check, run
-from object_watch import PLENTY, SETTINGS, Watch
+from lagtrap_test import check, run
+from object_watch import PLENTY, Watch
+from trace_client import idle_daemon
 
 SQLITE = """
 import sqlite3
@@ -140,7 +141,7 @@ class Python:
 @contextlib.contextmanager
 def followed(preset, what):
     """What the preset saw of a program in Python, once that has done its work; its lines of output but for the last."""
-    with Daemon(SETTINGS) as daemon, Python(what) as python, Watch(daemon, python.pid, "--preset", preset, *PLENTY) as watch:
+    with idle_daemon() as daemon, Python(what) as python, Watch(daemon, python.pid, "--preset", preset, *PLENTY) as watch:
         python.go()
         lines = list(iter(python.line, "done"))
         yield watch.end(), lines
@@ -209,7 +210,7 @@ def both_ends_of_tls_in_python():
 def a_server_of_openssl():
     with tempfile.TemporaryDirectory() as folder:
         certificate = make_certificate(folder)
-        with Daemon(SETTINGS) as daemon, subprocess.Popen(
+        with idle_daemon() as daemon, subprocess.Popen(
                 ["openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", certificate, "-naccept", "7"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
             line = ""
@@ -265,7 +266,7 @@ def transfers_of_curl():
             good, closed = (f"http://127.0.0.1:{port}" for port in (server.server_port, listener.getsockname()[1]))
             listener.close()
             urls = [f"{good}/first"] + [f"{good}/{n}" for n in range(5)] + [f"{closed}/{n}" for n in range(3)]
-            with Daemon(SETTINGS) as daemon, subprocess.Popen(["curl", "--silent", *urls], stdout=subprocess.PIPE, text=True) as curl:
+            with idle_daemon() as daemon, subprocess.Popen(["curl", "--silent", *urls], stdout=subprocess.PIPE, text=True) as curl:
                 check(server.asked.wait(120), "curl asks for the first page")
                 with Watch(daemon, curl.pid, "--preset", "curl", *PLENTY) as watch:
                     server.may_answer.set()

@@ -10,7 +10,8 @@ import tempfile
 
 from call_programs import CallTrace
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
-from object_watch import PLENTY, SETTINGS, Watch
+from object_watch import PLENTY, Watch
+from trace_client import idle_daemon
 
 PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "objects").resolve()
 HANDLES = ("--name", "handle", "--create", "handle_open:arg1* handle_open_quickly:arg1*", "--use", "handle_use:arg0",
@@ -32,7 +33,7 @@ class Program(OwnedProcess):
 
 
 def counts_equal_what_the_program_did():
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+    with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         check(set(watch.started["classes"]) == {"shop::Item", "shop::Gadget"}, f"{watch.started['classes']}")
         program.run("keep", 7)
         program.run("make", 5)
@@ -65,7 +66,7 @@ def await_stacks(daemon, program):
 
 
 def stacks_say_who_had_the_living_created():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         await_stacks(daemon, program)
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
             program.run("keep", 50)
@@ -93,7 +94,7 @@ def stacks_say_who_had_the_living_created():
 
 
 def a_deep_stack_is_whole():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         await_stacks(daemon, program)
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
             program.run("deep", 20)
@@ -105,7 +106,7 @@ def a_deep_stack_is_whole():
 
 
 def memory_is_what_the_calls_took():
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+    with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         check(watch.started["memory"] == "", f"{watch.started['memory']}")
         program.run("keep", 3)
         program.run("release")
@@ -121,7 +122,7 @@ def memory_is_what_the_calls_took():
 
 def what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end():
     handles = tuple("handle_close:arg0 handle_drop:arg0:never" if option == "handle_close:arg0" else option for option in HANDLES)
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *handles, *PLENTY) as watch:
             program.run("drop", 30)
             watch.end()
@@ -139,7 +140,7 @@ def what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end():
 def allocators_are_found_by_their_functions():
     """Of others than glibc's it is what was asked for."""
     for library in "libjemalloc.so.2", "libtcmalloc_minimal.so.4":
-        with Daemon(SETTINGS) as daemon, Program(preload=library) as program:
+        with idle_daemon() as daemon, Program(preload=library) as program:
             with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
                 notes = watch.started["notes"]
                 check(watch.started["memory"] == "" and any(library.split(".")[0] in note for note in notes), f"{watch.started}")
@@ -161,7 +162,7 @@ def classes_without_symbols_have_virtual_functions():
         path = pathlib.Path(folder) / "stripped"
         shutil.copy(PROGRAM, path)
         subprocess.run(["strip", "--strip-all", path], check=True)
-        with Daemon(SETTINGS) as daemon, Program(path) as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+        with idle_daemon() as daemon, Program(path) as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
             check(set(watch.started["classes"]) == {"shop::Item", "shop::Gadget"}, f"{watch.started}")
             check(any("virtual table" in note for note in watch.started["notes"]), f"{watch.started['notes']}")
             program.run("make", 5)
@@ -177,7 +178,7 @@ def classes_without_symbols_have_virtual_functions():
 
 
 def calls_nest_as_they_were_made():
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+    with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         program.run("make", 1)
         watch.end()
         order = [(call["name"], call["depth"]) for call in watch.calls()]
@@ -188,7 +189,7 @@ def calls_nest_as_they_were_made():
 
 def failed_creations_say_why():
     """Left by an exception at the same place of the stack, again and again."""
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+    with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         program.run("fail", 25)
         watch.end()
         gadgets, items = watch.counts("shop::Gadget"), watch.counts("shop::Item")
@@ -200,7 +201,7 @@ def failed_creations_say_why():
 
 
 def handles_of_c_fail_with_their_text():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *HANDLES, *PLENTY) as watch:
             program.run("handles", 6)
             watch.end()
@@ -222,7 +223,7 @@ def handles_of_c_fail_with_their_text():
 def what_is_recorded_is_shown_elsewhere():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "objects.jsonl"
-        with Daemon(SETTINGS) as daemon, Program() as program:
+        with idle_daemon() as daemon, Program() as program:
             with Watch(daemon, program.process.pid, *CLASSES, *PLENTY, "--record", path) as watch:
                 program.run("fail", 3)
                 program.run("keep", 2)
@@ -241,7 +242,7 @@ def what_is_recorded_is_shown_elsewhere():
 
 
 def what_costs_too_much_is_taken_out():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *CLASSES, "--budget", "1") as watch:
             out = set()
             while not {"shop::Item::Item", "shop::Item::~Item"} <= out:
@@ -256,7 +257,7 @@ def what_costs_too_much_is_taken_out():
 
 
 def wrong_requests_say_what_is_right():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         def refused(*options):
             done = subprocess.run([LAGTRAP, "objects", "--socket", daemon.socket_path, "--process", str(program.process.pid),
                                    *options], capture_output=True, text=True, timeout=120, check=False)
@@ -309,7 +310,7 @@ def several_clients_watch_one_process():
         check(asked.returncode == 0 or "running already" in asked.stderr, f"{asked.stderr}")
         return asked.returncode == 0
 
-    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch, \
+    with idle_daemon() as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch, \
             CallTrace(daemon, program.process.pid, "shop::Gadget::price", "--match", "^shop::Item::price$") as prices:
         with of_makers(daemon, program) as makers:
             program.run("make", 4)
@@ -331,7 +332,7 @@ def several_clients_watch_one_process():
 
 
 def probes_are_out_when_the_daemon_is_killed():
-    with Daemon(SETTINGS) as daemon, Program() as program:
+    with idle_daemon() as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY):
             daemon.process.kill()
             daemon.process.wait()

@@ -7,10 +7,9 @@ import tempfile
 
 from call_programs import FunctionTrace
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, check_trace, decode_trace, report, run, wait_for
+from trace_client import idle_daemon
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs" / "managed"
-SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
-           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
 # Tests look at calls, not at what they cost on a busy machine.
 PLENTY = ("--budget", "10000", "--rate", "50MB", "--min", "1us")
 JDK = pathlib.Path("/usr/lib/jvm/java-17-openjdk-amd64/bin")
@@ -78,7 +77,7 @@ def calls_of(counts):
 
 
 def methods_of_ruby_are_counted_and_timed():
-    with Daemon(SETTINGS) as daemon, Shop(*RUBY_TRACED) as shop:
+    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop:
         check(set(shop.semaphores("libruby").values()) == {0}, f"{shop.semaphores('libruby')}")
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
             asked = {name for name, count in shop.semaphores("libruby").items() if count}
@@ -100,7 +99,7 @@ def methods_of_ruby_are_counted_and_timed():
 
 
 def methods_in_c_are_watched_where_they_are_wanted():
-    with Daemon(SETTINGS) as daemon, Shop(*RUBY) as shop:
+    with idle_daemon() as daemon, Shop(*RUBY) as shop:
         with FunctionTrace(daemon, shop.pid, *PLENTY, "--include", "#sleep$") as trace:
             shop.fill(2, 50)
             lines = trace.end()
@@ -111,7 +110,7 @@ def methods_in_c_are_watched_where_they_are_wanted():
 
 
 def methods_of_java_are_counted_and_timed_compiled_ones_too():
-    with Daemon(SETTINGS) as daemon, JavaShop("-XX:+DTraceMethodProbes") as shop:
+    with idle_daemon() as daemon, JavaShop("-XX:+DTraceMethodProbes") as shop:
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
             check(not any("/jvm/" in path for path in trace.started["own_files"]), f"{trace.started['own_files']}")
             check(shop.fill(5000) == unwatched(5000), "the program's result")
@@ -131,7 +130,7 @@ def methods_of_java_are_counted_and_timed_compiled_ones_too():
 
 def functions_of_python_are_counted():
     """Debian's 3.11 tells ends alone: there are no times, and that is said."""
-    with Daemon(SETTINGS) as daemon, Shop(*PYTHON) as shop:
+    with idle_daemon() as daemon, Shop(*PYTHON) as shop:
         check(set(shop.semaphores("python3").values()) == {0}, f"{shop.semaphores('python3')}")
         with FunctionTrace(daemon, shop.pid, *PLENTY) as trace:
             shop.fill(3, 50)
@@ -151,7 +150,7 @@ def what_cannot_be_seen_is_said_with_what_to_do():
         check(max(map(len, done.stdout.splitlines() or [""])) <= 80, done.stdout)
         return " ".join((done.stdout + done.stderr).split())
 
-    with Daemon(SETTINGS) as daemon:
+    with idle_daemon() as daemon:
         with Shop(*RUBY) as shop:
             text = told(shop)
             check("method__entry method__return" in text and "while a TracePoint is on" in text, text)
@@ -165,7 +164,7 @@ def what_cannot_be_seen_is_said_with_what_to_do():
 
 
 def slices_nest_as_the_calls_did():
-    with Daemon(SETTINGS) as daemon, Shop(*RUBY_TRACED) as shop, tempfile.TemporaryDirectory() as folder:
+    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "functions.pftrace"
         with FunctionTrace(daemon, shop.pid, "--budget", "10000", "--min", "20ms", "--output", path) as trace:
             shop.fill(2, 50)
@@ -198,7 +197,7 @@ def a_recording_has_them():
 
 
 def what_costs_too_much_is_watched_in_turns():
-    with Daemon(SETTINGS) as daemon, Shop(*RUBY_TRACED) as shop, FunctionTrace(daemon, shop.pid, "--budget", "20") as trace:
+    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop, FunctionTrace(daemon, shop.pid, "--budget", "20") as trace:
         for _ in range(500):
             shop.say(5000, 0)
 
@@ -213,7 +212,7 @@ def what_costs_too_much_is_watched_in_turns():
 
 
 def probes_are_out_when_the_daemon_is_killed():
-    with Daemon(SETTINGS) as daemon, Shop(*RUBY_TRACED) as shop:
+    with idle_daemon() as daemon, Shop(*RUBY_TRACED) as shop:
         with FunctionTrace(daemon, shop.pid, *PLENTY):
             check(shop.semaphores("libruby")["method__entry"] == 1, "a probe is in")
             daemon.kill()

@@ -92,16 +92,23 @@ def of_a_container():
               'image="registry.example:5000/team/shop:7"': True, 'image="shop"': True, 'image="*/team/*"': True,
               'image="redis"': False, 'label="tier=front"': True, 'label="tier=f*"': True, 'label="tier=back"': False,
               'label="missing=*"': False, 'image="shop" label="tier=front" unit="docker-*.scope"': True}
-    for scope, is_meant in scopes.items():
-        with group("system.slice", f"docker-{ID}.scope") as folder, Daemon(event(scope)) as daemon:
-            if "container" not in scope or ID[:12] not in scope:
-                check(work(daemon)["scope_groups"]["groups"] == 0, work(daemon))
-            with docker_says(ID, "shop", "registry.example:5000/team/shop:7", {"tier": "front"}):
-                if is_meant:
-                    scoped(daemon, 1)
-                wait_for(lambda: not work(daemon)["scope_groups"]["not_known"], "the container to be known")
-                work_in(folder)
-            check(work(daemon)["runs"] == (RUNS if is_meant else 0), f"{scope}: {work(daemon)}")
+    markers = '<begin usdt="lagtrap:work__begin"/><end usdt="lagtrap:work__end"/>'
+    events = "".join(f'<event name="of-{number}" threshold="10s" trace-length="1s" binary="{PLANTED.resolve()}"><scope {scope}/>{markers}</event>'
+                     for number, scope in enumerate(scopes))
+    with group("system.slice", f"docker-{ID}.scope") as folder, Daemon(events) as daemon:
+
+        def states():
+            return zip(scopes, daemon.status()["events"], strict=True)
+
+        for scope, state in states():
+            check(state["scope_groups"]["groups"] == 0 or ID[:12] in scope, f"{scope}: {state}")
+        with docker_says(ID, "shop", "registry.example:5000/team/shop:7", {"tier": "front"}):
+            wait_for(lambda: all(state["scope_groups"]["groups"] == int(scopes[scope]) for scope, state in states()),
+                     "the groups to be in the scopes that mean them")
+            wait_for(lambda: not any(state["scope_groups"]["not_known"] for _, state in states()), "the container to be known")
+            work_in(folder)
+        for scope, state in states():
+            check(state["runs"] == (RUNS if scopes[scope] else 0), f"{scope}: {state}")
 
 
 def reports_name_units_and_containers():

@@ -70,7 +70,9 @@ class Audit(ServerCase):
         self.assertGreater(checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"], 0)
         wait_for(lambda: not checker.ask("GET", "/api/v1/bundles")[1]["bundles"] and checker.ask("GET", "/api/v1/events/query/summary")[1]["runs"] == 0,
                  "retention", 200)
-        self.assertEqual({entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"}, {"remove bundles", "remove runs"})
+        # It is written when the removal is done.
+        wait_for(lambda: {entry["action"] for entry in self.entries(checker) if entry["who"] == "retention"} == {"remove bundles", "remove runs"},
+                 "both to be in the audit")
 
     def test_runs_beyond_a_size_go_by_themselves(self):
         """The oldest, no more than must, and hidden runs count as the others do."""

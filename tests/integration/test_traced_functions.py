@@ -136,7 +136,8 @@ def a_process_that_comes_later_is_watched_and_one_that_ends_is_left():
 
 
 def four_processes_are_watched_at_once_and_share_what_they_may_cost():
-    with Daemon(event('<functions standing="yes" window="60s" share="1000%" rate="10MiB" min="1us"/>')) as daemon, contextlib.ExitStack() as programs:
+    settings = event('<functions standing="yes" window="60s" share="1000%" rate="10MiB" min="1us"/>', length="1s")
+    with Daemon(settings) as daemon, contextlib.ExitStack() as programs:
         started = [programs.enter_context(Program(IN_C)) for _ in range(5)]
 
         def shares():
@@ -183,7 +184,7 @@ def it_works_beside_calls():
 
 
 def what_is_called_too_often_is_taken_out_and_said():
-    with Daemon(event('<functions standing="yes" share="0.1%"/>')) as daemon, Program(IN_C) as program:
+    with Daemon(event('<functions standing="yes" share="0.1%"/>', length="1s")) as daemon, Program(IN_C) as program:
         wait_for(lambda: traces(daemon) and traces(daemon)[0]["watched"], "the trace that stands")
 
         def thinned():

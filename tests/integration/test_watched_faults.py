@@ -235,7 +235,10 @@ def bpf_objects_of(pid):
     """Numbers of the BPF programs and links that a process holds."""
     numbers = set()
     for one in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        text = one.read_text()
+        try:
+            text = one.read_text()
+        except FileNotFoundError:  # closed meanwhile
+            continue
         for kind in ("prog_id", "link_id"):
             if found := re.search(rf"^{kind}:\s+(\d+)$", text, re.M):
                 numbers.add((kind, int(found.group(1))))

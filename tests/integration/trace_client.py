@@ -1,0 +1,64 @@
+"""What tests of `lagtrap calls`, `functions` and `objects` share: the daemon, and a client of it from when the probes are in."""
+
+import contextlib
+import json
+import signal
+import subprocess
+
+from lagtrap_test import LAGTRAP, Daemon, at_end, check
+
+# They ask of any process; the settings' events have no part in it.
+SETTINGS = '<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>' \
+           '<end tracepoint="syscalls:sys_exit_fsync"/></event>'
+
+kept = []  # the daemon that idle_daemon() gives
+
+
+def kept_daemon_ends():
+    while kept:
+        kept.pop().__exit__(None)
+
+
+at_end.append(kept_daemon_ends)
+
+
+@contextlib.contextmanager
+def idle_daemon():
+    """One for all cases of a test, as one serves all clients on a machine: it goes on until a case ends it, or fails."""
+    if kept and kept[0].process.poll() is not None:
+        kept_daemon_ends()
+    if not kept:
+        kept.append(Daemon(SETTINGS).__enter__())
+    try:
+        yield kept[0]
+    except BaseException as failure:
+        kept.pop().__exit__(type(failure))
+        raise
+
+
+class TraceClient:
+    """`lagtrap KIND --json` of a process; what it says first is `started`."""
+
+    def __init__(self, kind, daemon, pid, *options):
+        self.kind = kind
+        self.client = subprocess.Popen(
+            [LAGTRAP, kind, "--socket", daemon.socket_path, "--process", str(pid), "--json", "--for", "10min", *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.client.stdout.readline()
+        check(line, f"lagtrap {kind} ended: {self.client.stderr.read() if not line else ''}")
+        self.started = next(value for key, value in json.loads(line).items() if key.startswith("started"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.client.kill()
+        self.client.communicate()
+
+    def interrupt(self):
+        """As Ctrl-C does; all lines that it said."""
+        self.client.send_signal(signal.SIGINT)
+        lines = [json.loads(line) for line in self.client.stdout]
+        problem = self.client.stderr.read()
+        check(self.client.wait(timeout=120) == 0, f"lagtrap {self.kind}: {problem}")
+        return lines
