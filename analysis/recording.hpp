@@ -218,7 +218,7 @@ struct Recording {
     [[nodiscard]] std::uint64_t sample_interval_ns() const;
 };
 
-// Decodes a merged trace. It may come from anywhere: everything is checked, what makes no sense is left out and
+// Decodes a merged trace. It may come from anywhere: everything is checked, what is malformed is left out and
 // counted, and a trace that is damaged as a whole, or holds more than 128 M records or 1 GiB of names, is an error
 // (ErrorKind::Invalid, TooLarge). Takes about the size of the trace in memory beside it.
 [[nodiscard]] Result<Recording> decode_recording(std::string_view trace, trace::SystemFile system);

@@ -179,7 +179,7 @@ Result<Message> parse_message(const std::string& line) {
             return no_message("has a line that says nothing that is known; are lagtrap and lagtrapd of one version?");
         return message;
     } catch (const std::exception&) {
-        return no_message("makes no sense; are lagtrap and lagtrapd of one version?");
+        return no_message("is malformed; are lagtrap and lagtrapd of one version?");
     }
 }
 

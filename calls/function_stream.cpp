@@ -195,7 +195,7 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
             return wrong("has a line that says nothing that is known");
         return message;
     } catch (const std::exception&) {
-        return wrong("makes no sense");
+        return wrong("is malformed");
     }
 }
 

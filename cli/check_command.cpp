@@ -4,6 +4,7 @@
 #include "cli/confined_reading.hpp"
 #include "settings/parser.hpp"
 #include "settings/schema.hpp"
+#include "settings/schema_file.hpp"
 
 namespace lagtrap::cli {
 
@@ -40,6 +41,10 @@ boost::json::object outcome_json(const std::string& file, const settings::ParseO
 int check_settings(const CheckOptions& options, Console& console) {
     if (options.reference) {
         console.out << settings::settings_reference();
+        return exit_done;
+    }
+    if (options.schema) {
+        console.out << settings::settings_schema_file();
         return exit_done;
     }
     const auto reading = ConfinedReading::start();

@@ -194,8 +194,13 @@ void add_settings(CLI::App& app, Choice& choice) {
     choice.check.file = default_settings;
     check->add_option("file", choice.check.file, "Settings file")->capture_default_str();
     auto* json = check->add_flag("--json", choice.check.json, "Print JSON");
-    check->add_flag("--reference", choice.check.reference, "Print all that settings may hold, with ranges and defaults")
-        ->excludes(json);
+    auto* reference = check
+                          ->add_flag("--reference", choice.check.reference,
+                                     "Print all that settings may hold, with ranges and defaults")
+                          ->excludes(json);
+    check->add_flag("--schema", choice.check.schema, "Print the XML schema of settings, for editors")
+        ->excludes(json)
+        ->excludes(reference);
     check->callback(
         [&choice] { choice.run = [&choice](Console& console) { return check_settings(choice.check, console); }; });
 

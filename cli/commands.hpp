@@ -107,6 +107,7 @@ struct CheckOptions {
     std::string file;
     bool json = false;
     bool reference = false;  // print what settings may hold; no file is read
+    bool schema = false;     // the same as an XML schema
 };
 // The same output and exit codes as `lagtrapd --check-settings`: 0, or 3 for settings with errors.
 int check_settings(const CheckOptions& options, Console& console);

@@ -102,7 +102,7 @@ FolderCount count_entries(const fs::path& folder) {
     fs::directory_iterator entry(folder, failure);
     count.readable = !failure;
     for (; !failure && entry != fs::directory_iterator() && count.entries < entries_limit; entry.increment(failure)) {
-        if (!uploader::parse_entry_name(entry->path().filename().string())) continue;
+        if (!spool::parse_entry_name(entry->path().filename().string())) continue;
         ++count.entries;
         std::error_code unknown;
         const auto written = entry->last_write_time(unknown);

@@ -54,7 +54,7 @@ Result<std::string> spool_name(const fs::path& bundle) {
     TRY_ASSIGN(const std::string text, trace::read_bundle_system_file(bundle));
     TRY_ASSIGN(const trace::SystemFile system, trace::read_system_file(text));
     TRY_ASSIGN(const std::string digest, sha256_of_file(bundle));
-    return uploader::make_bundle_name(system.session_id, digest);
+    return spool::make_bundle_name(system.session_id, digest);
 }
 
 Status copy_bundles(const std::vector<std::string>& bundles, const std::string& known_spool, const fs::path& ready) {

@@ -35,7 +35,7 @@ constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service m
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
-uploader::RetentionLimits retention_of(const settings::Settings& settings) {
+spool::RetentionLimits retention_of(const settings::Settings& settings) {
     return {settings.spool.size_limit_bytes, settings.spool.age_limit};
 }
 
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
     (void)::setpriority(PRIO_PROCESS, 0, -20);
     std::unique_ptr<Service> self(new Service(std::move(options)));
-    TRY_ASSIGN(uploader::Spool spool, uploader::Spool::create(settings.spool.path, uploader::group_of_writers()));
+    TRY_ASSIGN(spool::Spool spool, spool::Spool::create(settings.spool.path, spool::group_of_writers()));
     (void)self->sightings_.want(programs_to_find(settings));  // before the first look at all processes
     TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
                                                   settings.unwinding.cache_limit_bytes},
@@ -121,59 +121,70 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         self->options_.warn("unwind tables are not kept on disk: " + self->unwinder_->cache_problem());
     TRY_ASSIGN(self->reporter_,
                RunReporter::create(
-                   spool, settings.spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
+                   spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
                    [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
-    const auto on_session = [reporter = self->reporter_.get()](const std::string& session) {
-        reporter->note_session(session);
-    };
     self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
-    const auto on_spool_change = [keeper = self->keeper_.get()] { keeper->look(); };
-    const auto shed_now = [service = self.get()] {
-        std::vector<std::string> sentences = service->overhead_->shed_now();
-        for (std::string& sentence : service->memory_->shed_now()) sentences.push_back(std::move(sentence));
-        return sentences;
-    };
     self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, self->unwinder_->store());
     self->make_functions();
-    const auto begin_calls = [traces = self->call_traces_.get()](CallRequest request, auto lines) {
-        return traces->begin_recorded(std::move(request), std::move(lines));
-    };
-    const auto begin_functions = [functions = self->functions_.get()](std::uint32_t event, std::uint32_t pid,
-                                                                      const auto& lines) {
-        return functions->record(event, pid, lines);
-    };
-    const auto begin_objects = [traces = self->call_traces_.get()](ObjectRequest request, auto lines) {
-        return traces->begin_recorded(std::move(request), std::move(lines));
-    };
+    CaptureSurroundings& surroundings = *self;
     self->collector_ = std::make_unique<Collector>(
-        self->context_, std::move(spool),
-        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn, on_spool_change,
-                           shed_now, on_session, begin_calls, begin_functions, begin_objects});
-    const auto recordings = [collector = self->collector_.get()] {
-        return OverheadWatch::Options::Recordings{collector->begun(), collector->state() == CollectorState::Recording};
-    };
-    self->overhead_ = std::make_unique<OverheadWatch>(
-        self->context_,
-        OverheadWatch::Options{self->options_.inform, self->options_.warn, recordings,
-                               [collector = self->collector_.get()] { return collector->history_cost_ns(); },
-                               [collector = self->collector_.get()](bool wanted) { collector->keep_history(wanted); }});
+        self->context_, std::move(spool), surroundings,
+        Collector::Options{self->options_.merge_program, self->options_.inform, self->options_.warn});
+    self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings, [service = self.get()] {
         sd_notify(0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
     }));
-    TRY_ASSIGN(self->control_,
-               ControlServer::listen(self->context_, settings.control,
-                                     [service = self.get()](const auto& request) { return service->answer(request); }));
-    self->control_->stream_by([traces = self->call_traces_.get()](const auto& request, auto stream) -> Result<bool> {
+    TRY(self->listen(settings.control));
+    return self;
+}
+
+void Service::session_changed(const std::string& session_id) { reporter_->note_session(session_id); }
+
+void Service::spool_changed() { keeper_->look(); }
+
+std::vector<std::string> Service::shed_now() {
+    std::vector<std::string> sentences = overhead_->shed_now();
+    for (std::string& sentence : memory_->shed_now()) sentences.push_back(std::move(sentence));
+    return sentences;
+}
+
+Status Service::begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) {
+    return call_traces_->begin_recorded(std::move(request), std::move(lines));
+}
+
+Status Service::begin_functions(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines) {
+    return functions_->record(event, pid, lines);
+}
+
+Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) {
+    return call_traces_->begin_recorded(std::move(request), std::move(lines));
+}
+
+void Service::watch_overhead() {
+    const auto recordings = [this] {
+        return OverheadWatch::Options::Recordings{collector_->begun(),
+                                                  collector_->state() == CollectorState::Recording};
+    };
+    overhead_ = std::make_unique<OverheadWatch>(
+        context_, OverheadWatch::Options{options_.inform, options_.warn, recordings,
+                                         [this] { return collector_->history_cost_ns(); },
+                                         [this](bool wanted) { collector_->keep_history(wanted); }});
+}
+
+Status Service::listen(const settings::Control& control) {
+    TRY_ASSIGN(control_,
+               ControlServer::listen(context_, control, [this](const auto& request) { return answer(request); }));
+    control_->stream_by([this](const auto& request, auto stream) -> Result<bool> {
         const auto* const command = request.if_contains("command");
         if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
             return false;
-        TRY(traces->begin(request, std::move(stream)));
+        TRY(call_traces_->begin(request, std::move(stream)));
         return true;
     });
-    return self;
+    return success();
 }
 
 void Service::make_functions() {
@@ -210,16 +221,16 @@ Result<RunSource> Service::source_of(const Listener& listener, const settings::S
 
 Listener::Options Service::listener_options(bool takes_over) {
     Listener::Options options;
-    options.on_breach = [this](const Breach& breach) {
+    options.breaches.on_breach = [this](const Breach& breach) {
         boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
     };
-    options.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
+    options.breaches.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
         reporter_->take_aborted(std::move(aborted));
     };
-    options.early.on_begin = [this](std::uint32_t pid) {
+    options.breaches.early.on_begin = [this](std::uint32_t pid) {
         boost::asio::post(context_, [this, pid] { collector_->on_early(pid); });
     };
-    options.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
+    options.breaches.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
     options.on_armed = [this](std::uint32_t event, const Status& armed) {
         boost::asio::post(context_, [this, event, armed] { tell_armed(event, armed); });
     };
@@ -271,7 +282,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
 }
 
 void Service::put_in_place(Arming& arming) {
-    arming.listener->start();
+    arming.listener->breaches().start();
     if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
     unwinder_->watch(watched_programs(settings_));
@@ -282,7 +293,7 @@ void Service::put_in_place(Arming& arming) {
     collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
     functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
-    reporter_->use(std::move(arming.source), settings_.spool);
+    reporter_->use(std::move(arming.source));
 }
 
 void Service::say_ready() { sd_notify(0, "READY=1"); }

@@ -32,7 +32,7 @@
 
 namespace lagtrap::daemon {
 
-class Service {
+class Service : private CaptureSurroundings {
   public:
     struct Options {
         std::filesystem::path settings_path;
@@ -44,14 +44,14 @@ class Service {
 
     // `settings` were read from settings_path. Errors: BPF refused, spool or control socket unusable.
     [[nodiscard]] static Result<std::unique_ptr<Service>> create(const settings::Settings& settings, Options options);
-    ~Service();
+    ~Service() override;
 
     // Until SIGTERM or SIGINT. SIGHUP reads the settings anew.
     void run();
 
   private:
     explicit Service(Options options);
-    // Puts settings in force: their markers are attached by the listener's thread, then `then` is called.
+    // Puts settings in force: their markers are attached by another thread, then `then` is called.
     [[nodiscard]] Status arm(const settings::Settings& settings, std::function<void()> then);
     struct Arming;
     [[nodiscard]] Listener::Options listener_options(bool takes_over);
@@ -64,7 +64,9 @@ class Service {
     void finish_reload(const settings::ParseOutcome& outcome);
     void apply_when_idle(const settings::Settings& settings);
     void apply(const settings::Settings& settings);
+    void watch_overhead();
     void watch_memory();
+    [[nodiscard]] Status listen(const settings::Control& control);
     void make_functions();
     [[nodiscard]] Status apply_settings(const settings::Settings& settings);
     void note_failure(const Status& put);
@@ -76,6 +78,14 @@ class Service {
     // Says once of each event what is wrong with its begins and ends.
     void tell_pairing();
     [[nodiscard]] boost::json::object answer(const boost::json::object& request);
+
+    void session_changed(const std::string& session_id) override;
+    void spool_changed() override;
+    [[nodiscard]] std::vector<std::string> shed_now() override;
+    [[nodiscard]] Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) override;
+    [[nodiscard]] Status begin_functions(std::uint32_t event, std::uint32_t pid,
+                                         std::shared_ptr<AnswerLines> lines) override;
+    [[nodiscard]] Status begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) override;
 
     Options options_;
     boost::asio::io_context context_{1};

@@ -59,7 +59,7 @@ class FileBroker {
     // Errors: one of the folders is not there.
     [[nodiscard]] static Result<FileBroker> create(BrokerPolicy policy);
 
-    // Answers one request that waits at `socket`. False: the other side is gone, or what it says makes no sense.
+    // Answers one request that waits at `socket`. False: the other side is gone, or what it says is malformed.
     [[nodiscard]] bool serve(int socket);
     // Answers until then.
     void serve_all(int socket);

@@ -346,7 +346,7 @@ constexpr std::array event_children{ChildSpec{&scope_element, 1},
                                     ChildSpec{&object_element, objects_limit}};
 constexpr ElementSpec event_element{"event",
                                     "An operation to watch. Holds <begin> and <end>, or <function>, or <library>.",
-                                    event_attributes, event_children};
+                                    event_attributes, event_children, true};
 constexpr std::array use_children{ChildSpec{&scope_element, 1}};
 constexpr ElementSpec use_element{"use", "The events of a preset, with what differs from it.", use_attributes,
                                   use_children};
@@ -393,6 +393,7 @@ std::string whole_duration(std::uint64_t nanoseconds) {
 }
 
 std::string whole_byte_size(std::uint64_t bytes) {
+    if (bytes == 0) return "0B";
     if (bytes % (mebibyte * mebibyte) == 0) return fmt::format("{}TiB", bytes / (mebibyte * mebibyte));
     if (bytes % (1024 * mebibyte) == 0) return fmt::format("{}GiB", bytes / (1024 * mebibyte));
     if (bytes % mebibyte != 0) return fmt::format("{}KiB", bytes / kibibyte);

@@ -63,6 +63,7 @@ struct ElementSpec {
     std::string_view meaning;
     std::span<const AttributeSpec> attributes;
     std::span<const ChildSpec> children;
+    bool needs_children = false;  // at least one
 };
 
 inline constexpr std::size_t events_limit = 256;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace lagtrap::uploader {
+namespace lagtrap::spool {
 namespace {
 
 constexpr int last_rank_for_room = 1;
@@ -62,4 +62,4 @@ bool RetentionLock::note(bool left_to_another, std::chrono::steady_clock::time_p
     return now - *since_ >= held_limit;
 }
 
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::spool

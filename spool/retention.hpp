@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace lagtrap::uploader {
+namespace lagtrap::spool {
 
 // The folder an entry lies in.
 enum class EntryState { Ready, Sending, Sent, Rejected };
@@ -47,4 +47,4 @@ class RetentionLock {
     std::optional<std::chrono::steady_clock::time_point> since_;
 };
 
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::spool

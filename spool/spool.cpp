@@ -22,7 +22,7 @@
 #include "core/text.hpp"
 #include "sandbox/foreign_file.hpp"
 
-namespace lagtrap::uploader {
+namespace lagtrap::spool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -423,4 +423,4 @@ std::uint64_t Spool::unsent_batches_removed() const {
     return count_in(folder(EntryState::Ready) / removed_batches_file);
 }
 
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::spool

@@ -24,7 +24,7 @@
 #include "core/unique_fd.hpp"
 #include "spool/retention.hpp"
 
-namespace lagtrap::uploader {
+namespace lagtrap::spool {
 
 // What the name of an entry says: "SESSION-DIGEST16.lagtrap.tar.zst" of a bundle, "BATCH-DIGEST16.runs.zst" of a batch of
 // runs, "SESSION-DIGEST16.otlp.pb" of a bundle's delays as spans.
@@ -119,4 +119,4 @@ class Spool {
     std::filesystem::path path_;
 };
 
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::spool

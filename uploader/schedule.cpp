@@ -14,9 +14,9 @@ void Schedule::State::note(TimePoint now, std::optional<std::chrono::seconds> re
     random = share;
 }
 
-EntryKind Schedule::kind_of(const std::string& name) {
-    const auto parsed = parse_entry_name(name);
-    return parsed ? parsed->kind : EntryKind::Bundle;
+spool::EntryKind Schedule::kind_of(const std::string& name) {
+    const auto parsed = spool::parse_entry_name(name);
+    return parsed ? parsed->kind : spool::EntryKind::Bundle;
 }
 
 Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoint now) {

@@ -31,7 +31,7 @@ class Schedule {
     void note_success(const std::string& name);
 
   private:
-    [[nodiscard]] static EntryKind kind_of(const std::string& name);
+    [[nodiscard]] static spool::EntryKind kind_of(const std::string& name);
     [[nodiscard]] std::uint32_t failures_of(const std::string& name) const;
 
     struct State {
@@ -42,7 +42,7 @@ class Schedule {
     };
     State server_;
     std::map<std::string, State> entries_;
-    EntryKind last_kind_ = EntryKind::Batch;
+    spool::EntryKind last_kind_ = spool::EntryKind::Batch;
 };
 
 }  // namespace lagtrap::uploader

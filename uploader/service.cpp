@@ -53,7 +53,7 @@ void drain(int fd) {
 
 }  // namespace
 
-Service::Service(ServiceSettings settings, Reload reload, Spool spool)
+Service::Service(ServiceSettings settings, Reload reload, spool::Spool spool)
     : settings_(std::move(settings)), reload_(std::move(reload)), spool_(std::move(spool)) {
     take_routes();
 }
@@ -66,25 +66,26 @@ void Service::take_routes() {
 }
 
 Service::Route* Service::route_of(const std::string& name) {
-    const auto parsed = parse_entry_name(name);
+    const auto parsed = spool::parse_entry_name(name);
     if (!parsed) return nullptr;
-    auto& route = parsed->kind == EntryKind::Spans ? collector_ : server_;
+    auto& route = parsed->kind == spool::EntryKind::Spans ? collector_ : server_;
     return route ? &*route : nullptr;
 }
 
 // Before a bundle leaves ready/, so that it is seen there by whoever looks which have none yet.
-Status Service::add_missing_spans(const std::vector<SpoolEntry>& ready) {
+Status Service::add_missing_spans(const std::vector<spool::SpoolEntry>& ready) {
     std::set<std::string> known;
-    for (const EntryState state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected}) {
+    for (const spool::EntryState state :
+         {spool::EntryState::Ready, spool::EntryState::Sending, spool::EntryState::Sent, spool::EntryState::Rejected}) {
         TRY_ASSIGN(const auto entries, spool_.list(state));
-        for (const SpoolEntry& entry : entries)
-            if (entry.kind == EntryKind::Spans) known.insert(parse_entry_name(entry.name)->id);
+        for (const spool::SpoolEntry& entry : entries)
+            if (entry.kind == spool::EntryKind::Spans) known.insert(spool::parse_entry_name(entry.name)->id);
     }
-    for (const SpoolEntry& bundle : ready) {
-        if (bundle.kind != EntryKind::Bundle || without_spans_.contains(bundle.name)) continue;
-        const std::string session = parse_entry_name(bundle.name)->id;
+    for (const spool::SpoolEntry& bundle : ready) {
+        if (bundle.kind != spool::EntryKind::Bundle || without_spans_.contains(bundle.name)) continue;
+        const std::string session = spool::parse_entry_name(bundle.name)->id;
         if (known.contains(session) || stop_requested_) continue;
-        const auto path = spool_.path_of(EntryState::Ready, bundle.name);
+        const auto path = spool_.path_of(spool::EntryState::Ready, bundle.name);
         const auto spans =
             make_spans(settings_.lagtrap_program, path, [this] { return keep_going() && !stop_requested_; });
         if (stop_requested_) break;
@@ -99,31 +100,31 @@ Status Service::add_missing_spans(const std::vector<SpoolEntry>& ready) {
 }
 
 Result<std::vector<std::string>> Service::ready_names() {
-    TRY_ASSIGN(auto ready, spool_.list(EntryState::Ready));
+    TRY_ASSIGN(auto ready, spool_.list(spool::EntryState::Ready));
     if (collector_) {
         TRY(add_missing_spans(ready));
         // A bundle that came meanwhile has none: it waits for the next look.
-        TRY_ASSIGN(const auto now, spool_.list(EntryState::Ready));
-        for (const SpoolEntry& entry : now)
-            if (entry.kind == EntryKind::Spans &&
+        TRY_ASSIGN(const auto now, spool_.list(spool::EntryState::Ready));
+        for (const spool::SpoolEntry& entry : now)
+            if (entry.kind == spool::EntryKind::Spans &&
                 std::none_of(ready.begin(), ready.end(), [&](const auto& one) { return one.name == entry.name; }))
                 ready.push_back(entry);
     }
     std::vector<std::string> names;
-    for (const SpoolEntry& entry : ready)
+    for (const spool::SpoolEntry& entry : ready)
         if (route_of(entry.name) != nullptr) names.push_back(entry.name);
     return names;
 }
 
 Result<Service> Service::create(ServiceSettings settings, Reload reload) {
-    TRY_ASSIGN(Spool spool, Spool::open(settings.spool_path));
+    TRY_ASSIGN(spool::Spool spool, spool::Spool::open(settings.spool_path));
     Service service(std::move(settings), std::move(reload), std::move(spool));
     TRY_ASSIGN(service.lock_, service.spool_.lock_for_sending());
     const auto left = service.spool_.recover();
     if (!left) service.note_spool_trouble(left.error());
     if (left && *left > 0) spdlog::info("put {} half-sent bundle(s) back", *left);
     TRY_ASSIGN(service.signals_, open_signals());
-    TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(EntryState::Ready)));
+    TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(spool::EntryState::Ready)));
     return service;
 }
 
@@ -142,9 +143,9 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
         if (claimed.error().kind == ErrorKind::NotFound) return std::optional<TransferOutcome>();
         return claimed.error();
     }
-    const auto path = spool_.path_of(EntryState::Sending, name);
+    const auto path = spool_.path_of(spool::EntryState::Sending, name);
     const TransferOutcome outcome =
-        route_of(name)->transfer.send(path, *parse_entry_name(name), [this] { return keep_going(); });
+        route_of(name)->transfer.send(path, *spool::parse_entry_name(name), [this] { return keep_going(); });
     TRY(file_away(name, outcome));
     return std::optional(outcome);
 }
@@ -153,7 +154,7 @@ Result<bool> Service::run_once() {
     if (!server_ && !collector_)
         return make_error(ErrorKind::Invalid, "no address to send to: set <upload url=...>, <otlp url=...> or --url");
     TRY_ASSIGN(const auto ready, ready_names());
-    if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(EntryState::Ready).string());
+    if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(spool::EntryState::Ready).string());
     bool all_delivered = true;
     std::map<Route*, std::chrono::seconds> asked_to_wait;
     for (const std::string& name : ready) {
@@ -300,7 +301,7 @@ void Service::reload() {
 }
 
 void Service::tell_systemd() {
-    const auto ready = spool_.list(EntryState::Ready);
+    const auto ready = spool_.list(spool::EntryState::Ready);
     const std::string state = fmt::format(
         "STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}", delivered_,
         rejected_, failed_, ready ? ready->size() : 0, spool_.unsent_removed() + spool_.unsent_batches_removed(),

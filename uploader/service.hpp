@@ -20,7 +20,7 @@ namespace lagtrap::uploader {
 // What the service needs from settings and command line.
 struct ServiceSettings {
     std::string spool_path;
-    RetentionLimits retention;
+    spool::RetentionLimits retention;
     std::optional<Target> target;     // nothing: bundles wait, and retention alone works
     std::optional<Target> collector;  // of spans; nothing: none are made
     std::string lagtrap_program;      // that makes them
@@ -45,7 +45,7 @@ class Service {
     static constexpr std::chrono::seconds grace{10};
 
   private:
-    Service(ServiceSettings settings, Reload reload, Spool spool);
+    Service(ServiceSettings settings, Reload reload, spool::Spool spool);
     // Where entries of some kinds go.
     struct Route {
         Target target;
@@ -56,7 +56,7 @@ class Service {
     [[nodiscard]] Route* route_of(const std::string& name);
     // The entries in ready/ that have a route, with the spans that had to be made first.
     Result<std::vector<std::string>> ready_names();
-    Status add_missing_spans(const std::vector<SpoolEntry>& ready);
+    Status add_missing_spans(const std::vector<spool::SpoolEntry>& ready);
     // Claims, sends and files one bundle away. Nothing if it was no longer there.
     Result<std::optional<TransferOutcome>> send(const std::string& name);
     // Sends what this route has to send now, one entry; the wake-up of what is due later. Nothing sent and nothing due: nullopt.
@@ -77,7 +77,7 @@ class Service {
 
     ServiceSettings settings_;
     Reload reload_;
-    Spool spool_;
+    spool::Spool spool_;
     UniqueFd lock_;
     UniqueFd signals_;
     UniqueFd changes_;  // inotify on ready/
@@ -87,7 +87,7 @@ class Service {
     std::optional<TimePoint> stop_requested_;
     bool reload_requested_ = false;
     TimePoint last_tidy_{};
-    RetentionLock retention_lock_;
+    spool::RetentionLock retention_lock_;
     TimePoint last_watchdog_{};
     std::uint64_t delivered_ = 0;
     std::uint64_t rejected_ = 0;

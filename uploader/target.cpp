@@ -66,9 +66,9 @@ Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http)
     return target;
 }
 
-std::string entry_url(const Target& target, EntryKind kind, std::string_view digest) {
-    if (kind == EntryKind::Spans) return target.url + "/v1/traces";
-    const char* const folder = kind == EntryKind::Batch ? "/api/v1/batches/" : "/api/v1/bundles/";
+std::string entry_url(const Target& target, spool::EntryKind kind, std::string_view digest) {
+    if (kind == spool::EntryKind::Spans) return target.url + "/v1/traces";
+    const char* const folder = kind == spool::EntryKind::Batch ? "/api/v1/batches/" : "/api/v1/bundles/";
     return target.url + folder + std::string(digest);
 }
 

@@ -30,7 +30,7 @@ struct Target {
 [[nodiscard]] Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http);
 
 // The address of a bundle or a batch of runs; where a collector takes spans (OTLP over HTTP).
-[[nodiscard]] std::string entry_url(const Target& target, EntryKind kind, std::string_view digest);
+[[nodiscard]] std::string entry_url(const Target& target, spool::EntryKind kind, std::string_view digest);
 
 // The token in a file: one line of at most 4096 printable characters without blanks. The file must not be
 // readable for others. Read at each attempt, so that a new token needs no restart.

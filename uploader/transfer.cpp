@@ -202,7 +202,8 @@ TransferOutcome judge(const Response& response) {
 // The handle with everything that one bundle's requests have in common.
 class Transfer::Request {
   public:
-    Request(CURL* curl, const Target& target, EntryKind kind, const std::string& digest, const KeepGoing& keep_going)
+    Request(CURL* curl, const Target& target, spool::EntryKind kind, const std::string& digest,
+            const KeepGoing& keep_going)
         : curl_(curl), target_(target), url_(entry_url(target, kind, digest)), keep_going_(keep_going) {}
 
     void add_header(const std::string& line) {
@@ -315,7 +316,8 @@ TransferOutcome confirm_spans(const Response& response) {
 
 }  // namespace
 
-TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryName& name, const KeepGoing& keep_going) {
+TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::EntryName& name,
+                               const KeepGoing& keep_going) {
     if (curl_ == nullptr) return later("libcurl could not start");
     const auto fd = open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd) return later(fd.error().message);
@@ -341,11 +343,11 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const EntryNam
         if (!token) return later(token.error().message);
         request.add_header("Authorization: Bearer " + *token);
     }
-    if (name.kind == EntryKind::Spans) {
+    if (name.kind == spool::EntryKind::Spans) {
         request.add_header("Content-Type: application/x-protobuf");
         return confirm_spans(request.post(fd->get(), size_bytes));
     }
-    if (name.kind == EntryKind::Bundle) request.add_header("X-Lagtrap-Session: " + name.id);
+    if (name.kind == spool::EntryKind::Bundle) request.add_header("X-Lagtrap-Session: " + name.id);
     KILL_POINT("transfer.begin");
     if (auto outcome = judge_head(request.head(), *digest)) return *outcome;
     KILL_POINT("transfer.asked");

@@ -41,7 +41,7 @@ class Transfer {
     // the server names the same digest and size. Spans go to a collector by POST, whose status confirms them; of spans that it
     // refuses one by one the message says how many: they are not to be sent again. Redirects are not followed, certificates are checked, answers are
     // bounded. Never fails otherwise than by its verdict.
-    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const EntryName& name,
+    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const spool::EntryName& name,
                                        const KeepGoing& keep_going);
 
   private:

@@ -11,7 +11,7 @@
 namespace lagtrap::binaries {
 
 [[nodiscard]] std::string encode_calls(const std::vector<FunctionCalls>& calls);
-// ErrorKind::System: the answer makes no sense.
+// ErrorKind::System: the answer is malformed.
 [[nodiscard]] Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions);
 
 }  // namespace lagtrap::binaries

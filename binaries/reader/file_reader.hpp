@@ -127,7 +127,7 @@ class FileReader {
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire(const ReadBudget& budget);
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);
     void release(std::unique_ptr<ReaderProcess> process);
-    // Counts an answer that makes no sense.
+    // Counts a malformed answer.
     template <typename Value>
     [[nodiscard]] Result<Value> checked(Result<Value> decoded);
     // Of the calling thread's work; needs mutex_.

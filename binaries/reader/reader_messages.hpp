@@ -12,7 +12,7 @@
 
 namespace lagtrap::binaries {
 
-// ErrorKind::System in all of decode_: the answer makes no sense.
+// ErrorKind::System in all of decode_: the answer is malformed.
 [[nodiscard]] std::string encode_build_id(const std::string& build_id);
 [[nodiscard]] Result<std::string> decode_build_id(std::string_view body);
 [[nodiscard]] std::string encode_container(const ContainerFacts& facts);

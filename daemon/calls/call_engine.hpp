@@ -52,7 +52,7 @@ class CallEngine {
     };
     // Looks at them no longer; what they called below a target since look_at_indirect().
     [[nodiscard]] std::vector<Seen> take_seen();
-    // Waits until a tree is done, for so long at the most. A tree that makes no sense is left out, and counted as lost.
+    // Waits until a tree is done, for so long at the most. A malformed tree is left out, and counted as lost.
     [[nodiscard]] std::vector<calls::Tree> take_trees(std::chrono::milliseconds wait);
     // Ends the trees of goroutines that have ended in the middle of one; take_trees() has them then.
     void end_trees_of_gone();

@@ -42,16 +42,18 @@ std::string comm_of(const lagtrap_run& run) { return printable({run.comm, ::strn
 
 }  // namespace
 
-Collector::Collector(boost::asio::io_context& context, uploader::Spool spool, Options options)
+Collector::Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings,
+                     Options options)
     : context_(context),
       spool_(std::move(spool)),
+      surroundings_(surroundings),
       options_(std::move(options)),
       state_timer_(context),
       drain_timer_(context),
       history_calls_(context),
       share_timer_(context),
       merges_(context, spool_,
-              {options_.merge_program, options_.inform, options_.warn, options_.on_spool_change,
+              {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}) {}
 
 Collector::~Collector() = default;
@@ -67,7 +69,7 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     keep_history(true);
     shares_.allow(settings_.recording.captures_per_hour);
     share_captures();
-    if (state_ == CollectorState::Waiting) listener_->want_breach(true);
+    if (state_ == CollectorState::Waiting) listener_->breaches().want_breach(true);
 }
 
 // Tells the listener whose delays begin no capture, now and whenever that ends for one of them.
@@ -155,7 +157,7 @@ void Collector::keep_draining_early() {
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || !early_) return;
         if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
-        listener_->outgrow_early();
+        listener_->breaches().outgrow_early();
         drop_early();
     });
 }
@@ -210,7 +212,7 @@ Status Collector::trigger(const std::string& event) {
         return make_error(ErrorKind::Busy, "a recording of event " + current_event_ + " is running");
     state_timer_.cancel();
     asked_about_.reset();
-    listener_->want_breach(false);
+    listener_->breaches().want_breach(false);
     start_capture(static_cast<std::uint32_t>(found - settings_.events.begin()), trace::TriggerReason::Manual, nullptr);
     return success();
 }
@@ -269,7 +271,7 @@ void Collector::start_capture(std::uint32_t event, trace::TriggerReason reason, 
     state_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length);
     longest_ends_ = began + std::chrono::duration_cast<Clock::duration>(settings_.events[event].trace_length_limit);
     begin_traces(breach);
-    options_.on_session(session_.id);
+    surroundings_.session_changed(session_.id);
     const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     options_.inform(fmt::format("recording {} for event {} of {}: from {} {} the breach on",
                                 format_duration(settings_.events[event].trace_length), current_event_,
@@ -385,20 +387,20 @@ void Collector::end_capture(const Status& status) {
     KILL_POINT("capture.ending");
     Status ended = recorder_->stop(session_);
     KILL_POINT("capture.stopped");
-    for (std::string& sentence : options_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
+    for (std::string& sentence : surroundings_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
     if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
         session_.quality.shed.push_back(fmt::format(
             "files of {} containers, or others with a view of the file system of their own, could be named only as "
             "long as these lived: {} are held at once",
             left_out, KeptRoots::roots_limit));
-    options_.on_session({});
+    surroundings_.session_changed({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
         ++counts_.failed;
         options_.warn(fmt::format("the recording of event {} failed: {}", current_event_,
                                   (status ? ended : status).error().message));
-        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked room
+        surroundings_.spool_changed();  // it may have lacked room
     }
     KILL_POINT("capture.ended");
     // What reached the logs is merged even so; a capture without a session has nothing to merge.
@@ -451,7 +453,7 @@ void Collector::await_cool_down() {
         counts_.skipped_cool_down = now.skipped_cool_down;
         counts_.skipped_hourly_limit = now.skipped_hourly_limit;
         state_ = CollectorState::Waiting;
-        listener_->want_breach(true);
+        listener_->breaches().want_breach(true);
     });
 }
 

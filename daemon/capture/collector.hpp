@@ -21,6 +21,7 @@
 #include "daemon/calls/call_trace.hpp"
 #include "daemon/capture/capture_lines.hpp"
 #include "daemon/capture/capture_shares.hpp"
+#include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/recorder.hpp"
 #include "daemon/events/listener.hpp"
 #include "daemon/merges/merge_queue.hpp"
@@ -50,19 +51,9 @@ class Collector {
         std::string merge_program;  // path of lagtrap-merge
         Say inform;
         Say warn;
-        std::function<void()> on_spool_change{};                     // one bundle more, or a capture lacked something
-        std::function<std::vector<std::string>()> shed_now;          // what the daemon has given up, a sentence each
-        std::function<void(const std::string& session)> on_session;  // a recording begins; with an empty id: it ended
-        // Begins a trace of calls for a recording, which ends when its lines are unwanted.
-        std::function<Status(CallRequest request, std::shared_ptr<AnswerLines> lines)> begin_calls{};
-        // The same of the functions of a process, as the event wants them.
-        std::function<Status(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines)>
-            begin_functions{};
-        // The same of its objects.
-        std::function<Status(ObjectRequest request, std::shared_ptr<AnswerLines> lines)> begin_objects{};
     };
 
-    Collector(boost::asio::io_context& context, uploader::Spool spool, Options options);
+    Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings, Options options);
     ~Collector();
 
     // Takes settings, a listener that is started, and a recorder into use. Only while no capture runs
@@ -156,7 +147,8 @@ class Collector {
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
 
     boost::asio::io_context& context_;
-    uploader::Spool spool_;
+    spool::Spool spool_;
+    CaptureSurroundings& surroundings_;
     Options options_;
     settings::Settings settings_;
     std::unique_ptr<Listener> listener_;

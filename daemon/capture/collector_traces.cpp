@@ -15,9 +15,9 @@ void Collector::begin_traces(const Breach* breach) {
     if (!event.calls && !event.functions && event.objects.empty()) return;
     const std::uint32_t pid =
         breach ? breach->run.begin_pid : listener_->status().at(session_.trigger.event).copies.pid;
-    if (event.calls && options_.begin_calls) begin_calls(event, pid);
-    if (event.functions && options_.begin_functions) begin_functions(event, pid);
-    if (!event.objects.empty() && options_.begin_objects) begin_objects(event, pid);
+    if (event.calls) begin_calls(event, pid);
+    if (event.functions) begin_functions(event, pid);
+    if (!event.objects.empty()) begin_objects(event, pid);
 }
 
 void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
@@ -34,7 +34,7 @@ void Collector::begin_calls(const settings::Event& event, std::uint32_t pid) {
         return options_.warn(
             fmt::format("the calls of event {} are not recorded: no process has its function", event.name));
     begin_trace("calls", event, trace::calls_lines,
-                [&](const auto& lines) { return options_.begin_calls(std::move(request), lines); });
+                [&](const auto& lines) { return surroundings_.begin_calls(std::move(request), lines); });
 }
 
 void Collector::begin_functions(const settings::Event& event, std::uint32_t pid) {
@@ -42,7 +42,7 @@ void Collector::begin_functions(const settings::Event& event, std::uint32_t pid)
         return options_.warn(
             fmt::format("the functions of event {} are not traced: no process has its program", event.name));
     begin_trace("functions", event, trace::functions_lines,
-                [&](const auto& lines) { return options_.begin_functions(session_.trigger.event, pid, lines); });
+                [&](const auto& lines) { return surroundings_.begin_functions(session_.trigger.event, pid, lines); });
 }
 
 void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
@@ -53,7 +53,7 @@ void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
     request.wishes.pid = pid;
     request.wishes.rules = event.objects;
     begin_trace("objects", event, trace::objects_lines,
-                [&](const auto& lines) { return options_.begin_objects(std::move(request), lines); });
+                [&](const auto& lines) { return surroundings_.begin_objects(std::move(request), lines); });
 }
 
 void Collector::begin_trace(const char* what, const settings::Event& event, const trace::LinesFile& kind,

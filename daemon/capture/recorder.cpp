@@ -10,9 +10,10 @@
 
 #include "core/clock.hpp"
 #include "daemon/budget/own_use.hpp"
+#include "daemon/capture/capture_logs.hpp"
+#include "daemon/capture/recording_counts.hpp"
 #include "daemon/capture/rundown.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
-#include "trace/logs/log.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -29,26 +30,22 @@ constexpr std::uint64_t early_copies_bytes = 8 << 20;
 
 // One capture, from begin_early() or start() to stop().
 struct Recorder::Capture {
-    Listener* listener = nullptr;
-    std::optional<trace::LogWriter> user_log, kernel_log, rundown_log;
-    RecordBuffer held;          // while there are no logs
-    RecordBuffer early_events;  // of these, what the rundown is to know
-    bool is_full = false;
-    Unwinder* unwinder = nullptr;
-    Link wakeup_link;
-    UniqueFd run_time_statistics;
-    Status first_failure = success();
+    Capture(RecorderPrograms& programs, Unwinder& followed, Listener& watched)
+        : listener(watched), unwinder(followed), counts_before(RecordingCounts::take(programs, followed, watched)) {}
 
+    Listener& listener;
+    Unwinder& unwinder;
+    CaptureLogs logs{early_limit_bytes};
+    RecordBuffer early_events;  // while there is no rundown: what it is to know
     std::optional<Rundown> rundown;
     std::optional<AwaitedRun> first_run;
     trace::SessionTrigger trigger;
-
-    lagtrap_capture_counters counters_before{};
-    std::uint64_t bpf_run_time_before_ns = 0;
-    std::uint64_t own_cpu_before_ns = 0;
-    std::uint64_t runs_lost_before = 0;
-    std::uint64_t events_lost_before = 0;
     std::uint64_t started_ns = 0;
+
+    Link wakeup_link;
+    UniqueFd run_time_statistics;
+    RecordingCounts counts_before;
+    RecordingTimes times_before;
     Clock::time_point next_flush = Clock::now() + flush_interval;
     Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
     std::vector<std::string> gaps;  // a sentence each
@@ -57,70 +54,35 @@ struct Recorder::Capture {
     void write(const RecordBuffer& records) {
         records.for_each([this](const lagtrap_record* record) { write(record); });
     }
-    void hold(const lagtrap_record* record);
-    [[nodiscard]] bool has_logs() const { return rundown_log.has_value(); }
-    [[nodiscard]] bool is_of_earlier_capture(const lagtrap_run& run) const;
-    Status open_logs(const std::filesystem::path& directory, const trace::Session& session);
+    [[nodiscard]] bool is_of_earlier_capture(const lagtrap_record* record) const;
     void take_events();
-    Status flush();
-    [[nodiscard]] std::uint64_t runs_lost() const;
 };
 
 // A run whose deadline was reported is told of when it ends, which may be after its capture.
-bool Recorder::Capture::is_of_earlier_capture(const lagtrap_run& run) const {
+bool Recorder::Capture::is_of_earlier_capture(const lagtrap_record* record) const {
+    if (record->type != LAGTRAP_RECORD_RUN) return false;
+    const auto& run = *reinterpret_cast<const lagtrap_run*>(record);
     return run.end_ns < started_ns && run.begin_ns != trigger.begin_ns;
 }
 
-void Recorder::Capture::hold(const lagtrap_record* record) {
-    is_full = is_full || held.size_bytes() + early_events.size_bytes() + record->size_bytes > early_limit_bytes;
-    if (!is_full) held.append(record, record->size_bytes, {});
-}
-
 void Recorder::Capture::write(const lagtrap_record* record) {
-    if (!has_logs()) return hold(record);
-    if (record->type == LAGTRAP_RECORD_RUN && is_of_earlier_capture(*reinterpret_cast<const lagtrap_run*>(record)))
-        return;
-    if (first_run) first_run->take(record);
-    std::optional<trace::LogWriter>* log = &kernel_log;
-    if (record->type == LAGTRAP_RECORD_RUN || record->type == LAGTRAP_RECORD_RUN_SO_FAR ||
-        record->type == LAGTRAP_RECORD_STACK_COPY || record->type == LAGTRAP_RECORD_TRACE_TEXT)
-        log = &user_log;
-    if (record->type == LAGTRAP_RECORD_STACK &&
-        reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER)
-        log = &user_log;
-    if (record->type >= LAGTRAP_RECORD_THREAD && record->type <= LAGTRAP_RECORD_NAME) log = &rundown_log;
-    if (auto appended = (*log)->append(record); !appended && first_failure) first_failure = appended;
-}
-
-Status Recorder::Capture::open_logs(const std::filesystem::path& directory, const trace::Session& session) {
-    const auto open_log = [&](std::optional<trace::LogWriter>& log, trace::LogKind kind) -> Status {
-        TRY_ASSIGN(trace::LogWriter writer, trace::LogWriter::create(directory, kind, session.id, session.clocks));
-        log.emplace(std::move(writer));
-        return success();
-    };
-    TRY(open_log(user_log, trace::LogKind::User));
-    TRY(open_log(kernel_log, trace::LogKind::Kernel));
-    return open_log(rundown_log, trace::LogKind::Rundown);
-}
-
-Status Recorder::Capture::flush() {
-    TRY(user_log->flush());
-    TRY(kernel_log->flush());
-    return rundown_log->flush();
+    if (logs.are_open()) {
+        if (is_of_earlier_capture(record)) return;
+        if (first_run) first_run->take(record);
+    }
+    logs.write(record);
 }
 
 void Recorder::Capture::take_events() {
-    const RecordBuffer events = unwinder->take_events();
+    const RecordBuffer events = unwinder.take_events();
     write(events);
-    if (!rundown) return early_events.append(events);
-    rundown->add(events);
-    write(rundown->take_records());
-}
-
-std::uint64_t Recorder::Capture::runs_lost() const {
-    std::uint64_t lost = 0;
-    for (const auto& [name, counters] : listener->all_counters()) lost += counters.records_lost;
-    return lost;
+    if (rundown) {
+        rundown->add(events);
+        logs.write(rundown->take_records());
+    } else {
+        early_events.append(events);
+        logs.note_held_beside(early_events.size_bytes());
+    }
 }
 
 Recorder::Recorder(const settings::Settings& settings, Unwinder& unwinder)
@@ -140,18 +102,13 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
     return self;
 }
 
-Status Recorder::switch_on(Listener& listener, Listener::Recorded recorded, std::uint32_t first_pid) {
-    capture_ = std::make_unique<Capture>();
-    capture_->listener = &listener;
-    capture_->unwinder = &unwinder_;
-    capture_->counters_before = programs_.counters();
-    capture_->runs_lost_before = capture_->runs_lost();
-    capture_->events_lost_before = unwinder_.events_lost();
+Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded, std::uint32_t first_pid) {
+    capture_ = std::make_unique<Capture>(programs_, unwinder_, listener);
     programs_.give_to([capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
     const std::uint64_t copies_bytes = settings_.recording.stack_copies_bytes;
-    const bool is_early = recorded == Listener::Recorded::Early;
+    const bool is_early = recorded == BreachWatch::Recorded::Early;
     programs_.on(is_early ? std::min(copies_bytes, early_copies_bytes) : copies_bytes, first_pid);
-    listener.record_runs(recorded);
+    listener.breaches().record_runs(recorded);
     unwinder_.begin_capture();
     // What came since the last look is recorded from now on: nothing of it is missing.
     follow_cpus();
@@ -162,7 +119,7 @@ Status Recorder::switch_on(Listener& listener, Listener::Recorded recorded, std:
 
 void Recorder::switch_off() {
     programs_.off();
-    capture_->listener->record_runs(Listener::Recorded::No);
+    capture_->listener.breaches().record_runs(BreachWatch::Recorded::No);
     capture_->wakeup_link.reset();
 }
 
@@ -191,11 +148,11 @@ Recorder::History Recorder::history() const {
 
 Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
     if (capture_) return make_error(ErrorKind::Busy, "a recording is running");
-    if (auto on = switch_on(listener, Listener::Recorded::Early, pid); !on) {
+    if (auto on = switch_on(listener, BreachWatch::Recorded::Early, pid); !on) {
         drop_early();
         return on;
     }
-    for (const lagtrap_run_so_far& run : listener.runs_so_far()) capture_->hold(&run.header);
+    for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->write(&run.header);
     list_threads(programs_.thread_lister(), pid);
     return success();
 }
@@ -209,7 +166,7 @@ void Recorder::drop_early() {
     capture_.reset();
 }
 
-bool Recorder::early_is_full() const { return capture_ && capture_->is_full; }
+bool Recorder::early_is_full() const { return capture_ && capture_->logs.is_full(); }
 
 void Recorder::describe_history(trace::Session& session) const {
     if (!programs_.keeps_history()) return;
@@ -227,9 +184,9 @@ void Recorder::write_history() {
 Status Recorder::start(const std::filesystem::path& directory, trace::Session& session, Listener& listener) {
     const bool is_early = capture_ != nullptr;
     const std::uint32_t first_pid = session.trigger.pid;
-    const Status on = is_early ? success() : switch_on(listener, Listener::Recorded::Yes, first_pid);
+    const Status on = is_early ? success() : switch_on(listener, BreachWatch::Recorded::Yes, first_pid);
     if (is_early) programs_.allow_copies(settings_.recording.stack_copies_bytes, first_pid);
-    listener.record_runs(Listener::Recorded::Yes);
+    listener.breaches().record_runs(BreachWatch::Recorded::Yes);
     session.started_ns = capture_->started_ns;
     capture_->trigger = session.trigger;
     if (session.trigger.event < listener.events().size())
@@ -237,17 +194,17 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     TRY(on);
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
-    capture_->bpf_run_time_before_ns = programs_.run_time().all_ns;
-    capture_->own_cpu_before_ns = daemon_cpu_ns();
+    capture_->times_before = RecordingTimes::take(programs_);
     (void)programs_.consume();
     describe_history(session);
     // First of all files: what has logs can be merged.
     TRY(trace::write_session(directory, session));
-    TRY(capture_->open_logs(directory, session));
+    TRY(capture_->logs.open(directory, session));
     write_history();
-    capture_->write(std::exchange(capture_->held, RecordBuffer()));
+    capture_->write(capture_->logs.take_held());
     if (!is_early)
-        for (const lagtrap_run_so_far& run : listener.runs_so_far()) TRY(capture_->user_log->append(&run.header));
+        for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->logs.write(&run.header);
+    TRY(capture_->logs.failure());
     capture_->rundown.emplace(programs_.thread_lister(), session.trigger.pid, directory,
                               settings_.recording.capture_size_limit_bytes, container_names_);
     capture_->rundown->add(std::exchange(capture_->early_events, RecordBuffer()));
@@ -280,11 +237,11 @@ Status Recorder::drain() {
     }
     TRY(programs_.consume());
     capture_->take_events();
-    if (capture_->has_logs() && capture_->first_failure && Clock::now() >= capture_->next_flush) {
+    if (capture_->logs.are_open() && capture_->logs.failure() && Clock::now() >= capture_->next_flush) {
         capture_->next_flush = Clock::now() + flush_interval;
-        TRY(capture_->flush());
+        TRY(capture_->logs.flush());
     }
-    return capture_->first_failure;
+    return capture_->logs.failure();
 }
 
 RecordingUse Recorder::use() const {
@@ -298,10 +255,7 @@ void Recorder::sample_every(std::chrono::nanoseconds interval) { programs_.set_s
 void Recorder::drop_user_stacks_of_switches() { programs_.drop_user_stacks_of_switches(); }
 
 std::uint64_t Recorder::written_bytes() const {
-    std::uint64_t bytes = capture_->rundown ? capture_->rundown->copied_bytes() : 0;
-    for (const auto* log : {&capture_->user_log, &capture_->kernel_log, &capture_->rundown_log})
-        if (*log) bytes += (*log)->size_bytes();
-    return bytes;
+    return capture_->logs.size_bytes() + (capture_->rundown ? capture_->rundown->copied_bytes() : 0);
 }
 
 AwaitedRun::State Recorder::first_run_recorded() const {
@@ -313,7 +267,7 @@ AwaitedRun::State Recorder::first_run() {
     AwaitedRun& run = *capture_->first_run;
     if (run.state() != AwaitedRun::State::GoesOn) return run.state();
     const trace::SessionTrigger& trigger = capture_->trigger;
-    if (capture_->listener->is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
+    if (capture_->listener.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
     (void)programs_.consume();
     run.miss();
     return run.state();
@@ -324,8 +278,9 @@ Status Recorder::add_run(const lagtrap_run& run) {
     if (run.end_ns >= capture_->started_ns) return success();
     lagtrap_run record = run;
     record.header.type = LAGTRAP_RECORD_RUN;
-    TRY(capture_->user_log->append(&record.header));
-    return capture_->user_log->flush();
+    capture_->logs.write(&record.header);
+    TRY(capture_->logs.failure());
+    return capture_->logs.flush();
 }
 
 Status Recorder::stop(trace::Session& session) {
@@ -334,39 +289,32 @@ Status Recorder::stop(trace::Session& session) {
     session.ended_ns = monotonic_ns();
     const auto capture = std::move(capture_);
     if (!unwinder_.end_capture()) capture->gaps.push_back("the code that processes had when it began");
-    if (!capture->user_log || !capture->rundown) {
+    if (!capture->logs.are_open() || !capture->rundown) {
         programs_.give_to(nullptr);
         return make_error(ErrorKind::System, "the capture had not begun");
     }
     capture->take_events();
     capture->rundown->finish();
-    capture->write(capture->rundown->take_records());
+    capture->logs.write(capture->rundown->take_records());
     session.containers = capture->rundown->containers();
     TRY(programs_.consume());
     programs_.give_to(nullptr);
-    for (const lagtrap_trace_text& text : capture->listener->trace_texts()) capture->write(&text.header);
-    for (const lagtrap_run& run : capture->listener->open_runs()) capture->write(&run.header);
+    for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
+    for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);
 
-    const lagtrap_capture_counters after = programs_.counters();
-    const lagtrap_capture_counters& before = capture->counters_before;
-    trace::SessionQuality& quality = session.quality;
-    for (std::string& gap : capture->gaps) quality.shed.push_back(std::move(gap));
-    quality.samples_taken = after.samples - before.samples;
-    quality.samples_lost = after.samples_lost - before.samples_lost;
-    quality.switches_lost = after.switches_lost - before.switches_lost;
-    quality.wakings_lost = after.wakings_lost - before.wakings_lost;
+    describe_quality(*capture, session.quality);
+    TRY(capture->logs.flush());
+    return capture->logs.failure();
+}
+
+void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& quality) const {
+    RecordingCounts::take(programs_, unwinder_, capture.listener).tell_since(capture.counts_before, quality);
+    RecordingTimes::take(programs_).tell_since(capture.times_before, quality);
+    quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());
     const lagtrap_copying copied = programs_.copied();
     quality.stack_copies = copied.copies;
     quality.stack_copies_left_out = copied.left_out + copied.lost;
-    quality.stacks_lost = after.stacks_lost - before.stacks_lost;
-    quality.runs_lost = capture->runs_lost() - capture->runs_lost_before;
-    quality.task_changes_lost =
-        (capture->unwinder->events_lost() - capture->events_lost_before) + (after.threads_lost - before.threads_lost);
-    quality.code_files_lost = capture->rundown->counts().lost();
-    quality.bpf_run_time_ns = programs_.run_time().all_ns - capture->bpf_run_time_before_ns;
-    quality.daemon_cpu_ns = daemon_cpu_ns() - capture->own_cpu_before_ns;
-    TRY(capture->flush());
-    return capture->first_failure;
+    quality.code_files_lost = capture.rundown->counts().lost();
 }
 
 }  // namespace lagtrap::daemon

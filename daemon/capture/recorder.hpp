@@ -94,8 +94,9 @@ class Recorder {
     Recorder(const settings::Settings& settings, Unwinder& unwinder);
     void follow_cpus();
     void describe_history(trace::Session& session) const;
+    void describe_quality(const Capture& capture, trace::SessionQuality& quality) const;
     void write_history();
-    [[nodiscard]] Status switch_on(Listener& listener, Listener::Recorded recorded, std::uint32_t first_pid);
+    [[nodiscard]] Status switch_on(Listener& listener, BreachWatch::Recorded recorded, std::uint32_t first_pid);
     void switch_off();
 
     settings::Settings settings_;

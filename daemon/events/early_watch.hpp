@@ -1,5 +1,5 @@
 // Watches for runs that are slow, though not over their threshold yet, and has the machine recorded meanwhile. For the
-// listener's thread; its lock guards what others read.
+// breach watch's thread; its lock guards what others read.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The listener: owns the marker programs, notices breaches and hands them on. One thread of its own.
+// The listener: what watches the events of one set of settings. It owns the marker programs, arms events, counts, and sheds; who
+// notices breaches is its BreachWatch.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -11,12 +11,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
-#include "daemon/events/early_watch.hpp"
+#include "daemon/events/breach_watch.hpp"
 #include "daemon/events/event_arming.hpp"
 #include "daemon/events/group_scopes.hpp"
 #include "daemon/events/hit_party.hpp"
@@ -30,13 +29,6 @@
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
-
-// A delay as it was noticed.
-struct Breach {
-    lagtrap_run run{};         // end_ns: its end, or the moment it was noticed while open
-    bool at_deadline = false;  // the run was still open
-    std::uint64_t noticed_ns = 0;
-};
 
 // What `lagtrap status` shows of one event.
 struct EventStatus {
@@ -66,14 +58,8 @@ struct EventTotals {
 
 class Listener {
   public:
-    // Called on the listener's thread; must only pass the breach on.
-    using OnBreach = std::function<void(const Breach&)>;
-    // The same; runs of events with record="runs" that will never end.
-    using OnAborted = std::function<void(std::vector<OpenRuns::Aborted>)>;
     struct Options {
-        OnBreach on_breach;
-        OnAborted on_aborted;
-        EarlyWatch::Options early;  // the same, called on the listener's thread
+        BreachWatch::Options breaches;
         decltype(EventArming::Options::on_armed) on_armed;
         decltype(EventArming::Options::on_replaced) on_replaced;
         bool takes_over = false;  // take_over() will be called; until then hits do nothing but count
@@ -93,31 +79,18 @@ class Listener {
     void arm_all(std::function<void()> on_first_round) { arming_->arm_all(std::move(on_first_round)); }
 
     // Goes on where `before` stops, which was made for earlier settings: with its totals, and with the open runs of events
-    // that are in both and did not change. Hits count here from now on, and no more there. Once, after start(). Gives the
+    // that are in both and did not change. Hits count here from now on, and no more there. Once, after breaches().start(). Gives the
     // moment (CLOCK_MONOTONIC) up to which runs that ended were told there.
     std::uint64_t take_over(Listener& before);
 
-    // Starts and stops the thread.
-    void start();
-    void stop();
-    // Ends the watch: markers are met no more. After stop() alone, or it stops first.
+    // Ends the watch: markers are met no more, and breaches not noticed.
     void detach();
 
     // The following may be called from any thread.
 
-    // Whether breaches are reported: after one was, no more are until this is called again with true.
-    void want_breach(bool wanted);
-    // Switches the recording of every run that ends, into recorded_runs_fd(). In one that is early, delays are noticed as
-    // without it.
-    enum class Recorded { No, Early, Yes };
-    void record_runs(Recorded recorded);
-    // As EarlyWatch::outgrow().
-    void outgrow_early();
-    struct Early {
-        std::vector<std::uint64_t> points_ns;  // by event
-        EarlyCounts counts;
-    };
-    [[nodiscard]] Early early() const;
+    // Who notices breaches, and knows the runs that are open; to be started by start().
+    [[nodiscard]] BreachWatch& breaches() const { return *breaches_; }
+    // Of all runs that end while runs are recorded.
     [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
     // The tables of threads whose time is counted, by which threads in a run are known.
     [[nodiscard]] int timed_sets_fd() const { return programs_->timed_sets_fd(); }
@@ -125,13 +98,6 @@ class Listener {
     // Where runs of events with record="runs" come from.
     [[nodiscard]] int reported_runs_fd() const { return programs_->reported_runs_fd(); }
     [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }
-    // Copies of the runs that are open now.
-    [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
-    // What is known already of the runs that are open now, whose threads' time is counted.
-    [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
-    [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;  // of open runs
-    // Whether this run is open; once it is not, its record is in the ring, unless it was abandoned.
-    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
     [[nodiscard]] std::vector<EventStatus> status() const;
     // That have a file of the event mapped.
     [[nodiscard]] std::set<std::uint32_t> processes_of(std::uint32_t event) const {
@@ -186,10 +152,7 @@ class Listener {
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
 
   private:
-    struct Loop;
     Listener(const settings::Settings& settings, Options options);
-    void forget_runs(std::uint32_t event);
-    void forget_stages(std::uint32_t event);
     void follow_groups();
     // The numbers in `before`, and here, of events whose runs go on.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(const Listener& before) const;
@@ -197,17 +160,17 @@ class Listener {
                const std::map<std::uint32_t, std::uint32_t>& numbers);
 
     std::vector<settings::Event> events_;
-    mutable std::mutex stacks_mutex_;
-    std::vector<bool> stacks_shed_, stages_shed_;
+    struct Shed {
+        bool stacks = false, stages = false;
+    };
+    mutable std::mutex shed_mutex_;
+    std::vector<Shed> shed_;  // by event
     Options options_;
     std::map<std::string, EventTotals> carried_;          // counters of events of these names go on from there
     std::map<std::uint32_t, std::uint64_t> told_before_;  // open runs that were taken over, by event: noticed as delays
     const std::shared_ptr<RunWeights> weights_;
     std::unique_ptr<ListenerPrograms> programs_;
-    std::unique_ptr<Loop> loop_;
-    std::atomic<bool> breach_wanted_{false};
-    std::atomic<Recorded> recorded_{Recorded::No};
-    std::thread thread_;
+    std::unique_ptr<BreachWatch> breaches_;
     std::unique_ptr<GroupScopes> groups_;  // nullptr: no event's scope names any
     std::string groups_problem_;
     std::unique_ptr<EventArming> arming_;  // last: its threads use the others

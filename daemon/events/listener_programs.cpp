@@ -13,7 +13,8 @@
 #include <fmt/core.h>
 
 #include "core/patience.hpp"
-#include "daemon/events/open_runs.hpp"
+#include "daemon/events/event_traits.hpp"
+#include "daemon/kernel/mapped_map.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
 #include "daemon/probes/exit_cookies.hpp"
@@ -232,9 +233,9 @@ Status ListenerPrograms::count_times(bool wanted) {
         if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
     if (wanted) return success();
     time_links_.clear();
-    constexpr std::size_t bytes = LAGTRAP_TIMED_SETS * sizeof(lagtrap_timed_set);
-    TRY_ASSIGN(const MappedMemory threads, MappedMemory::map(timed_sets_fd(), bytes));
-    std::memset(threads.data(), 0, bytes);
+    TRY_ASSIGN(const MappedMap threads, MappedMap::map(timed_sets_fd(), sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS,
+                                                       "the table of threads whose time is counted"));
+    std::memset(threads.at, 0, threads.bytes);
     return success();
 }
 

@@ -11,19 +11,14 @@ namespace lagtrap::daemon {
 namespace {
 
 template <typename T>
-T load(const T& value) {
-    return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
-}
-
-template <typename T>
 void store(T& value, T wanted) {
     __atomic_store_n(&value, wanted, __ATOMIC_RELEASE);
 }
 
 std::size_t slot_index(std::uint32_t bucket, std::size_t place) { return bucket * LAGTRAP_BUCKET_SLOTS + place; }
 
-std::uint64_t& spilled_of(std::uint64_t* tags, std::uint64_t tag) {
-    return tags[slot_index(lagtrap_first_bucket(tag), LAGTRAP_BUCKET_TAGS)];
+std::uint64_t& spilled_of(const RunTable& table, std::uint64_t tag) {
+    return table.tag(slot_index(lagtrap_first_bucket(tag), LAGTRAP_BUCKET_TAGS));
 }
 
 // As tag_of() in run_pairing.bpf.h has it, of a run as its slot has it.
@@ -79,26 +74,17 @@ bool make_the_same_runs(const settings::Event& one, const settings::Event& other
                       });
 }
 
-Result<RunTakeover::Mapped> RunTakeover::Mapped::map(Table table) {
-    Mapped mapped;
-    TRY_ASSIGN(mapped.tags_memory, MappedMemory::map(table.tags_fd, LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)));
-    TRY_ASSIGN(mapped.slots_memory, MappedMemory::map(table.slots_fd, LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)));
-    mapped.tags = static_cast<std::uint64_t*>(mapped.tags_memory.data());
-    mapped.slots = static_cast<lagtrap_slot*>(mapped.slots_memory.data());
-    return mapped;
-}
-
 Result<RunTakeover> RunTakeover::between(Table from, Table to) {
     RunTakeover takeover;
-    TRY_ASSIGN(takeover.from_, Mapped::map(from));
-    TRY_ASSIGN(takeover.to_, Mapped::map(to));
+    TRY_ASSIGN(takeover.from_, RunTable::map(from.tags_fd, from.slots_fd));
+    TRY_ASSIGN(takeover.to_, RunTable::map(to.tags_fd, to.slots_fd));
     return takeover;
 }
 
 bool RunTakeover::is_there(std::uint64_t tag) const {
     for (const std::uint32_t bucket : {lagtrap_first_bucket(tag), lagtrap_second_bucket(tag)})
         for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
-            if (load(to_.tags[slot_index(bucket, place)]) == tag) return true;
+            if (load(to_.tag(slot_index(bucket, place))) == tag) return true;
     return false;
 }
 
@@ -107,7 +93,7 @@ bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
     for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place) {
         index = slot_index(bucket, place);
         std::uint64_t expected = 0;
-        if (__atomic_compare_exchange_n(&to_.tags[index], &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
+        if (__atomic_compare_exchange_n(&to_.tag(index), &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED))
             return true;
     }
@@ -122,30 +108,30 @@ static std::uint64_t owned_count(std::uint64_t tag, std::uint64_t count) {
 bool RunTakeover::put(const lagtrap_slot& slot, std::uint64_t tag, std::size_t& index) {
     if (is_there(tag)) return false;
     if (!claim_in(lagtrap_first_bucket(tag), index)) {
-        std::uint64_t& spilled = spilled_of(to_.tags, tag);
+        std::uint64_t& spilled = spilled_of(to_, tag);
         __atomic_fetch_add(&spilled, 1, __ATOMIC_ACQ_REL);
         if (!claim_in(lagtrap_second_bucket(tag), index)) {
             __atomic_fetch_sub(&spilled, 1, __ATOMIC_ACQ_REL);
             return false;
         }
     }
-    lagtrap_slot& place = to_.slots[index];
+    lagtrap_slot& place = to_.slot(index);
     store(place.deadline_ns, __u64{0});
     lagtrap_slot silent = slot;
     silent.deadline_ns = 0;
     std::memcpy(&place, &silent, sizeof place);
     store(place.deadline_ns, slot.deadline_ns);
-    store(to_.tags[index], tag);
+    store(to_.tag(index), tag);
     return true;
 }
 
 void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
                        const std::vector<settings::Event>& events) {
     for (std::size_t index = 0; index < LAGTRAP_OPEN_SLOTS; ++index) {
-        const std::uint64_t old_tag = load(from_.tags[index]);
+        const std::uint64_t old_tag = load(from_.tag(index));
         if (index % LAGTRAP_BUCKET_SLOTS == LAGTRAP_BUCKET_TAGS || old_tag == 0 || old_tag == LAGTRAP_TAG_TAKEN)
             continue;
-        auto slot = read_slot(from_.tags[index], from_.slots[index], old_tag);
+        auto slot = read_slot(from_.tag(index), from_.slot(index), old_tag);
         if (!slot || slot->run.event >= events.size()) continue;
         const std::uint32_t event = slot->run.event;
         Counts& counts = counts_[event];
@@ -175,20 +161,20 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
 
 void RunTakeover::free(const Copied& run) {
     std::uint64_t expected = run.tag;
-    if (load(to_.slots[run.to].run.begin_hit_ns) != run.begin_hit_ns) return;
-    if (!__atomic_compare_exchange_n(&to_.tags[run.to], &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
+    if (load(to_.slot(run.to).run.begin_hit_ns) != run.begin_hit_ns) return;
+    if (!__atomic_compare_exchange_n(&to_.tag(run.to), &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    store(to_.slots[run.to].deadline_ns, __u64{0});
-    store(to_.tags[run.to], std::uint64_t{0});
+    store(to_.slot(run.to).deadline_ns, __u64{0});
+    store(to_.tag(run.to), std::uint64_t{0});
     if (run.to / LAGTRAP_BUCKET_SLOTS != lagtrap_first_bucket(run.tag))
-        __atomic_fetch_sub(&spilled_of(to_.tags, run.tag), 1, __ATOMIC_ACQ_REL);
+        __atomic_fetch_sub(&spilled_of(to_, run.tag), 1, __ATOMIC_ACQ_REL);
 }
 
 void RunTakeover::settle() {
     for (const Copied& run : copied_) {
-        const lagtrap_slot& before = from_.slots[run.from];
-        if (load(from_.tags[run.from]) == run.old_tag && load(before.run.begin_hit_ns) == run.begin_hit_ns) continue;
+        const lagtrap_slot& before = from_.slot(run.from);
+        if (load(from_.tag(run.from)) == run.old_tag && load(before.run.begin_hit_ns) == run.begin_hit_ns) continue;
         free(run);
         Counts& counts = counts_[run.event];
         --counts.taken;

@@ -11,7 +11,7 @@
 
 #include "bpf/listener.h"
 #include "core/result.hpp"
-#include "daemon/events/open_runs.hpp"
+#include "daemon/events/run_table.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -43,12 +43,6 @@ class RunTakeover {
     [[nodiscard]] const std::map<std::uint32_t, Counts>& counts() const { return counts_; }
 
   private:
-    struct Mapped {
-        MappedMemory tags_memory, slots_memory;
-        std::uint64_t* tags = nullptr;
-        lagtrap_slot* slots = nullptr;
-        [[nodiscard]] static Result<Mapped> map(Table table);
-    };
     struct Copied {
         std::size_t from = 0, to = 0;
         std::uint64_t old_tag = 0, tag = 0, begin_hit_ns = 0;
@@ -60,7 +54,7 @@ class RunTakeover {
     [[nodiscard]] bool claim_in(std::uint32_t bucket, std::size_t& index);
     void free(const Copied& run);
 
-    Mapped from_, to_;
+    RunTable from_, to_;
     std::vector<Copied> copied_;
     std::map<std::uint32_t, Counts> counts_;
 };

@@ -1,9 +1,9 @@
-// What open runs have done so far, by the counts that the programs on the scheduler's tracepoints keep of their threads.
+#include "daemon/events/runs_so_far.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 #include "core/clock.hpp"
-#include "daemon/events/open_runs.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -97,19 +97,20 @@ lagtrap_run_so_far waited_so_far(const lagtrap_run& run) {
 
 }  // namespace
 
-Status OpenRuns::map_times(int sets_fd, int times_fd) {
-    TRY_ASSIGN(timed_memory_, MappedMemory::map(sets_fd, LAGTRAP_TIMED_SETS * sizeof(lagtrap_timed_set)));
-    TRY_ASSIGN(times_memory_, MappedMemory::map(times_fd, LAGTRAP_TIMED_THREADS * sizeof(lagtrap_thread_times)));
+Status RunsSoFar::map(int sets_fd, int times_fd) {
+    constexpr const char* what = "the table of threads whose time is counted";
+    TRY_ASSIGN(sets_, MappedMap::map(sets_fd, sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS, what));
+    TRY_ASSIGN(times_, MappedMap::map(times_fd, sizeof(lagtrap_thread_times), LAGTRAP_TIMED_THREADS, what));
     return success();
 }
 
-std::vector<lagtrap_run_so_far> OpenRuns::so_far(const std::vector<settings::Event>& events) const {
+std::vector<lagtrap_run_so_far> RunsSoFar::of(const RunTable& table, const std::vector<settings::Event>& events) const {
     std::vector<lagtrap_run_so_far> known;
-    const auto* const sets = static_cast<const lagtrap_timed_set*>(timed_memory_.data());
-    const auto* const times = static_cast<const lagtrap_thread_times*>(times_memory_.data());
-    for_each_open([&](std::size_t index, std::uint64_t tag) {
-        const auto counted = counted_of(slots_[index]);
-        const auto run = read_slot(index, tag);
+    const auto* const sets = static_cast<const lagtrap_timed_set*>(sets_.at);
+    const auto* const times = static_cast<const lagtrap_thread_times*>(times_.at);
+    table.for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto counted = counted_of(table.slot(index));
+        const auto run = table.read(index, tag);
         if (!run) return;
         if (run->event < events.size() && events[run->event].begin.kind == settings::MarkerKind::RunQueue)
             return known.push_back(waited_so_far(*run));
@@ -131,6 +132,24 @@ std::vector<lagtrap_run_so_far> OpenRuns::so_far(const std::vector<settings::Eve
         std::copy(std::begin(copy->waits), std::end(copy->waits), std::begin(one.waits));
     });
     return known;
+}
+
+std::vector<lagtrap_trace_text> trace_texts(const RunTable& table, const std::vector<settings::Event>& events) {
+    std::vector<lagtrap_trace_text> texts;
+    table.for_each_open([&](std::size_t index, std::uint64_t tag) {
+        const auto run = table.read(index, tag);
+        if (!run || run->event >= events.size() || !events[run->event].trace_id) return;
+        lagtrap_trace_text one{};
+        one.header = {sizeof(one), LAGTRAP_RECORD_TRACE_TEXT, run->begin_cpu, monotonic_ns()};
+        one.begin_hit_ns = run->begin_hit_ns;
+        one.event = run->event;
+        one.begin_tid = run->begin_tid;
+        one.bytes = table.slot(index).trace_text_bytes;
+        std::memcpy(one.text, table.slot(index).trace_text, sizeof(one.text));
+        const auto again = table.read(index, tag);  // else the text may be another run's
+        if (again && again->begin_hit_ns == run->begin_hit_ns) texts.push_back(one);
+    });
+    return texts;
 }
 
 }  // namespace lagtrap::daemon

@@ -28,7 +28,7 @@ Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesy
     if (!bundle || !bundle->is_string() || !digest || !digest->is_string()) return invalid();
     MergedBundle merged{std::string(bundle->as_string()), std::string(digest->as_string())};
     const std::filesystem::path path = merged.path;
-    const auto name = uploader::parse_entry_name(path.filename().string());
+    const auto name = spool::parse_entry_name(path.filename().string());
     constexpr std::size_t digest_digits = 64;
     const bool is_digest = merged.digest.size() == digest_digits &&
                            merged.digest.find_first_not_of("0123456789abcdef") == std::string::npos;

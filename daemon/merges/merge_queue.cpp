@@ -24,7 +24,7 @@ fs::file_time_type made(const fs::path& folder) {
 
 }  // namespace
 
-MergeQueue::MergeQueue(boost::asio::io_context& context, uploader::Spool spool, Options options)
+MergeQueue::MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options)
     : context_(context), spool_(std::move(spool)), options_(std::move(options)), again_timer_(context) {}
 
 void MergeQueue::set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes) {
@@ -54,7 +54,7 @@ void MergeQueue::begin_next() {
         begin_next();
     };
     const Work& first = queue_.front();
-    const MergeTask task{first.capture, spool_.folder(uploader::EntryState::Ready), first.with_names, merge_limit_};
+    const MergeTask task{first.capture, spool_.folder(spool::EntryState::Ready), first.with_names, merge_limit_};
     const auto started = MergeJob::start(context_, options_.merge_program, task, done);
     KILL_POINT("merge.started");
     if (!started) done(started.error());

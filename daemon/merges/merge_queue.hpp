@@ -68,7 +68,7 @@ class MergeQueue {
         std::chrono::milliseconds first_pause{1000}, longest_pause{600'000};    // after failures: 1 s, 4 s, 16 s ...
     };
 
-    MergeQueue(boost::asio::io_context& context, uploader::Spool spool, Options options);
+    MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options);
 
     // From now on: how long a merge may take, and how large the captures that wait may be together.
     void set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes);
@@ -96,7 +96,7 @@ class MergeQueue {
         const std::vector<std::filesystem::path>& waiting);
 
     boost::asio::io_context& context_;
-    uploader::Spool spool_;
+    spool::Spool spool_;
     Options options_;
     std::chrono::nanoseconds merge_limit_ = std::chrono::minutes(10);
     std::uint64_t size_limit_bytes_ = UINT64_MAX;

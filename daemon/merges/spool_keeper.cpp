@@ -16,7 +16,7 @@ constexpr std::chrono::minutes look_interval{1};
 
 }  // namespace
 
-SpoolKeeper::SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits,
+SpoolKeeper::SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits,
                          std::function<void(const std::string&)> warn, Now now)
     : spool_(std::move(spool)), warn_(std::move(warn)), now_(std::move(now)), limits_(limits) {
     thread_ = std::thread([this] { work(); });
@@ -39,7 +39,7 @@ void SpoolKeeper::look() {
     more_.notify_one();
 }
 
-void SpoolKeeper::set_limits(uploader::RetentionLimits limits) {
+void SpoolKeeper::set_limits(spool::RetentionLimits limits) {
     {
         const std::lock_guard lock(mutex_);
         limits_ = limits;
@@ -56,7 +56,7 @@ void SpoolKeeper::work() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     use_idle_disk_time();
     for (;;) {
-        uploader::RetentionLimits limits;
+        spool::RetentionLimits limits;
         {
             std::unique_lock lock(mutex_);
             more_.wait_for(lock, look_interval, [this] { return ending_ || looking_; });
@@ -68,7 +68,7 @@ void SpoolKeeper::work() {
     }
 }
 
-void SpoolKeeper::keep(const uploader::RetentionLimits& limits) {
+void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
     const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
     std::string problem = outcome ? std::string() : outcome.error().message;
     if (outcome && lock_.note(outcome->left_to_another, now_()))

@@ -15,7 +15,7 @@ namespace lagtrap::daemon {
 
 // What the daemon itself has removed since it began, and what hinders it.
 struct SpoolKept {
-    uploader::RetentionOutcome removed;
+    spool::RetentionOutcome removed;
     std::string problem;  // of the last time; empty: none
 };
 
@@ -25,7 +25,7 @@ class SpoolKeeper {
     using Now = std::function<std::chrono::steady_clock::time_point()>;
     // Begins at once. `warn` is told of what was removed, and of a problem when it is a new one; from any thread. A problem is
     // also that another process has held the spool's lock for a minute, by the clock `now`.
-    SpoolKeeper(uploader::Spool spool, uploader::RetentionLimits limits, std::function<void(const std::string&)> warn,
+    SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits, std::function<void(const std::string&)> warn,
                 Now now = std::chrono::steady_clock::now);
     // Ends the thread; what it removes at the moment is removed.
     ~SpoolKeeper();
@@ -34,20 +34,20 @@ class SpoolKeeper {
 
     // Looks now: a bundle has come, or limits have changed. Without it, once a minute.
     void look();
-    void set_limits(uploader::RetentionLimits limits);
+    void set_limits(spool::RetentionLimits limits);
     [[nodiscard]] SpoolKept kept() const;
 
   private:
     void work();
-    void keep(const uploader::RetentionLimits& limits);
+    void keep(const spool::RetentionLimits& limits);
 
-    uploader::Spool spool_;
-    uploader::RetentionLock lock_;  // of the thread's own
+    spool::Spool spool_;
+    spool::RetentionLock lock_;  // of the thread's own
     std::function<void(const std::string&)> warn_;
     Now now_;
     mutable std::mutex mutex_;  // over what follows
     std::condition_variable more_;
-    uploader::RetentionLimits limits_;
+    spool::RetentionLimits limits_;
     SpoolKept kept_;
     bool looking_ = true;
     bool ending_ = false;

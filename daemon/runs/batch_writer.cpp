@@ -16,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto retention_interval = 1min;
 constexpr auto warning_interval = 1min;
 constexpr std::size_t waiting_for_names = 8;  // with more batches waiting than these, frames keep module and offset
 
@@ -66,8 +65,8 @@ trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::si
     return piece;
 }
 
-BatchWriter::BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn)
-    : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()), retention_(retention) {
+BatchWriter::BatchWriter(spool::Spool spool, Say warn)
+    : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()) {
     if (auto kept = KeptCount::open(spool_.path() / unwritten_file)) {
         kept_ = std::move(kept).value();
         count_lost(kept_->value());
@@ -140,11 +139,6 @@ std::string BatchWriter::kept_problem() {
     return kept_problem_;
 }
 
-void BatchWriter::set_retention(uploader::RetentionLimits retention) {
-    const std::lock_guard lock(mutex_);
-    retention_ = retention;
-}
-
 std::uint64_t BatchWriter::take_lost() {
     const std::lock_guard lock(mutex_);
     unwritten_ -= lost_to_tell_;
@@ -174,7 +168,6 @@ void BatchWriter::work() {
             if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
         }
         write(std::move(next));
-        keep_within_limits();
     }
 }
 
@@ -210,8 +203,8 @@ Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
     if (!bytes) {
         status = bytes.error();
     } else {
-        const std::string name = uploader::make_batch_name(batch.batch_id, sha256_of(*bytes));
-        status = write_file_durably(spool_.path_of(uploader::EntryState::Ready, name), *bytes, 0640);
+        const std::string name = spool::make_batch_name(batch.batch_id, sha256_of(*bytes));
+        status = write_file_durably(spool_.path_of(spool::EntryState::Ready, name), *bytes, 0640);
     }
     if (!status) {
         lose_batch(batch);
@@ -223,22 +216,6 @@ Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
     totals_.written_bytes += bytes->size();
     unwritten_ -= runs_of(batch);
     return success();
-}
-
-// Without an uploader nobody else would.
-void BatchWriter::keep_within_limits() {
-    if (Clock::now() < next_retention_) return;
-    next_retention_ = Clock::now() + retention_interval;
-    uploader::RetentionLimits limits;
-    {
-        const std::lock_guard lock(mutex_);
-        limits = retention_;
-    }
-    const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
-    if (!outcome)
-        warn_("the spool could not be kept within its limits: " + outcome.error().message);
-    else if (const std::string said = outcome->describe(); !said.empty())
-        warn_(said);
 }
 
 }  // namespace lagtrap::daemon

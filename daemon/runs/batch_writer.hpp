@@ -35,7 +35,7 @@ class BatchWriter {
   public:
     using Say = std::function<void(const std::string&)>;
     // `warn` is called by the constructor and on the writer's thread, there about once a minute at most.
-    BatchWriter(uploader::Spool spool, uploader::RetentionLimits retention, Say warn);
+    BatchWriter(spool::Spool spool, Say warn);
     // Writes what is left.
     ~BatchWriter();
 
@@ -45,7 +45,6 @@ class BatchWriter {
     void note_gathered(std::uint64_t runs);
     // Runs of which no batch will tell more than their number.
     void lose(std::uint64_t runs);
-    void set_retention(uploader::RetentionLimits retention);
     // Runs lost since the last call, for the next batch to tell.
     [[nodiscard]] std::uint64_t take_lost();
     [[nodiscard]] BatchTotals totals() const;
@@ -60,15 +59,13 @@ class BatchWriter {
     void count_lost(std::uint64_t runs);  // for holders of the mutex
     void keep_count();
     [[nodiscard]] std::string kept_problem();
-    void keep_within_limits();
 
-    uploader::Spool spool_;
+    spool::Spool spool_;
     Say warn_;
     FrameNames names_;
     mutable std::mutex mutex_;  // over what follows
     std::condition_variable more_;
     std::deque<GatheredBatch> waiting_;
-    uploader::RetentionLimits retention_;
     BatchTotals totals_;
     std::uint64_t lost_to_tell_ = 0;
     std::uint64_t gathered_ = 0;   // in the batch that is being gathered
@@ -77,7 +74,6 @@ class BatchWriter {
     std::mutex kept_mutex_;  // over what follows; taken first. Nobody waits for the disk who only wants the mutex
     std::optional<KeptCount> kept_;
     std::string kept_problem_;
-    std::chrono::steady_clock::time_point next_retention_;  // the thread's own, as is the next
     std::chrono::steady_clock::time_point next_warning_;
     std::thread thread_;
 };

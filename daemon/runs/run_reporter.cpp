@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "daemon/events/open_runs.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "trace/logs/session.hpp"
 
@@ -35,10 +34,6 @@ RunGatherer::Machine this_machine(NameOfContainer name_of_container) {
     if (::uname(&names) == 0) machine.host = names.nodename;
     machine.boot_id = trace::running_boot_id();
     return machine;
-}
-
-uploader::RetentionLimits retention_of(const settings::Spool& spool) {
-    return {spool.size_limit_bytes, spool.age_limit};
 }
 
 }  // namespace
@@ -66,7 +61,7 @@ struct RunReporter::Ring {
     std::function<void()> close_batch;
     bool stacks_wanted = false;
     const std::function<void()>* on_process = nullptr;
-    MappedMemory quota_memory;
+    MappedMap quota_memory;
     lagtrap_run_quota* quotas = nullptr;
     ring_buffer* ring = nullptr;
 };
@@ -74,9 +69,9 @@ struct RunReporter::Ring {
 Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource source, RunGatherer& gatherer) {
     auto self = std::make_unique<Ring>();
     self->gatherer = &gatherer;
-    TRY_ASSIGN(self->quota_memory,
-               MappedMemory::map(source.quotas.get(), LAGTRAP_MAX_EVENTS * sizeof(lagtrap_run_quota)));
-    self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.data());
+    TRY_ASSIGN(self->quota_memory, MappedMap::map(source.quotas.get(), sizeof(lagtrap_run_quota), LAGTRAP_MAX_EVENTS,
+                                                  "the quotas of runs"));
+    self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.at);
     const auto callback = [](void* context, void* data, std::size_t bytes) {
         auto* ring = static_cast<Ring*>(context);
         ring->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, ring->source.ended_after_ns);
@@ -91,14 +86,12 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
     return self;
 }
 
-RunReporter::RunReporter(const uploader::Spool& spool, const settings::Spool& limits, NameOfContainer name_of_container,
-                         BatchWriter::Say warn)
-    : writer_(spool, retention_of(limits), std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
+RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, BatchWriter::Say warn)
+    : writer_(spool, std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
 
-Result<std::unique_ptr<RunReporter>> RunReporter::create(const uploader::Spool& spool, const settings::Spool& limits,
-                                                         std::function<void()> on_process,
+Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spool, std::function<void()> on_process,
                                                          NameOfContainer name_of_container, BatchWriter::Say warn) {
-    std::unique_ptr<RunReporter> self(new RunReporter(spool, limits, std::move(name_of_container), std::move(warn)));
+    std::unique_ptr<RunReporter> self(new RunReporter(spool, std::move(name_of_container), std::move(warn)));
     self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -120,8 +113,7 @@ void RunReporter::stop() {
     thread_.join();
 }
 
-void RunReporter::use(RunSource source, const settings::Spool& limits) {
-    writer_.set_retention(retention_of(limits));
+void RunReporter::use(RunSource source) {
     {
         const std::lock_guard lock(mutex_);
         sources_.push_back(std::move(source));

@@ -36,8 +36,7 @@ class RunReporter {
   public:
     // Error: no descriptors left. `on_process` is called on the reporter's thread when a process is new whose stacks are
     // wanted; `name_of_container` too, and may wait for files; `warn` as BatchWriter has it.
-    [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const uploader::Spool& spool,
-                                                                     const settings::Spool& limits,
+    [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const spool::Spool& spool,
                                                                      std::function<void()> on_process,
                                                                      NameOfContainer name_of_container,
                                                                      BatchWriter::Say warn);
@@ -45,7 +44,7 @@ class RunReporter {
     ~RunReporter();
 
     // Reads what the source before has left, whose programs are detached by now, then the new one.
-    void use(RunSource source, const settings::Spool& limits);
+    void use(RunSource source);
     void take_aborted(std::vector<ReportedRun> aborted);
     // The capture that is being recorded; empty: none.
     void note_session(const std::string& session);
@@ -60,8 +59,7 @@ class RunReporter {
 
   private:
     struct Ring;
-    RunReporter(const uploader::Spool& spool, const settings::Spool& limits, NameOfContainer name_of_container,
-                BatchWriter::Say warn);
+    RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, BatchWriter::Say warn);
     void work();
     void take_orders();
     void change_source(RunSource source);

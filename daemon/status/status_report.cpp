@@ -101,7 +101,7 @@ boost::json::object batches_report(const RunReporter& reporter) {
 }
 
 boost::json::value early_report(const Listener& listener) {
-    const Listener::Early early = listener.early();
+    const BreachWatch::Early early = listener.breaches().early();
     const EarlyCounts& counts = early.counts;
     if (counts.since_ns == 0) return nullptr;
     boost::json::array points;

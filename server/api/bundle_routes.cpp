@@ -291,7 +291,7 @@ Reply describe_delay(BundleStore& store, Blobs& blobs, const Route& route, Parse
     return reply;
 }
 
-// The window of the query; what it does not say is `window`'s. Nothing where it makes no sense.
+// The window of the query; what it does not say is `window`'s. Nothing where it is malformed.
 bool read_window(const Route& route, analysis::MachineWindow& window) {
     const auto read = [&](const char* name, auto& number) {
         const auto text = route.parameter(name);

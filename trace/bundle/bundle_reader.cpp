@@ -90,7 +90,7 @@ class BundleReader {
         if (!first_ && is_blank(reinterpret_cast<const char*>(&header_), sizeof header_)) return nullptr;
         if (!text_of(header_.magic).starts_with("ustar") || !has_right_checksum(header_))
             return invalid(first_ ? "not a bundle: no tar file is packed in it"
-                                  : "is damaged: a header makes no sense");
+                                  : "is damaged: a header is malformed");
         first_ = false;
         if ((header_.kind != plain_file && header_.kind != plain_file_of_old) || header_.link[0] != 0)
             return invalid("holds something that is not a plain file");

@@ -9,6 +9,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/merge/merger.hpp"
+#include "trace/merge/recorded_objects.hpp"
 #include "trace/names/run_time_code.hpp"
 #include "trace/system_file/machine_facts.hpp"
 
@@ -19,7 +20,8 @@ Merger::Merger(const std::filesystem::path& directory, const MergeOptions& optio
       session_(std::move(session)),
       offset_ns_(session_.clocks.boottime_ns - session_.clocks.monotonic_ns),
       stacks_(spaces_, options.stacks_limit_bytes),
-      sorter_(directory, options.runs_limit_bytes) {
+      sorter_(directory, options.runs_limit_bytes),
+      run_details_(options.delays_limit) {
     file_.quality = session_.quality;
     summary_.session_id = session_.id;
     summary_.partial = !session_.finished;
@@ -54,9 +56,9 @@ Status Merger::load_user_log() {
         if (record == nullptr) break;
         if (record->type == LAGTRAP_RECORD_STACK) stacks_.add(*reinterpret_cast<const lagtrap_stack*>(record));
         if (record->type == LAGTRAP_RECORD_RUN_SO_FAR)
-            take_so_far(*reinterpret_cast<const lagtrap_run_so_far*>(record));
+            run_details_.take(*reinterpret_cast<const lagtrap_run_so_far*>(record));
         if (record->type == LAGTRAP_RECORD_TRACE_TEXT)
-            take_trace_text(*reinterpret_cast<const lagtrap_trace_text*>(record));
+            run_details_.take(*reinterpret_cast<const lagtrap_trace_text*>(record));
         if (record->type != LAGTRAP_RECORD_RUN) continue;
         lagtrap_run run{};  // a record holds only the stages that were hit
         std::memcpy(&run, record, std::min<std::size_t>(record->size_bytes, sizeof(run)));
@@ -71,23 +73,6 @@ Status Merger::load_user_log() {
     return success();
 }
 
-// The first that is told of a run: what came after it is recorded. Bounded: there are no more open runs than slots, and few that
-// end before they are looked at.
-void Merger::take_so_far(const lagtrap_run_so_far& record) {
-    constexpr std::size_t most = 16'384;
-    const RunKey key{record.event, record.begin_tid, record.begin_hit_ns};
-    if (so_far_.size() >= most && !so_far_.contains(key)) return;
-    const auto [known, added] = so_far_.try_emplace(key, record);
-    if (!added && record.until_ns < known->second.until_ns) known->second = record;
-}
-
-// As many as delays can be told.
-void Merger::take_trace_text(const lagtrap_trace_text& record) {
-    if (record.bytes <= 1 || trace_texts_.size() >= options_.delays_limit) return;
-    trace_texts_.try_emplace({record.event, record.begin_tid, record.begin_hit_ns}, record.text,
-                             ::strnlen(record.text, sizeof(record.text)));
-}
-
 Status Merger::load_kernel_log() {
     TRY_ASSIGN(auto reader, open_log(LogKind::Kernel));
     if (!reader) return success();
@@ -100,10 +85,7 @@ Status Merger::load_kernel_log() {
         if (record->type != LAGTRAP_RECORD_SWITCH) continue;
         const auto& change = *reinterpret_cast<const lagtrap_switch*>(record);
         stacks_.count_use(change.user_stack_id);
-        for (const std::uint32_t tid : {change.prev_tid, change.next_tid}) {
-            const auto [known, added] = first_switch_ns_.try_emplace(tid, record->at_ns);
-            if (!added) known->second = std::min<std::uint64_t>(known->second, record->at_ns);
-        }
+        for (const std::uint32_t tid : {change.prev_tid, change.next_tid}) listed_.note_switch(tid, record->at_ns);
     }
     if (reader->summary().partial) summary_.partial = true;
     return success();
@@ -119,14 +101,10 @@ Status Merger::load_threads() {
         if (record->type != LAGTRAP_RECORD_THREAD) continue;
         const auto& thread = *reinterpret_cast<const lagtrap_thread*>(record);
         if (thread.started_ns > to_boottime(session_.started_ns)) continue;
-        initial_threads_.push_back(thread);
-        listed_again_[thread.tid] = thread;
+        listed_.add(thread);
     }
     if (reader->summary().partial) summary_.partial = true;
-    std::stable_sort(initial_threads_.begin(), initial_threads_.end(),
-                     [](const auto& a, const auto& b) { return a.tid < b.tid; });
-    const auto same = [](const auto& a, const auto& b) { return a.tid == b.tid; };
-    initial_threads_.erase(std::unique(initial_threads_.begin(), initial_threads_.end(), same), initial_threads_.end());
+    listed_.finish();
     return success();
 }
 
@@ -137,14 +115,14 @@ Status Merger::load() {
     TRY_ASSIGN(RecordStream rundown, open_stream(LogKind::Rundown));
     TRY(spaces_.load(rundown));
     TRY(load_threads());
-    load_calls();
-    load_functions();
-    load_objects();
+    calls_.load(directory_, file_);
+    functions_.load(directory_, file_);
+    tell_objects(directory_, file_);
     TRY(load_user_log());
     TRY(walk_copies());
     TRY(sorter_.finish());
     TRY(load_kernel_log());
-    for (const lagtrap_thread& thread : initial_threads_) stacks_.count_use(thread.user_stack_id);
+    for (const lagtrap_thread& thread : listed_.first()) stacks_.count_use(thread.user_stack_id);
     file_.quality.stacks_lost += stacks_.dropped();
     modules_.at(kernel_module).build_id = read_kernel_build_id(options_.symbols.kernel_notes);
     file_.quality.code_files_lost += name_run_time_code(stacks_, directory_, session_.started_ns).files_bad;
@@ -152,9 +130,11 @@ Status Merger::load() {
         file_.quality.shed.emplace_back(
             "functions of programs have no names: the merge that looked for them had taken too long");
     options_.symbols.held_roots = read_held_roots(directory_);
-    ask_sources();
+    calls_.ask_sources(stacks_, modules_);
+    functions_.ask_sources(stacks_, modules_);
     naming_ = symbolize(stacks_, modules_, options_.symbols);
-    fill_sources();
+    calls_.fill_sources(stacks_);
+    functions_.fill_sources(stacks_);
     stacks_.finish();
     return success();
 }
@@ -218,14 +198,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
         if (options_.symbols.open_programs)
             delay.program_version = packages_.version_of(image->program, delay.program_build_id);
     }
-    if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
-        delay.so_far = run_so_far(known->second, run.begin_ns);
-    if (const auto text = trace_texts_.find({run.event, run.begin_tid, run.begin_hit_ns}); text != trace_texts_.end()) {
-        if (auto context = trace_context_of(text->second))
-            delay.trace = std::move(*context);
-        else
-            delay.no_trace = printable(text->second);
-    }
+    run_details_.tell(run, delay);
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         const lagtrap_stage_hit& stage = run.stages[i];
         if (stage.stage >= event.stages.size()) continue;
@@ -261,8 +234,8 @@ Status Merger::write_system() {
     file_.partial = summary_.partial;
     stack_quality_.finish(file_.stacks, delayed_);
     file_.stacks.naming = naming_;
-    file_.quality.switches_lost = std::max(file_.quality.switches_lost, switch_gaps_);
-    if (!session_.finished) file_.quality.samples_taken = summary_.samples;
+    file_.quality.switches_lost = std::max(file_.quality.switches_lost, kernel_records_->counts().switch_gaps);
+    if (!session_.finished) file_.quality.samples_taken = kernel_records_->counts().samples;
     for (const SessionEvent& event : session_.events) {
         file_.runs.try_emplace(event.name);
         if (event.markers.size() != event.stages.size() + 2) continue;
@@ -289,6 +262,8 @@ Result<MergeSummary> Merger::merge() {
     }
     TRY(write_system());
     TRY(rename_file(beside, path));
+    summary_.samples = kernel_records_->counts().samples;
+    summary_.switches = kernel_records_->counts().switches;
     summary_.trace_bytes = writer_->size_bytes();
     return summary_;
 }

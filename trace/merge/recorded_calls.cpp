@@ -11,7 +11,7 @@ class Reader {
   public:
     explicit Reader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
 
-    // False: what follows makes no sense.
+    // False: what follows is malformed.
     bool take(const std::string& line) {
         auto message = calls::parse_message(line);
         if (!message) {

@@ -2,12 +2,19 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "core/text.hpp"
 #include "trace/logs/lines_file.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
-// False: what follows makes no sense.
+// Of objects: calls of the longest trees, and bytes of all lines.
+constexpr std::size_t object_calls_kept = 300;
+constexpr std::size_t object_bytes_kept = 512 << 10;
+
+// False: what follows is malformed.
 bool take(const std::string& line, RecordedObjects& all) {
     auto reply = calls::parse_objects_reply(line);
     const Status added = reply ? all.summary.add(std::move(*reply)) : Status(reply.error());
@@ -37,6 +44,23 @@ boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::
     const RecordedObjects all = objects_of(file);
     if (!all.summary.has_begun() || all.summary.started().pid != pid) return nullptr;
     return all.summary.to_json(rows_limit);
+}
+
+// In the system file alone. It is bounded: names of many classes of C++ would fill it.
+void tell_objects(const std::filesystem::path& directory, SystemFile& file) {
+    const RecordedObjects all = read_recorded_objects(directory);
+    std::size_t bytes = 0;
+    for (std::string& line : all.summary.lines(object_calls_kept)) {
+        bytes += line.size();
+        file.objects.push_back(std::move(line));
+    }
+    std::string problem = all.problem;
+    if (bytes > object_bytes_kept) {
+        file.objects.clear();
+        problem = "their names take too much room; fewer classes, or --exclude, help";
+    }
+    if (problem.empty() || file.quality.shed.size() >= shed_limit) return;
+    file.quality.shed.push_back(printable(fmt::format("objects were not followed: {}", problem)));
 }
 
 }  // namespace lagtrap::trace

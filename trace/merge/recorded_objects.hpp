@@ -25,4 +25,7 @@ struct RecordedObjects {
 // Of the system file of a bundle; null: there is none of this process. As ObjectsSummary::to_json().
 [[nodiscard]] boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::size_t rows_limit);
 
+// Writes them into the system file, as far as it has room for them; what is missing stands beside what else was given up.
+void tell_objects(const std::filesystem::path& directory, SystemFile& file);
+
 }  // namespace lagtrap::trace

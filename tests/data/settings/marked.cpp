@@ -71,6 +71,6 @@ extern "C" void hold(void (*work)(), int* held) {
     work();
 }
 
-// Functions whose end can not be watched.
+// Functions whose end cannot be watched.
 extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }
 extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n jmp serve_for_ever + 2"); }

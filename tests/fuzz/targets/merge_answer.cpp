@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::filesystem::path path = merged->path;
     const bool sound = path.parent_path() == "/spool/ready" && path == path.lexically_normal() &&
-                       lagtrap::uploader::parse_entry_name(path.filename().string()) && merged->digest.size() == 64 &&
+                       lagtrap::spool::parse_entry_name(path.filename().string()) && merged->digest.size() == 64 &&
                        lagtrap::printable(merged->path) == merged->path;
     if (!sound) std::abort();
     return 0;

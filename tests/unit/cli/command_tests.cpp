@@ -99,6 +99,10 @@ TEST(Check, agrees_with_the_daemon) {
     EXPECT_EQ(reference.code, 0) << reference.err;
     EXPECT_THAT(reference.out, testing::HasSubstr("<event> in <lagtrap>"));
     EXPECT_EQ(test::run_lagtrap({"check", "--reference", "--json"}).code, 2);
+    const auto schema = test::run_lagtrap({"check", "--schema", folder.string("none.xml")});
+    EXPECT_EQ(schema.code, 0) << schema.err;
+    EXPECT_THAT(schema.out, testing::HasSubstr("<xs:element name=\"event\">"));
+    EXPECT_EQ(test::run_lagtrap({"check", "--schema", "--reference"}).code, 2);
 }
 
 TEST(Presets, are_listed_and_shown) {

@@ -1,16 +1,18 @@
-// The table of the vocabulary against the schema file that is shipped, and xmllint's judgement with it.
+// What is made of the table of the vocabulary, and the manual page beside it; xmllint judges the schema.
 #include "settings/schema.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <map>
-#include <set>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
-#include <pugixml.hpp>
 
+#include "settings/schema_file.hpp"
 #include "tests/unit/settings/files.hpp"
 
 namespace lagtrap::settings {
@@ -18,14 +20,31 @@ namespace {
 
 using namespace testing_files;
 
-const std::filesystem::path schema_file = settings_folder / "settings.xsd";
+// The schema in a file, as it is installed; gone at the end.
+class SchemaFile {
+  public:
+    SchemaFile() {
+        std::string name = (std::filesystem::temp_directory_path() / "lagtrap-schema-XXXXXX").string();
+        ::close(::mkstemp(name.data()));
+        path_ = name;
+        std::ofstream(path_) << settings_schema_file();
+    }
+    ~SchemaFile() { std::filesystem::remove(path_); }
+    SchemaFile(const SchemaFile&) = delete;
+    SchemaFile& operator=(const SchemaFile&) = delete;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
 
 // 0: valid, 3: invalid, as xmllint's exit status has it; -1: it could not be run.
 int xmllint(const std::filesystem::path& file) {
+    static const SchemaFile schema;
     const pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr)) _exit(127);
-        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema_file.c_str(), file.c_str(), nullptr);
+        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema.path().c_str(), file.c_str(), nullptr);
         _exit(127);
     }
     int status = 0;
@@ -68,78 +87,74 @@ TEST(Xmllint, RejectsWhatASchemaCanReject) {
         EXPECT_EQ(xmllint(data_folder / "bad" / (std::string(name) + ".xml")), 3) << name;
 }
 
-// "name type required default [choices]" of each attribute of an element, sorted.
-using Attributes = std::set<std::string>;
-
-std::string line(std::string_view name, bool required, std::string_view default_text, const std::string& choices) {
-    std::ostringstream text;
-    text << name << (required ? " required" : "") << " default=" << default_text << " choices=" << choices;
-    return text.str();
-}
-
-void collect_table(const ElementSpec& element, const std::string& path, std::map<std::string, Attributes>& elements) {
-    Attributes& attributes = elements[path];
-    for (const AttributeSpec& attribute : element.attributes)
-        attributes.insert(line(attribute.name, attribute.presence == Presence::Required, attribute.default_text,
-                               std::string(attribute.choices)));
-    for (const ChildSpec& child : element.children)
-        collect_table(*child.element, path + "/" + std::string(child.element->name), elements);
-}
-
-// The same of the schema file.
-class SchemaReader {
-  public:
-    explicit SchemaReader(const char* outermost) {
-        EXPECT_TRUE(document_.load_file(schema_file.c_str()));
-        const pugi::xml_node root = named("xs:element", outermost);
-        collect(root.child("xs:complexType"), outermost);
-    }
-    [[nodiscard]] const std::map<std::string, Attributes>& elements() const { return elements_; }
-
-  private:
-    pugi::xml_node named(const char* kind, const std::string& name) {
-        return document_.document_element().find_child_by_attribute(kind, "name", name.c_str());
-    }
-
-    std::string choices_of(const std::string& type) {
-        std::string choices;
-        const char* const item = named("xs:simpleType", type).child("xs:list").attribute("itemType").value();
-        if (*item != '\0') return choices_of(item);
-        for (const auto& value : named("xs:simpleType", type).child("xs:restriction").children("xs:enumeration"))
-            choices += (choices.empty() ? "" : "|") + std::string(value.attribute("value").value());
-        return choices;
-    }
-
-    void collect_attributes(const pugi::xml_node& owner, Attributes& attributes) {
-        for (const auto& attribute : owner.children("xs:attribute"))
-            attributes.insert(line(
-                attribute.attribute("name").value(), std::string_view(attribute.attribute("use").value()) == "required",
-                attribute.attribute("default").value(), choices_of(attribute.attribute("type").value())));
-        for (const auto& group : owner.children("xs:attributeGroup"))
-            collect_attributes(named("xs:attributeGroup", group.attribute("ref").value()), attributes);
-    }
-
-    void collect(const pugi::xml_node& type, const std::string& path) {
-        collect_attributes(type, elements_[path]);
-        for (const char* order : {"xs:choice", "xs:sequence"})
-            for (const auto& child : type.child(order).children("xs:element"))
-                collect(named("xs:complexType", child.attribute("type").value()),
-                        path + "/" + child.attribute("name").value());
-    }
-
-    pugi::xml_document document_;
-    std::map<std::string, Attributes> elements_;
+// The manual page's words on one attribute or element: macros and line breaks are gone.
+struct PageItem {
+    std::string section, name, text;
 };
 
-TEST(Schema, TheShippedFileSaysWhatTheTableSays) {
-    std::map<std::string, Attributes> table;
-    collect_table(root_element(), "lagtrap", table);
-    EXPECT_EQ(SchemaReader("lagtrap").elements(), table);
-    EXPECT_GE(table.size(), 15);
-    std::map<std::string, Attributes> of_presets;
-    collect_table(preset_element(), "preset", of_presets);
-    EXPECT_EQ(SchemaReader("preset").elements(), of_presets);
-    EXPECT_TRUE(of_presets.contains("preset/event/begin"));
+std::vector<PageItem> items_of_page() {
+    std::vector<PageItem> items;
+    std::istringstream lines(content(LAGTRAP_SOURCE_DIR "/docs/man/lagtrap-settings.5"));
+    std::string section;
+    for (std::string one; std::getline(lines, one);) {
+        if (one.starts_with(".Ss ") || one.starts_with(".Sh ")) section = one.substr(4);
+        if (one.starts_with(".It Ic ")) {
+            items.push_back({section, one.substr(7), ""});
+            continue;
+        }
+        if (items.empty() || items.back().section != section) items.push_back({section, "", ""});
+        if (one.starts_with(".")) one = one.size() > 4 && one[3] == ' ' ? one.substr(4) : "";
+        for (const char* sign : {" ,", " .", " :", " ;"})
+            if (one.ends_with(sign)) one.erase(one.size() - 2, 1);
+        items.back().text += one + " ";
+    }
+    return items;
+}
+
+// What the page must say of an attribute beside its name.
+std::vector<std::string> facts_of(const AttributeSpec& attribute) {
+    std::vector<std::string> facts;
+    if (!attribute.default_text.empty()) facts.push_back("default " + std::string(attribute.default_text));
+    const std::string values = describe_values(attribute);
+    const auto from = values.find(" from ");
+    if (from != std::string::npos && attribute.kind != ValueKind::DurationRange)
+        facts.push_back(values.substr(from + 6));
+    return facts;
+}
+
+// "default X" may be "X default" or "X (default" too.
+bool says(const std::string& text, const std::string& fact) {
+    constexpr std::string_view word = "default ";
+    if (text.find(fact) != std::string::npos) return true;
+    if (!fact.starts_with(word)) return false;
+    const std::string value = fact.substr(word.size());
+    for (const char* form : {" default", " (default"})
+        if (text.find(value + form) != std::string::npos) return true;
+    return false;
+}
+
+void expect_on_page(const ElementSpec& element, const std::vector<PageItem>& items) {
+    for (const AttributeSpec& attribute : element.attributes) {
+        bool named = false;
+        std::vector<std::string> missing;
+        for (const PageItem& item : items) {
+            if (item.name != attribute.name) continue;
+            std::vector<std::string> missing_here;
+            for (const std::string& fact : facts_of(attribute))
+                if (!says(item.text, fact)) missing_here.push_back(fact);
+            if (!named || missing_here.size() < missing.size()) missing = missing_here;
+            named = true;
+        }
+        EXPECT_TRUE(named) << element.name << ": " << attribute.name;
+        EXPECT_THAT(missing, testing::IsEmpty()) << element.name << ": " << attribute.name;
+    }
+    for (const ChildSpec& child : element.children) expect_on_page(*child.element, items);
+}
+
+TEST(ManualPage, SaysOfEachAttributeItsRangeAndDefault) {
+    const auto items = items_of_page();
+    ASSERT_GE(items.size(), 80);
+    expect_on_page(root_element(), items);
 }
 
 TEST(Reference, NamesEverythingAndFitsTheTerminal) {

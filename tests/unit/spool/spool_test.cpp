@@ -17,7 +17,7 @@
 #include "core/digest.hpp"
 #include "core/files.hpp"
 
-namespace lagtrap::uploader {
+namespace lagtrap::spool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -345,4 +345,4 @@ TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
 }
 
 }  // namespace
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::spool

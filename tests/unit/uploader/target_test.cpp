@@ -23,9 +23,9 @@ Result<Target> target_of(const std::string& url, PlainHttp plain_http = PlainHtt
 TEST(Target, MakesTheAddressOfABundle) {
     const auto target = target_of("https://delays.example.org:8443/lagtrap/");
     ASSERT_TRUE(target.ok()) << target.error().message;
-    EXPECT_EQ(entry_url(*target, EntryKind::Bundle, "abc"),
+    EXPECT_EQ(entry_url(*target, spool::EntryKind::Bundle, "abc"),
               "https://delays.example.org:8443/lagtrap/api/v1/bundles/abc");
-    EXPECT_EQ(entry_url(*target_of("https://delays.example.org"), EntryKind::Batch, "abc"),
+    EXPECT_EQ(entry_url(*target_of("https://delays.example.org"), spool::EntryKind::Batch, "abc"),
               "https://delays.example.org/api/v1/batches/abc");
 }
 

@@ -26,9 +26,9 @@ class OpenRunsTest : public ::testing::Test {
         slots_fd_ = UniqueFd(::memfd_create("slots", MFD_CLOEXEC));
         ASSERT_EQ(::ftruncate(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)), 0);
         ASSERT_EQ(::ftruncate(slots_fd_.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)), 0);
-        tags_memory_ = MappedMemory::map(tags_fd_.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)).value();
-        slots_memory_ = MappedMemory::map(slots_fd_.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)).value();
-        runs_.emplace(OpenRuns::map(tags_fd_.get(), slots_fd_.get()).value());
+        tags_memory_ = MappedMap::map(tags_fd_.get(), sizeof(lagtrap_bucket), LAGTRAP_BUCKETS, "tags").value();
+        slots_memory_ = MappedMap::map(slots_fd_.get(), sizeof(lagtrap_slot), LAGTRAP_OPEN_SLOTS, "slots").value();
+        runs_.emplace(RunTable::map(tags_fd_.get(), slots_fd_.get()).value());
         settings::Event by_thread;
         by_thread.name = "by_thread";
         settings::Event at_end = by_thread;
@@ -44,7 +44,7 @@ class OpenRunsTest : public ::testing::Test {
     }
 
     lagtrap_slot& open(std::size_t index, std::uint32_t event, std::uint64_t deadline_ns) {
-        lagtrap_slot& slot = static_cast<lagtrap_slot*>(slots_memory_.data())[index];
+        lagtrap_slot& slot = static_cast<lagtrap_slot*>(slots_memory_.at)[index];
         slot.run.event = event;
         slot.run.begin_pid = static_cast<std::uint32_t>(::getpid());
         slot.run.begin_tid = static_cast<std::uint32_t>(::gettid());
@@ -53,10 +53,10 @@ class OpenRunsTest : public ::testing::Test {
         tag(index) = index / LAGTRAP_BUCKET_SLOTS << 8 | 1;  // in its first bucket
         return slot;
     }
-    std::uint64_t& tag(std::size_t index) { return static_cast<std::uint64_t*>(tags_memory_.data())[index]; }
+    std::uint64_t& tag(std::size_t index) { return static_cast<std::uint64_t*>(tags_memory_.at)[index]; }
 
     UniqueFd tags_fd_, slots_fd_;
-    MappedMemory tags_memory_, slots_memory_;
+    MappedMap tags_memory_, slots_memory_;
     std::optional<OpenRuns> runs_;
     std::vector<settings::Event> events_;
     std::uint64_t now_ns_ = monotonic_ns() & ~LAGTRAP_DEADLINE_TOLD;
@@ -92,7 +92,7 @@ TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
     std::thread ending([&] {
         for (int number = 1; number <= rounds; ++number) {
             while (round.load() != number) std::this_thread::yield();
-            auto& slot = static_cast<lagtrap_slot*>(slots_memory_.data())[17];
+            auto& slot = static_cast<lagtrap_slot*>(slots_memory_.at)[17];
             if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) & LAGTRAP_DEADLINE_TOLD)) ++told_by_end;
             ended.store(number);
         }
@@ -292,13 +292,6 @@ TEST_F(OpenRunsTest, StaleRunsGoWhereThereAreMany) {
     EXPECT_EQ(counts.at(0).open, 1U) << "one is young";
     EXPECT_EQ(counts.at(1).open, 200U);
     EXPECT_EQ(counts.at(1).stale, 200U);
-}
-
-TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {
-    const auto pid = static_cast<std::uint32_t>(::getpid());
-    EXPECT_TRUE(thread_alive(pid, pid, monotonic_ns()));
-    EXPECT_FALSE(thread_alive(pid, pid, 1)) << "a run of the first nanosecond after boot is not this process's";
-    EXPECT_FALSE(thread_alive(0x3ffffff, 0x3ffffff, monotonic_ns()));
 }
 
 }  // namespace

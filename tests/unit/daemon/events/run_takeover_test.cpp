@@ -18,10 +18,10 @@ struct Programs {
     Programs() : tags_fd(::memfd_create("tags", MFD_CLOEXEC)), slots_fd(::memfd_create("slots", MFD_CLOEXEC)) {
         EXPECT_EQ(::ftruncate(tags_fd.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)), 0);
         EXPECT_EQ(::ftruncate(slots_fd.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)), 0);
-        tags_memory = MappedMemory::map(tags_fd.get(), LAGTRAP_BUCKETS * sizeof(lagtrap_bucket)).value();
-        slots_memory = MappedMemory::map(slots_fd.get(), LAGTRAP_OPEN_SLOTS * sizeof(lagtrap_slot)).value();
-        buckets = static_cast<lagtrap_bucket*>(tags_memory.data());
-        slots = static_cast<lagtrap_slot*>(slots_memory.data());
+        tags_memory = MappedMap::map(tags_fd.get(), sizeof(lagtrap_bucket), LAGTRAP_BUCKETS, "tags").value();
+        slots_memory = MappedMap::map(slots_fd.get(), sizeof(lagtrap_slot), LAGTRAP_OPEN_SLOTS, "slots").value();
+        buckets = static_cast<lagtrap_bucket*>(tags_memory.at);
+        slots = static_cast<lagtrap_slot*>(slots_memory.at);
     }
     [[nodiscard]] RunTakeover::Table table() const { return {tags_fd.get(), slots_fd.get()}; }
 
@@ -56,7 +56,7 @@ struct Programs {
     }
 
     UniqueFd tags_fd, slots_fd;
-    MappedMemory tags_memory, slots_memory;
+    MappedMap tags_memory, slots_memory;
     lagtrap_bucket* buckets = nullptr;
     lagtrap_slot* slots = nullptr;
 };

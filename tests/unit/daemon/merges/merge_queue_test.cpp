@@ -35,7 +35,7 @@ class MergeQueueTest : public ::testing::Test {
         folder_ = fs::path(::testing::TempDir()) / ("merge-queue-" + std::to_string(::getpid()));
         fs::remove_all(folder_);
         fs::create_directories(folder_);
-        auto spool = uploader::Spool::create(folder_ / "spool", {});
+        auto spool = spool::Spool::create(folder_ / "spool", {});
         ASSERT_TRUE(spool) << spool.error().message;
         spool_.emplace(std::move(*spool));
     }
@@ -80,7 +80,7 @@ class MergeQueueTest : public ::testing::Test {
 
     fs::path folder_, in_use_;
     int made_ = 0;
-    std::optional<uploader::Spool> spool_;
+    std::optional<spool::Spool> spool_;
     boost::asio::io_context context_;
     std::vector<std::string> informed_, warned_;
 };

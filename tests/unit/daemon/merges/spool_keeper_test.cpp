@@ -32,7 +32,7 @@ bool look_until(SpoolKeeper& keeper, std::atomic<int>& clock_s, Wanted wanted) {
 TEST(SpoolKeeper, SaysWhenAnotherKeepsTheLockForAMinute) {
     const std::filesystem::path path =
         std::filesystem::path(::testing::TempDir()) / ("keeper-" + std::to_string(::getpid()));
-    const auto spool = uploader::Spool::create(path);
+    const auto spool = spool::Spool::create(path);
     ASSERT_TRUE(spool) << spool.error().message;
     UniqueFd held = open_file(path / "ready" / ".retention", O_RDONLY | O_CREAT, 0640).value();
     ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);

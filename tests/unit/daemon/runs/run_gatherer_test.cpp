@@ -255,7 +255,7 @@ TEST_F(Gatherer, ABatchIsFullBySizeAndDueByAge) {
 
 TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
     const auto root = std::filesystem::temp_directory_path() / ("lagtrap-writer-" + std::to_string(::getpid()));
-    auto spool = uploader::Spool::create(root);
+    auto spool = spool::Spool::create(root);
     ASSERT_TRUE(spool.ok()) << spool.error().message;
     GatheredBatch gathered;
     gathered.batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
@@ -268,12 +268,12 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
     std::uint64_t lost = 0;
     std::string warning;
     {
-        BatchWriter writer(*spool, {1 << 30, 1h}, [&](const std::string& line) { warning = line; });
+        BatchWriter writer(*spool, [&](const std::string& line) { warning = line; });
         writer.put(gathered);
         while (writer.totals().written == 0) std::this_thread::yield();
         EXPECT_EQ(writer.totals().written_runs, 3U);
         // At once: the writer still looks into it.
-        std::filesystem::rename(spool->folder(uploader::EntryState::Ready), root / "gone");
+        std::filesystem::rename(spool->folder(spool::EntryState::Ready), root / "gone");
         writer.put(gathered);
         while (writer.totals().failed == 0) std::this_thread::yield();
         EXPECT_EQ(writer.totals().lost_runs, 6U);
@@ -287,7 +287,7 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
 
 TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
     const auto root = std::filesystem::temp_directory_path() / ("lagtrap-unwritten-" + std::to_string(::getpid()));
-    const auto spool = uploader::Spool::create(root);
+    const auto spool = spool::Spool::create(root);
     ASSERT_TRUE(spool.ok()) << spool.error().message;
     std::vector<std::string> warnings;
     const auto warn = [&](const std::string& line) { warnings.push_back(line); };
@@ -296,7 +296,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
     gathered.batch.runs.resize(3);
     for (trace::RecordedRun& run : gathered.batch.runs) run.event = "query";
     {
-        BatchWriter killed(*spool, {1 << 30, 1h}, warn);
+        BatchWriter killed(*spool, warn);
         killed.note_gathered(3);
         killed.put(gathered);
         while (killed.totals().written + killed.totals().failed == 0) std::this_thread::yield();
@@ -304,7 +304,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         killed.lose(2);
         killed.note_gathered(7);
         EXPECT_EQ(warnings, std::vector<std::string>());
-        BatchWriter next(*spool, {1 << 30, 1h}, warn);
+        BatchWriter next(*spool, warn);
         EXPECT_EQ(warnings,
                   std::vector<std::string>{"the daemon before did not write 9 recorded runs: they count as lost"});
         EXPECT_EQ(next.totals().lost_runs, 9U);
@@ -313,7 +313,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         next.put(gathered);
     }
     warnings.clear();
-    EXPECT_EQ(BatchWriter(*spool, {1 << 30, 1h}, warn).take_lost(), 0U) << "the batch has told them";
+    EXPECT_EQ(BatchWriter(*spool, warn).take_lost(), 0U) << "the batch has told them";
     EXPECT_EQ(warnings, std::vector<std::string>());
     std::filesystem::remove_all(root);
 }

@@ -1,0 +1,132 @@
+// Notices breaches and tells of them: at ends, from a ring that the programs fill, and while runs are open, by looks at the table
+// of those. One thread of its own, which waits for nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "bpf/listener.h"
+#include "core/result.hpp"
+#include "daemon/events/early_watch.hpp"
+#include "daemon/events/hit_party.hpp"
+#include "daemon/events/listener_programs.hpp"
+#include "daemon/events/open_runs.hpp"
+#include "daemon/events/runs_so_far.hpp"
+#include "settings/settings.hpp"
+
+struct ring_buffer;
+
+namespace lagtrap::daemon {
+
+// A delay as it was noticed.
+struct Breach {
+    lagtrap_run run{};         // end_ns: its end, or the moment it was noticed while open
+    bool at_deadline = false;  // the run was still open
+    std::uint64_t noticed_ns = 0;
+};
+
+class BreachWatch {
+  public:
+    struct Options {
+        // Called on the watch's thread; must only pass the breach on.
+        std::function<void(const Breach&)> on_breach;
+        // Runs of events with record="runs" that will never end; on the thread that noticed, which must not wait either.
+        std::function<void(std::vector<OpenRuns::Aborted>)> on_aborted;
+        EarlyWatch::Options early;  // on the watch's thread
+    };
+
+    // Maps the table and the ring of `programs`, which outlive it.
+    [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(const settings::Settings& settings,
+                                                                     ListenerPrograms& programs, Options options);
+    // As stop().
+    ~BreachWatch();
+    BreachWatch(const BreachWatch&) = delete;
+    BreachWatch& operator=(const BreachWatch&) = delete;
+
+    void start();
+    void stop();
+
+    // The following may be called from any thread.
+
+    // Whether breaches are reported: after one was, no more are until this is called again with true.
+    void want_breach(bool wanted);
+    // Switches the recording of every run that ends. In one that is early, delays are noticed as without it.
+    enum class Recorded { No, Early, Yes };
+    void record_runs(Recorded recorded);
+    // As EarlyWatch::outgrow().
+    void outgrow_early();
+    struct Early {
+        std::vector<std::uint64_t> points_ns;  // by event
+        EarlyCounts counts;
+    };
+    [[nodiscard]] Early early() const;
+    // Looks at the open runs at once.
+    void look_soon();
+    // As OpenRuns::sweep(), and tells what was aborted.
+    void sweep();
+
+    // As OpenRuns and RunsSoFar have them.
+    [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
+    [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;
+    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
+    [[nodiscard]] std::map<std::uint32_t, OpenRuns::Counts> count() const;
+    void forget_runs(std::uint32_t event);
+    void forget_runs_of(std::uint32_t event, const HitParty& who);
+    void forget_stages(std::uint32_t event);
+    void set_users_without_recordings(const std::set<std::uint32_t>& uids);
+
+  private:
+    BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table, Options options);
+    [[nodiscard]] Status open_notices();
+    void await_notices();
+    void await_sweep();
+    int take_notice(const lagtrap_record* record, std::size_t bytes);
+    void tell_aborted();  // for holders of the mutex
+    void look();
+    [[nodiscard]] std::uint64_t look_once(std::uint64_t now_ns);
+    void tell(const OpenRuns::Look& seen);
+    void learn(std::uint64_t now_ns);
+    void want_looks();
+    [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const;
+    // What experience says of the event's overdue runs (believes_deadlines()), asked for once a second.
+    [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;
+    void schedule_look(std::uint64_t at_ns);
+
+    const std::vector<settings::Event> events_;
+    ListenerPrograms& programs_;
+    Options options_;
+    std::atomic<bool> breach_wanted_{false};
+    std::atomic<Recorded> recorded_{Recorded::No};
+
+    mutable std::mutex mutex_;  // over what follows, which other threads ask for
+    OpenRuns runs_;
+    RunsSoFar so_far_;
+    EarlyWatch early_;
+    struct Belief {
+        bool believed = true;
+        std::uint64_t until_ns = 0;
+    };
+    mutable std::vector<Belief> beliefs_;
+
+    std::uint64_t smallest_threshold_ns_;
+    boost::asio::io_context context_{1};
+    boost::asio::steady_timer look_timer_;
+    boost::asio::steady_timer sweep_timer_;
+    boost::asio::posix::stream_descriptor notices_descriptor_;
+    ring_buffer* notices_ = nullptr;
+    std::thread thread_;
+};
+
+}  // namespace lagtrap::daemon

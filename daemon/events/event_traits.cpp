@@ -1,0 +1,42 @@
+#include "daemon/events/event_traits.hpp"
+
+#include <algorithm>
+
+namespace lagtrap::daemon {
+
+bool pairs_calls(const settings::Event& event) {
+    const settings::Marker& begin = event.begin;
+    const settings::Marker& end = event.end;
+    return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
+           begin.kind == settings::MarkerKind::Function && end.kind == settings::MarkerKind::Function &&
+           begin.side == settings::FunctionSide::Entry && end.side == settings::FunctionSide::Return &&
+           begin.name == end.name && begin.binary == end.binary;
+}
+
+bool keeps_stack_order(const settings::Event& event) {
+    const auto in_program = [](const settings::Marker& marker) {
+        return marker.kind != settings::MarkerKind::Tracepoint && marker.kind != settings::MarkerKind::RunQueue;
+    };
+    return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
+           !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
+}
+
+bool counts_times(const settings::Event& event) {
+    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;  // each run is all of one kind
+    if (event.key == settings::KeyKind::Thread) return true;
+    // Tracepoints are met by whichever thread an interrupt hits; a goroutine's threads run others between its markers.
+    const auto in_kernel = [](const settings::Marker& marker) {
+        return marker.kind == settings::MarkerKind::Tracepoint;
+    };
+    return !in_kernel(event.begin) && !in_kernel(event.end) &&
+           std::none_of(event.stages.begin(), event.stages.end(),
+                        [&](const auto& stage) { return in_kernel(stage.marker); });
+}
+
+bool keyed_by_argument(const settings::Event& event) { return event.key == settings::KeyKind::Argument; }
+
+bool keyed_for_machine(const settings::Event& event) {
+    return keyed_by_argument(event) && event.key_scope == settings::KeyScope::Machine;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,93 @@
+#include "daemon/events/run_life.hpp"
+
+#include <bpf/bpf.h>
+
+#include <charconv>
+#include <string>
+
+#include "core/files.hpp"
+#include "daemon/events/event_traits.hpp"
+#include "daemon/events/run_table.hpp"
+#include "daemon/processes/thread_alive.hpp"
+
+namespace lagtrap::daemon {
+namespace {
+
+// A key of the whole machine may be ended by any process, so nothing shows that nobody will: this is how long one is waited
+// for whose process lives. A threshold's multiples, and no less than the time.
+constexpr std::uint64_t machine_run_thresholds = 1000;
+constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
+
+bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t least_ns, std::uint64_t thresholds) {
+    const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
+    if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
+    return now_ns > begin_ns + least_ns && now_ns > begin_ns + (deadline_ns - begin_ns) * thresholds;
+}
+
+bool has_own_key(const lagtrap_run& run, const std::vector<settings::Event>& events) {
+    return run.event < events.size() && keyed_by_argument(events[run.event]);
+}
+
+bool is_of_machine(const lagtrap_run& run, const std::vector<settings::Event>& events) {
+    return run.event < events.size() && keyed_for_machine(events[run.event]);
+}
+
+// Whether the frame at `stack_pointer` is still on the thread's stack, as far as it can be told: a thread that sleeps
+// shows its stack pointer ("nr arguments... sp pc", proc(5)), one that runs does not.
+bool frame_alive(const lagtrap_run& run, std::uint64_t stack_pointer) {
+    const auto path = "/proc/" + std::to_string(run.begin_pid) + "/task/" + std::to_string(run.begin_tid) + "/syscall";
+    const auto text = read_file(path, 4096);
+    if (!text) return true;
+    const auto before_last = text->rfind(' ');
+    const auto before_sp = before_last == std::string::npos ? before_last : text->rfind(" 0x", before_last - 1);
+    if (before_sp == std::string::npos) return true;
+    std::uint64_t now_at = 0;
+    std::from_chars(text->data() + before_sp + 3, text->data() + before_last, now_at, 16);
+    return now_at == 0 || now_at <= stack_pointer;
+}
+
+FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call) {
+    const GoroutineFrame frame{run.begin_pid,    slot.goroutine,       run.key,
+                               slot.goid_offset, slot.go_frame_offset, slot.stack_pointer};
+    return is_call ? state_of_frame(frame) : state_of_goroutine(frame);
+}
+
+}  // namespace
+
+bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events, int program_starts_fd) {
+    if (is_of_machine(run, events)) return true;
+    std::uint64_t program_ns = 0;
+    if (program_starts_fd >= 0 && bpf_map_lookup_elem(program_starts_fd, &run.begin_pid, &program_ns) == 0 &&
+        program_ns > run.begin_hit_ns)
+        return false;
+    const bool of_thread = !has_own_key(run, events) && !is_of_goroutine(run);
+    if (of_thread) return thread_alive(run.begin_pid, run.begin_tid, run.begin_hit_ns);
+    return thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
+}
+
+bool is_stale(const lagtrap_slot& slot, std::uint64_t now_ns) {
+    return is_older_than(slot, now_ns, LAGTRAP_STALE_NS, LAGTRAP_STALE_THRESHOLDS);
+}
+
+bool outlived(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns,
+              const std::vector<settings::Event>& events) {
+    if (!is_of_machine(run, events)) return false;
+    return is_older_than(slot, now_ns, machine_run_ns, machine_run_thresholds) ||
+           !thread_alive(run.begin_pid, run.begin_pid, run.begin_hit_ns);
+}
+
+FrameState goroutine_state(const lagtrap_run& run, const lagtrap_slot& slot) {
+    return call_or_goroutine(run, slot, false);
+}
+
+bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns) {
+    return is_of_goroutine(run) && load(slot.deadline_ns) < now_ns && goroutine_state(run, slot) == FrameState::Gone;
+}
+
+FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event) {
+    const bool is_call = pairs_calls(event);
+    if (is_of_goroutine(run)) return call_or_goroutine(run, slot, is_call);
+    return !is_call || frame_alive(run, slot.stack_pointer) ? FrameState::Alive : FrameState::Gone;
+}
+
+}  // namespace lagtrap::daemon

@@ -1,0 +1,62 @@
+#include "trace/merge/calls_in_trace.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "core/text.hpp"
+
+namespace lagtrap::trace {
+namespace {
+
+constexpr std::size_t most_named = 3;
+
+std::string names_of_taken_out(const RecordedCalls& recorded) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(recorded.taken_out.size(), most_named); ++i)
+        names += (i == 0 ? "" : ", ") + recorded.functions[recorded.taken_out[i].function].name;
+    if (recorded.taken_out.size() > most_named)
+        names += fmt::format(" and {} others", recorded.taken_out.size() - most_named);
+    return names;
+}
+
+}  // namespace
+
+// What of them is missing stands beside what else was given up.
+void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file) {
+    recorded_ = read_recorded_calls(directory, call_slices_limit);
+    std::vector<std::string> sentences;
+    if (!recorded_.problem.empty()) sentences.push_back(fmt::format("calls were not recorded: {}", recorded_.problem));
+    if (!recorded_.taken_out.empty())
+        sentences.push_back(
+            fmt::format("calls of {}, which came too often, are not recorded; their time is their callers'",
+                        names_of_taken_out(recorded_)));
+    if (recorded_.left_out != 0)
+        sentences.push_back(fmt::format("{} trees of calls were left out, as they were too many", recorded_.left_out));
+    for (std::string& sentence : sentences)
+        if (file.quality.shed.size() < shed_limit) file.quality.shed.push_back(printable(sentence));
+}
+
+void CallsInTrace::ask_sources(StackTable& stacks, ModuleTable& modules) {
+    std::set<std::uint32_t> called;
+    for (const calls::Tree& tree : recorded_.trees)
+        for (const calls::Call& call : tree.calls) called.insert(call.function);
+    sources_.ask(stacks, modules, recorded_.pid, recorded_.functions, called);
+}
+
+void CallsInTrace::fill_sources(const StackTable& stacks) { sources_.fill(stacks, recorded_.functions); }
+
+void CallsInTrace::add_to(PacketWriter& writer, std::uint64_t offset_ns) {
+    const std::string target = recorded_.functions.empty() ? "" : recorded_.functions.front().name;
+    slices_.emplace(writer, offset_ns, "calls of " + target);
+    slices_->add_functions(recorded_.functions);
+    for (const calls::Tree& tree : recorded_.trees)
+        (void)slices_->add(tree, calls::net_times(tree, recorded_.functions), recorded_.pid, recorded_.process);
+    recorded_.trees.clear();
+    slices_->sort();
+}
+
+}  // namespace lagtrap::trace
