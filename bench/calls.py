@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from lagtrap_test import LAGTRAP, Daemon, check
+from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check
 
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
@@ -53,20 +53,32 @@ int main(void) {
     }
 }
 """
-# A function that is called inside of the target and outside; says the nanoseconds of a call of either for each line that comes.
+# Three functions of one code: with no probes, with the kernel's own, with ours; called in short turns, so that whatever else the machine does
+# meets all of them. Says for each line that comes the nanoseconds of a call of each, inside of the target and outside.
 HOT = """
 #include <stdio.h>
 #include <time.h>
 static volatile long sink;
-__attribute__((noinline)) void hot(void) { __asm__ volatile("push %rbp; pop %rbp"); sink = sink + 1; }
-__attribute__((noinline)) void target(int calls) { for (int i = 0; i < calls; i++) hot(); sink = 0; }
-__attribute__((noinline)) void outside(int calls) { for (int i = 0; i < calls; i++) hot(); sink = 0; }
+#define HOT(name) __attribute__((noinline, noclone)) void name(void) { __asm__ volatile("push %rbp; pop %rbp # " #name); sink = sink + 1; }
+HOT(bare) HOT(paired) HOT(watched)
 static long long now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+#define TURNS 20
+#define CALLS 100
+#define TIME(function, place) begin = now(); for (int i = 0; i < CALLS; i++) function(); times[place] += now() - begin;
+__attribute__((always_inline)) static inline void turn(long long* times) {
+    long long begin;
+    for (int n = 0; n < TURNS; n++) { TIME(bare, 0) TIME(paired, 1) TIME(watched, 2) }
+}
+__attribute__((noinline)) void target(long long* times) { turn(times); sink = 0; }
+__attribute__((noinline)) void outside(long long* times) { turn(times); sink = 0; }
 int main(void) {
     char line[8];
     while (fgets(line, sizeof line, stdin)) {
-        long long begin = now(); target(2000); long long middle = now(); outside(2000);
-        printf("%lld %lld\\n", (middle - begin) / 2000, (now() - middle) / 2000);
+        long long times[6] = {0};
+        target(times);
+        outside(times + 3);
+        for (int i = 0; i < 6; i++) printf("%lld ", times[i] / (TURNS * CALLS));
+        printf("\\n");
         fflush(stdout);
     }
 }
@@ -103,6 +115,15 @@ def traced(daemon, process, function, *options):
     finally:
         client.kill()
         client.communicate()
+
+
+@contextlib.contextmanager
+def empty_pair(path, function):
+    """The kernel's entry and return probe of this function, by uprobe_multi as ours, with a program that does nothing."""
+    with subprocess.Popen([BUILD_DIR / "bench" / "empty_pair", path, "call", function], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as empty:
+        check(empty.stdout.readline() == "attached\n", "empty_pair does not attach")
+        yield
+        empty.stdin.close()
 
 
 def busy(count):
@@ -144,14 +165,15 @@ def bench_tree(daemon, row):
 
 
 def bench_hit(daemon, row):
-    def median(process, place):
-        return statistics.median(int(answer_of(process).split()[place]) for _ in range(15))
-
-    with running(HOT) as process:
-        alone = median(process, 0)
-        with traced(daemon, process, "target", "--budget", "10000", "--min", "1h"):
-            inside, outside = median(process, 0), median(process, 1)
-        row("a call with entry and end, inside a target call; outside of one", f"{inside - alone:.0f} ns; {outside - alone:.0f} ns")
+    """Beside the kernel's own pair of an entry and a return probe with programs that do nothing, at a like function of the same program."""
+    with running(HOT) as process, empty_pair(process.args[0], "paired"), \
+            traced(daemon, process, "target", "--only", "watched", "--budget", "10000", "--min", "1h"):
+        answers = [list(map(int, answer_of(process).split())) for _ in range(101)]
+    for at, (where, wanted) in enumerate((("inside", "1.3"), ("outside", "1.1"))):
+        pairs = [(answer[3 * at + 2] - answer[3 * at], answer[3 * at + 1] - answer[3 * at]) for answer in answers]
+        ours, kernels, ratio = (statistics.median(values) for values in zip(*((ours, pair, ours / pair) for ours, pair in pairs)))
+        row(f"a call with entry and end, {where} of a target call, beside entry and return probe with programs that do nothing", f"{ours:.0f} ns",
+            f"{kernels:.0f} ns", f"{ratio:.2f}", wanted)
 
 
 def bench_thin(daemon, row, count=5000):

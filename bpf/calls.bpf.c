@@ -25,6 +25,10 @@ const volatile __u32 target_pid = 0;
 const volatile __u64 least_ns = 0;    /* trees that took less are not told */
 const volatile __u32 goid_offset = 0; /* of a program of Go: of a goroutine's number in its structure */
 
+/* Trees that a thread or goroutine has; user space counts those that it ends itself. While there are none, a hit of what is no
+ * target need not look for its thread. A thread that has one has counted it itself. */
+__u32 open_trees = 0;
+
 struct thread {
     __u32 tree_and_1; /* 0: no outermost call is open */
     __u32 last_tree;  /* number of the one it had before */
@@ -210,6 +214,7 @@ static __always_inline void begin_tree(struct thread* thread, __u32 tid) {
     thread->state = LAGTRAP_THREAD_ON_CPU;
     thread->on_cpu_ns = thread->runnable_ns = 0;
     thread->since_ns = bpf_ktime_get_ns();
+    __sync_fetch_and_add(&open_trees, 1);
     *(volatile __u32*)&thread->tree_and_1 = number + 1; /* from now on the scheduler's programs count */
 }
 
@@ -220,6 +225,7 @@ static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree*
     struct lagtrap_call_node* root = number < LAGTRAP_CALL_TREES ? node_of(number, 0) : NULL;
     struct lagtrap_call_totals* all = all_totals();
     *(volatile __u32*)&thread->tree_and_1 = 0;
+    __sync_fetch_and_add(&open_trees, -1);
     if (!root || !all) return;
     __sync_fetch_and_add(&all->trees, 1);
     tree->end_ns = now_ns;
@@ -318,6 +324,8 @@ static __always_inline void add_node(struct thread* thread, __u32 number, struct
     node->begin_ns = now_ns;
 }
 
+static __always_inline bool is_of_no_tree(bool is_target) { return !is_target && !*(volatile __u32*)&open_trees; }
+
 /* A call below others of its tree, or of a target. */
 static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function, bool is_target,
                                        __u64 stack_pointer, bool of_goroutine, __u64 cost_ns) {
@@ -361,10 +369,10 @@ int on_call(struct pt_regs* ctx) {
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
-    if (count->taken_out) return 0;
+    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
+    if (count->taken_out || is_of_no_tree(is_target)) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
-    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
     if (thread) begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
     return 0;
@@ -390,12 +398,12 @@ int on_go_call(struct pt_regs* ctx) {
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
-    if (count->taken_out) return 0;
+    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
+    if (count->taken_out || is_of_no_tree(is_target)) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
     if (task->tgid != target_pid) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
-    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
     if (!thread && is_target) {
         struct thread none = {.last_tree = bpf_get_smp_processor_id()};
@@ -453,6 +461,7 @@ static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool sha
 
 SEC("uprobe")
 int on_go_exit(struct pt_regs* ctx) {
+    if (is_of_no_tree(false)) return 0;
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     struct task_struct* task = bpf_get_current_task_btf();
@@ -468,6 +477,7 @@ int on_go_exit(struct pt_regs* ctx) {
 
 SEC("uprobe") /* instructions that leave a function, some under a condition */
 int on_call_exit(struct pt_regs* ctx) {
+    if (is_of_no_tree(false)) return 0;
     __u64 cookie = bpf_get_attach_cookie(ctx);
     if (!leaves_function(ctx, cookie)) return 0;
     return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
@@ -475,6 +485,7 @@ int on_call_exit(struct pt_regs* ctx) {
 
 SEC("uretprobe") /* when the return address has been taken off the stack */
 int on_call_return(struct pt_regs* ctx) {
+    if (is_of_no_tree(false)) return 0;
     return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
@@ -518,6 +529,7 @@ int on_go_indirect_call(struct pt_regs* ctx) {
     struct lagtrap_call_totals* all = all_totals();
     if (!all) return 0;
     __sync_fetch_and_add(&all->indirect_hits, 1);
+    if (is_of_no_tree(false)) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);

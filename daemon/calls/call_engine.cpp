@@ -263,6 +263,7 @@ void CallEngine::end_trees_of_gone() {
         const __u64 key = tree.goroutine;
         // It may have ended its tree itself meanwhile.
         if (bpf_map_delete_elem(bpf_map__fd(programs_->maps.goroutines), &key) != 0) continue;
+        __atomic_fetch_sub(&programs_->bss->open_trees, 1, __ATOMIC_RELAXED);
         nodes[std::size_t{number} * LAGTRAP_CALL_NODES].end = LAGTRAP_CALL_THREAD_END;
         note_done(number);
     }

@@ -1,6 +1,7 @@
 #include "daemon/calls/call_thinning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace lagtrap::daemon {
@@ -11,8 +12,11 @@ namespace {
 constexpr double most_owed_s = 0.3;
 constexpr double most_owed_then_s = 0.1;
 constexpr double then_ns = 1e9;
-// How much of what was lately counts at each look, so that a burst is forgotten.
+// How much of what was lately counts at each look, so that a burst is forgotten; less is forgotten where looks follow each other sooner.
 constexpr double kept_of_recent = 0.8;
+constexpr double usual_look_ns = 20e6;
+constexpr double first_looks_ns = 200e6;
+constexpr double urgent_share = 0.2;  // of what may be owed
 
 // Once something has to go, the rest shall be well within the share: costs are measured with warm caches.
 constexpr double aimed_at = 0.5;
@@ -27,6 +31,24 @@ constexpr double coldest = 2;
 constexpr double most_of_cost = 0.9;
 
 }  // namespace
+
+double CallThinning::most_owed_ns() const {
+    return share_ * (since_thinned_ns_ < then_ns ? most_owed_then_s : most_owed_s) * 1e9;
+}
+
+bool CallThinning::is_urgent() const {
+    return looked_at_ns_ < first_looks_ns || owed_ns_ > urgent_share * most_owed_ns();
+}
+
+std::vector<std::uint32_t> CallThinning::dearest_first(std::size_t count) const {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t number = 0; number < count; ++number)
+        if (!functions_[number].out) order.push_back(number);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t one, std::uint32_t other) {
+        return functions_[one].recent_ns > functions_[other].recent_ns;
+    });
+    return order;
+}
 
 double CallThinning::colder(const std::vector<std::uint32_t>& order) const {
     double all_ns = 0, ns = 0, many = 0;
@@ -47,40 +69,40 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
     const bool first = last_.count() == 0;
     const auto elapsed_ns = first ? 0.0 : static_cast<double>((now - last_).count());
     last_ = now;
+    looked_at_ns_ += elapsed_ns;
     double took_ns = 0;
-    recent_elapsed_ns_ = recent_elapsed_ns_ * kept_of_recent + elapsed_ns;
+    const double kept = std::pow(kept_of_recent, std::min(1.0, elapsed_ns / usual_look_ns));
+    recent_elapsed_ns_ = recent_elapsed_ns_ * kept + elapsed_ns;
     const bool known = cpu && last_cpu_;
-    recent_cpu_ns_ =
-        recent_cpu_ns_ * kept_of_recent + (known ? static_cast<double>((*cpu - *last_cpu_).count()) : elapsed_ns);
+    const double cpu_ns = known ? static_cast<double>((*cpu - *last_cpu_).count()) : elapsed_ns;
+    recent_cpu_ns_ = recent_cpu_ns_ * kept + cpu_ns;
     last_cpu_ = cpu;
     for (std::size_t number = 0; number < count; ++number) {
         Function& function = functions_[number];
         const auto more = static_cast<double>(hits[number] - std::min(hits[number], function.hits));
         function.hits = hits[number];
         const auto cost_ns = static_cast<double>(functions[number].cost.inside_ns + functions[number].cost.around_ns);
-        function.recent_ns = function.recent_ns * kept_of_recent + more * cost_ns;
-        function.recent_hits = function.recent_hits * kept_of_recent + more;
+        function.recent_ns = function.recent_ns * kept + more * cost_ns;
+        function.recent_hits = function.recent_hits * kept + more;
         if (!function.out) took_ns += more * cost_ns;
     }
     if (first) return {};
+    std::vector<std::uint32_t> order;
+    if (took_ns > share_ * elapsed_ns) {
+        order = dearest_first(count);
+        took_ns = std::max(took_ns, std::min(took_ns * colder(order), cpu_ns));
+    }
     owed_ns_ = std::max(0.0, owed_ns_ + took_ns - share_ * elapsed_ns);
     since_thinned_ns_ += elapsed_ns;
     const bool soon = since_thinned_ns_ < then_ns;
-    if (owed_ns_ <= share_ * (soon ? most_owed_then_s : most_owed_s) * 1e9) return {};
+    if (owed_ns_ <= most_owed_ns()) return {};
     owed_ns_ = 0;
     aimed_at_ = soon ? std::max(least_aimed_at, aimed_at_ / 2) : aimed_at;
     since_thinned_ns_ = 0;
 
-    std::vector<std::uint32_t> order;
+    if (order.empty()) order = dearest_first(count);
     double rate = 0;  // of a CPU
-    for (std::uint32_t number = 0; number < count; ++number) {
-        if (functions_[number].out) continue;
-        order.push_back(number);
-        rate += functions_[number].recent_ns / recent_elapsed_ns_;
-    }
-    std::sort(order.begin(), order.end(), [&](std::uint32_t one, std::uint32_t other) {
-        return functions_[one].recent_ns > functions_[other].recent_ns;
-    });
+    for (const std::uint32_t number : order) rate += functions_[number].recent_ns / recent_elapsed_ns_;
     // Without the probes that go now the program is faster, and so are calls of what stays. Where many go, less is sure.
     const double times = colder(order);
     const double all_ns = rate * recent_elapsed_ns_;

@@ -27,6 +27,9 @@ class CallThinning {
                                                     const std::vector<calls::Function>& functions,
                                                     std::optional<std::chrono::nanoseconds> cpu = std::nullopt);
 
+    // The next look should come at once: so soon after the first one, or with so much owed, every moment is dear to the program.
+    [[nodiscard]] bool is_urgent() const;
+
   private:
     struct Function {
         std::uint64_t hits = 0;  // when it was looked at last
@@ -34,10 +37,15 @@ class CallThinning {
         double recent_hits = 0;
         bool out = false;
     };
+    // That may be owed before something is taken out.
+    [[nodiscard]] double most_owed_ns() const;
+    // Those that are in, of the first so many.
+    [[nodiscard]] std::vector<std::uint32_t> dearest_first(std::size_t count) const;
     // How many times what was measured the probes of these take, the dearest first.
     [[nodiscard]] double colder(const std::vector<std::uint32_t>& order) const;
 
     double share_;
+    double looked_at_ns_ = 0;  // from the first look to the last
     double recent_cpu_ns_ = 0;
     double recent_elapsed_ns_ = 0;
     double owed_ns_ = 0;              // taken beyond the share, so far

@@ -32,6 +32,7 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto tree_wait = 20ms;
+constexpr auto urgent_wait = 4ms;
 constexpr std::uint64_t look_length_ns = 1'000'000'000;
 constexpr std::uint64_t look_pause_ns = 10'000'000'000;
 constexpr std::uint64_t gone_look_ns = 500'000'000;
@@ -140,7 +141,7 @@ class Trace {
                             process_cpu_time(request_.wishes.pid));
         std::uint64_t told = 0;
         for (;;) {
-            for (const calls::Tree& tree : engine_->take_trees(tree_wait)) {
+            for (const calls::Tree& tree : engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
                 if (request_.count != 0 && told == request_.count) break;
                 if (is_short(tree)) {
                     ++ended_.short_calls;

@@ -16,6 +16,11 @@
 #include "daemon/processes/process_cpu_time.hpp"
 
 namespace lagtrap::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds urgent_wait(4);
+
+}  // namespace
 
 Result<std::unique_ptr<FunctionWatch>> FunctionWatch::begin(const FunctionRequest& request, ProcessInspector& inspector,
                                                             const std::function<CallCosts()>& costs,
@@ -90,7 +95,7 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
 }
 
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
-    Seen seen = take(wait);
+    Seen seen = take(thinning_.is_urgent() ? std::min(wait, urgent_wait) : wait);
     const std::uint64_t now_ns = monotonic_ns();
     if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
     const double share = plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;

@@ -135,6 +135,43 @@ TEST(CallThinningSpeedTest, BusyProgramsAreFastAgainWithinASecond) {
     EXPECT_LE(time_until_fast(500, 20, 0.1), milliseconds(500));
 }
 
+TEST_F(CallThinningTest, NextLookIsUrgentAtFirstAndWhileMuchIsOwed) {
+    EXPECT_TRUE(thinning_.is_urgent());
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(after({1, 10, 10, 10}).empty());
+    EXPECT_FALSE(thinning_.is_urgent());
+    EXPECT_TRUE(after({1, 10'000, 10, 10}).empty());
+    EXPECT_TRUE(thinning_.is_urgent());
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(after({1, 10, 10, 10}).empty());
+    EXPECT_FALSE(thinning_.is_urgent());
+}
+
+// Looks of 20 ms until a thousand functions that are hit ten times in each are too many; the process has so much CPU time in each.
+int looks_at_a_thousand(milliseconds cpu_of_look) {
+    CallThinning thinning(0.1);
+    std::vector<calls::Function> functions(1000);
+    for (calls::Function& function : functions) {
+        function.level = 1;
+        function.cost = {500, 500};
+    }
+    std::vector<std::uint64_t> hits(functions.size());
+    std::chrono::nanoseconds now = std::chrono::hours(1), cpu = std::chrono::hours(0);
+    (void)thinning.look(now, hits, functions, cpu);
+    for (int looks = 1; looks < 100; ++looks) {
+        now += milliseconds(20);
+        cpu += cpu_of_look;
+        for (std::uint64_t& one : hits) one += 10;
+        if (!thinning.look(now, hits, functions, cpu).empty()) return looks;
+    }
+    return 0;
+}
+
+TEST(ColdThinningTest, ProbesOfManyFunctionsOweWhatTheyTakeWithColdCaches) {
+    // 10 ms as measured are 30 ms with cold caches, of which 20 ms can be.
+    EXPECT_EQ(looks_at_a_thousand(milliseconds(20)), 2);
+}
+
+TEST(ColdThinningTest, NoMoreIsOwedThanTheProcessHadOfCpus) { EXPECT_EQ(looks_at_a_thousand(milliseconds(10)), 4); }
+
 TEST_F(CallThinningTest, TargetStays) {
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({18'000, 0, 0, 0}).empty());
 }
