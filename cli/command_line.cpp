@@ -170,6 +170,10 @@ void add_objects(CLI::App& app, Choice& choice) {
         ->capture_default_str();
     objects->add_option("--mark", options.mark, "Calls that take as long stand out")->capture_default_str();
     objects->add_option("--for", options.length, "End after this time; 0s: at Ctrl-C")->capture_default_str();
+    objects
+        ->add_option("--patience", options.patience,
+                     "Wait at most so long until stacks of the process can be walked, before the watch begins")
+        ->capture_default_str();
     objects->add_option("--rate", options.calls_per_second, "Calls that may be told a second")->capture_default_str();
     objects->add_option("--budget", options.budget_percent, "What the probes may take, in percent of a CPU")
         ->capture_default_str()

@@ -121,6 +121,9 @@ Result<json::object> request_of(const ObjectsOptions& options) {
     const auto length = parse_duration(options.length);
     if (!length) return length.error().within("--for");
     request["length_ns"] = length->count();
+    const auto patience = parse_duration(options.patience);
+    if (!patience) return patience.error().within("--patience");
+    request["patience_ns"] = patience->count();
     return request;
 }
 

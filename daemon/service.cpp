@@ -133,7 +133,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         for (std::string& sentence : service->memory_->shed_now()) sentences.push_back(std::move(sentence));
         return sentences;
     };
-    self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, self->unwinder_->store());
+    self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, *self->unwinder_);
     self->make_functions();
     const auto begin_calls = [traces = self->call_traces_.get()](CallRequest request, auto lines) {
         return traces->begin_recorded(std::move(request), std::move(lines));
