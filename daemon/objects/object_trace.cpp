@@ -202,11 +202,10 @@ class ObjectTrace {
         if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
     }
 
-    // To the thread's last failure in the same file that is held.
+    // To the thread's last failure that is held, of those that it may speak of.
     bool attach(const calls::ObjectMessage& message) {
         for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
-            if (call->tid != message.tid || !call->failed ||
-                plan_.functions[call->function].file != plan_.functions[message.function].file)
+            if (call->tid != message.tid || !call->failed || !engine_->speak_of_one(call->function, message.function))
                 continue;
             if (!call->left && call->error.empty()) call->error = message.text;
             return true;

@@ -189,6 +189,38 @@ def classes_without_symbols_have_virtual_functions():
             check(totals["shop::Item::virtual #0 (destructor)"] == 12, f"{totals}")
 
 
+def classes_of_a_large_program_are_found():
+    """Hundreds of virtual functions, without a symbol; what cannot be seen of them is said once."""
+    with Daemon(SETTINGS) as daemon, subprocess.Popen([shutil.which("gdb"), "-nx", "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as gdb:
+        gdb.stdin.write("python print('ready', flush=True)\n")
+        gdb.stdin.flush()
+        line = ""
+        while "ready" not in line:
+            line = gdb.stdout.readline()
+            check(line, "gdb is ready")
+        with Watch(daemon, gdb.pid, "--class", ".*operation", *PLENTY) as watch:
+            for number in range(7):
+                gdb.stdin.write(f"python print('is', gdb.parse_and_eval('{number}*2'), flush=True)\n")
+                gdb.stdin.flush()
+                while f"is {number * 2}" not in line:
+                    line = gdb.stdout.readline()
+                    check(line, "gdb has ended")
+            watch.end()
+        gdb.communicate("quit\n", timeout=60)
+        check(len(watch.started["classes"]) > 50 and len(watch.names) > 200, f"{len(watch.started['classes'])}, {len(watch.names)}")
+        for part in "virtual tables in memory", "no function that creates one is there":
+            check(sum(part in note for note in watch.started["notes"]) == 1, f"{watch.started['notes']}")
+        check(watch.totals() and all(name.startswith("expr::") for name in watch.totals()), f"{watch.totals()}")
+
+
+def what_creates_or_releases_and_is_not_seen_is_named():
+    handles = tuple("handle_close:arg0 handle_forget:arg0" if option == "handle_close:arg0" else option for option in HANDLES)
+    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *handles, *PLENTY) as watch:
+        notes = watch.started["notes"]
+        check(any(note.startswith("handle_forget, which releases handle, is not seen: ") for note in notes), f"{notes}")
+        check(not any(note.startswith("handle_close") for note in notes), f"{notes}")
+
+
 def calls_nest_as_they_were_made():
     with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
         program.run("make", 1)
@@ -355,7 +387,8 @@ def probes_are_out_when_the_daemon_is_killed():
 
 if __name__ == "__main__":
     run(counts_equal_what_the_program_did, the_first_creation_of_a_new_daemon_has_its_stack, who_does_not_want_to_wait_is_told, stacks_say_who_had_the_living_created, a_deep_stack_is_whole,
-        memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, calls_nest_as_they_were_made,
+        memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, classes_of_a_large_program_are_found,
+        what_creates_or_releases_and_is_not_seen_is_named, calls_nest_as_they_were_made,
         failed_creations_say_why, handles_of_c_fail_with_their_text, what_is_recorded_is_shown_elsewhere,
         what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle,
         several_clients_watch_one_process, probes_are_out_when_the_daemon_is_killed)
