@@ -286,10 +286,11 @@ const std::vector<ObjectPreset>& object_presets() {
                        {"title", "arg0"}}),
           preset_rule({{"name", "sqlite3_stmt"},
                        {"create", "sqlite3_prepare:arg3* sqlite3_prepare_v2:arg3* sqlite3_prepare_v3:arg4*"},
+                       // What sqlite3_reset and sqlite3_finalize give back is the failure of the step before.
                        {"use",
-                        "sqlite3_step:arg0 sqlite3_reset:arg0 sqlite3_bind_int*:arg0 sqlite3_bind_text*:arg0 "
+                        "sqlite3_step:arg0 sqlite3_reset:arg0:never sqlite3_bind_int*:arg0 sqlite3_bind_text*:arg0 "
                         "sqlite3_bind_blob*:arg0 sqlite3_bind_double:arg0 sqlite3_bind_null:arg0"},
-                       {"release", "sqlite3_finalize:arg0"},
+                       {"release", "sqlite3_finalize:arg0:never"},
                        {"error", "nonzero"},
                        {"success", "100 101"},
                        {"title", "arg1"}})}},
@@ -297,7 +298,10 @@ const std::vector<ObjectPreset>& object_presets() {
          "connections of OpenSSL",
          {preset_rule(
              {{"name", "SSL"},
-              {"library", "libssl*"},
+              // libssl and libcrypto, which has the texts of errors.
+              {"library", "lib[sc][sr]*"},
+              {"message",
+               "ERR_reason_error_string:result ERR_error_string:result X509_verify_cert_error_string:result"},
               {"create", "SSL_new:result"},
               {"use",
                "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "

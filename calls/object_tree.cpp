@@ -96,8 +96,9 @@ void ObjectFailures::add(const ObjectCall& call, ObjectRole role) {
 void ObjectFailures::add(const ObjectMessage& message, const std::vector<ObjectFunction>& functions) {
     const auto last = last_.find(message.tid);
     if (last == last_.end() || last->second.failure.count == 0 || message.text.empty()) return;
-    const auto module_of = [&](std::uint32_t function) { return functions.at(function).function.module; };
-    if (module_of(last->second.failure.function) != module_of(message.function)) return;
+    const ObjectFunction &failed = functions.at(last->second.failure.function), &told = functions.at(message.function);
+    // A library may have the texts of its errors in another one.
+    if (failed.function.module != told.function.module && failed.class_number != told.class_number) return;
     last->second.failure.error += ", " + message.text;
     count(last->second.failure);
     last->second.failure = {};

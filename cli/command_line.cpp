@@ -142,6 +142,26 @@ void add_functions(CLI::App& app, Choice& choice) {
         [&choice] { choice.run = [&choice](Console& console) { return trace_functions(choice.functions, console); }; });
 }
 
+// Seen on one machine, shown on another.
+void add_distant_objects(CLI::App& objects, ObjectsOptions& options, CLI::Option& read) {
+    CLI::Option* send =
+        objects.add_flag("--send", options.send, "Send what is seen to the server, where --connect follows it");
+    send->excludes(&read);
+    options.settings = default_settings;
+    objects.add_option("--settings", options.settings, "Settings, which say where the spool is")->capture_default_str();
+    objects.add_option("--spool", options.spool, "The spool, in place of the settings' one");
+    CLI::Option* connect =
+        objects.add_option("--connect", options.connect, "Follow what a machine sends to the server of this address");
+    connect->excludes(send)->excludes(&read);
+    objects.add_option("--token-file", options.token_file, "With --connect: a file with a token that may read")
+        ->needs(connect);
+    objects.add_option("--ca", options.ca_file, "With --connect: certificates to trust, not the system's")
+        ->needs(connect);
+    objects.add_option("--watch", options.watch, "With --connect: the id that --send has printed; else the newest")
+        ->needs(connect);
+    objects.add_option("--host", options.host, "With --connect: the newest of this machine")->needs(connect);
+}
+
 void add_objects(CLI::App& app, Choice& choice) {
     CLI::App* objects =
         app.add_subcommand("objects", "Follow objects of a running process: created, used, released, failed");
@@ -170,6 +190,10 @@ void add_objects(CLI::App& app, Choice& choice) {
         ->capture_default_str();
     objects->add_option("--mark", options.mark, "Calls that take as long stand out")->capture_default_str();
     objects->add_option("--for", options.length, "End after this time; 0s: at Ctrl-C")->capture_default_str();
+    objects
+        ->add_option("--patience", options.patience,
+                     "Wait at most so long until stacks of the process can be walked, before the watch begins")
+        ->capture_default_str();
     objects->add_option("--rate", options.calls_per_second, "Calls that may be told a second")->capture_default_str();
     objects->add_option("--budget", options.budget_percent, "What the probes may take, in percent of a CPU")
         ->capture_default_str()
@@ -178,8 +202,10 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_flag("--tree", options.tree, "Show each outermost call with what it called, as it ends");
     objects->add_option("--top", options.top, "Functions and failures to list")->capture_default_str();
     CLI::Option* record = objects->add_option("--record", options.record, "Write what is seen to this file");
-    objects->add_option("--read", options.read, "Show such a file, or - for standard input, in place of a process")
-        ->excludes(record);
+    CLI::Option* read =
+        objects->add_option("--read", options.read, "Show such a file, or - for standard input, in place of a process")
+            ->excludes(record);
+    add_distant_objects(*objects, options, *read);
     objects->add_flag("--all", options.all, "Leave nothing out");
     objects->add_flag("--json", options.json, "Print JSON, an object a line; another machine's --read takes it");
     objects->add_option("--socket", options.socket, "The daemon's control socket")

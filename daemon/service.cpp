@@ -128,7 +128,7 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                    spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
                    [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
     self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
-    self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, self->unwinder_->store());
+    self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, *self->unwinder_);
     self->make_functions();
     CaptureSurroundings& surroundings = *self;
     self->collector_ = std::make_unique<Collector>(

@@ -44,6 +44,7 @@ struct Response {
 struct Exchange {
     Response response;
     int body_fd = -1;
+    std::size_t limit_bytes = answer_limit_bytes;  // of what the server answers
     const Transfer::KeepGoing* keep_going = nullptr;
 };
 
@@ -79,8 +80,9 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* con
 }
 
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* context) {
-    Response& response = static_cast<Exchange*>(context)->response;
-    if (response.body.size() + size * count > answer_limit_bytes) return 0;
+    auto& exchange = *static_cast<Exchange*>(context);
+    Response& response = exchange.response;
+    if (response.body.size() + size * count > exchange.limit_bytes) return 0;
     response.body.append(data, size * count);
     return size * count;
 }
@@ -202,15 +204,27 @@ TransferOutcome judge(const Response& response) {
 // The handle with everything that one bundle's requests have in common.
 class Transfer::Request {
   public:
-    Request(CURL* curl, const Target& target, spool::EntryKind kind, const std::string& digest,
-            const KeepGoing& keep_going)
-        : curl_(curl), target_(target), url_(entry_url(target, kind, digest)), keep_going_(keep_going) {}
+    Request(CURL* curl, const Target& target, std::string url, const KeepGoing& keep_going)
+        : curl_(curl), target_(target), url_(std::move(url)), keep_going_(keep_going) {}
 
+    // As the token file has it now.
+    Status authorise() {
+        if (target_.token_file.empty()) return success();
+        TRY_ASSIGN(const std::string token, read_token(target_.token_file));
+        add_header("Authorization: Bearer " + token);
+        return success();
+    }
     void add_header(const std::string& line) {
         curl_slist* longer = curl_slist_append(headers_.get(), line.c_str());
         if (longer == nullptr) return;
         static_cast<void>(headers_.release());
         headers_.reset(longer);
+    }
+    Response get(std::size_t limit_bytes) {
+        Exchange exchange;
+        exchange.limit_bytes = limit_bytes;
+        set_common_options(curl_, target_, exchange);
+        return perform(exchange);
     }
     Response head() {
         Exchange exchange;
@@ -247,7 +261,7 @@ class Transfer::Request {
         curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &exchange.response.status);
         exchange.response.error = error[0] != '\0' ? error.data() : curl_easy_strerror(exchange.response.result);
         if (exchange.response.result == CURLE_WRITE_ERROR) {
-            exchange.response.error = fmt::format("the server's answer is longer than {} bytes", answer_limit_bytes);
+            exchange.response.error = fmt::format("the server's answer is longer than {} bytes", exchange.limit_bytes);
         }
         return std::move(exchange.response);
     }
@@ -337,12 +351,8 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
         return outcome;
     }
 
-    Request request(static_cast<CURL*>(curl_.get()), target_, name.kind, *digest, keep_going);
-    if (!target_.token_file.empty()) {
-        const auto token = read_token(target_.token_file);
-        if (!token) return later(token.error().message);
-        request.add_header("Authorization: Bearer " + *token);
-    }
+    Request request(static_cast<CURL*>(curl_.get()), target_, entry_url(target_, name.kind, *digest), keep_going);
+    if (const Status authorised = request.authorise(); !authorised) return later(authorised.error().message);
     if (name.kind == spool::EntryKind::Spans) {
         request.add_header("Content-Type: application/x-protobuf");
         return confirm_spans(request.post(fd->get(), size_bytes));
@@ -355,6 +365,21 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
     const Response response = request.put(fd->get(), size_bytes);
     KILL_POINT("transfer.answered");
     return confirm(response, *digest, size_bytes);
+}
+
+Result<std::string> Transfer::get(const std::string& path, std::size_t limit_bytes, const KeepGoing& keep_going) {
+    if (curl_ == nullptr) return make_error(ErrorKind::System, "libcurl could not start");
+    Request request(static_cast<CURL*>(curl_.get()), target_, target_.url + path, keep_going);
+    TRY(request.authorise());
+    Response response = request.get(limit_bytes);
+    if (response.result == CURLE_OK && response.status == 200) return std::move(response.body);
+    const TransferOutcome outcome = judge(response);
+    const auto kind = response.status == 404                             ? ErrorKind::NotFound
+                      : response.status == 401 || response.status == 403 ? ErrorKind::Denied
+                      : outcome.cancelled                                ? ErrorKind::Timeout
+                      : outcome.verdict == Verdict::TryLater             ? ErrorKind::Busy
+                                                                         : ErrorKind::Invalid;
+    return make_error(kind, target_.url + ": " + outcome.message);
 }
 
 }  // namespace lagtrap::uploader

@@ -1,4 +1,4 @@
-// One attempt to bring one bundle or batch of runs to the server. libcurl does the work.
+// One attempt to bring one bundle or batch of runs to the server, or to have something from it. libcurl does the work.
 #pragma once
 
 #include <chrono>
@@ -43,6 +43,11 @@ class Transfer {
     // bounded. Never fails otherwise than by its verdict.
     [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const spool::EntryName& name,
                                        const KeepGoing& keep_going);
+
+    // GET {url}{path}, by the same rules: what an answer of 200 has, at most `limit_bytes`. ErrorKind::NotFound: 404; Denied: 401 or
+    // 403; Busy: the server may answer later; Invalid: it answers otherwise.
+    [[nodiscard]] Result<std::string> get(const std::string& path, std::size_t limit_bytes,
+                                          const KeepGoing& keep_going);
 
   private:
     class Request;

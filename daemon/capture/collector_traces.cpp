@@ -1,4 +1,5 @@
 // The part of the collector that has traces of calls and functions written while a recording lasts.
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -7,6 +8,12 @@
 #include "daemon/capture/collector.hpp"
 
 namespace lagtrap::daemon {
+namespace {
+
+// Of watched programs they are there but for a moment after the start, and the recording waits for nobody.
+constexpr std::chrono::milliseconds patience_for_tables(500);
+
+}  // namespace
 
 // By hand no process is meant: one of those that have the event's program is watched.
 void Collector::begin_traces(const Breach* breach) {
@@ -52,6 +59,7 @@ void Collector::begin_objects(const settings::Event& event, std::uint32_t pid) {
     ObjectRequest request;
     request.wishes.pid = pid;
     request.wishes.rules = event.objects;
+    request.patience = patience_for_tables;
     begin_trace("objects", event, trace::objects_lines,
                 [&](const auto& lines) { return surroundings_.begin_objects(std::move(request), lines); });
 }

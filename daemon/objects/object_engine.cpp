@@ -137,6 +137,7 @@ Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& 
         if (number < watched_) {
             one = plan.described[number];
             files_.push_back(plan.functions[number].file);
+            class_numbers_.push_back(plan.told.functions[number].class_number);
         }
         one.inside_ns = costs[number].inside_ns;
         one.around_ns = costs[number].around_ns;
@@ -227,11 +228,15 @@ int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {
     return 0;
 }
 
-// It belongs to the thread's last failure in the same library.
+bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t told) const {
+    return files_[failed] == files_[told] || class_numbers_[failed] == class_numbers_[told];
+}
+
+// It belongs to the thread's last failure of those that it may speak of.
 void ObjectEngine::take_message(const lagtrap_object_message& record) {
     const std::string text = text_of(record.text);
     for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
-        if (call->tid != record.tid || !call->failed || files_[call->function] != files_[record.function]) continue;
+        if (call->tid != record.tid || !call->failed || !speak_of_one(call->function, record.function)) continue;
         if (!call->left && call->error.empty()) call->error = text;
         return;
     }

@@ -54,6 +54,9 @@ class ObjectEngine {
     };
     // After `wait`: nobody is woken up for a call.
     [[nodiscard]] Taken take(std::chrono::milliseconds wait);
+    // Whether a text that a function gave may be about a failure of another: they are of one file, or about the same objects,
+    // as a library may have the texts of its errors in another one.
+    [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t told) const;
     // So far, of each function.
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
@@ -89,7 +92,7 @@ class ObjectEngine {
     MappedMap functions_, classes_, totals_;
     std::uint32_t watched_ = 0, memory_ = 0;  // functions
     bool memory_is_out_ = false;
-    std::vector<std::uint32_t> files_;  // of each function
+    std::vector<std::uint32_t> files_, class_numbers_;  // of each function
     Taken taken_;
 };
 

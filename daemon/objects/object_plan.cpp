@@ -143,13 +143,21 @@ struct ObjectPlanner::Search {
         if (made.functions.size() == before)
             note(fmt::format("{}: no function of it is in the process{}", rule.name,
                              rule.library.empty() ? "" : ", or no library " + rule.library));
+        std::vector<std::string> without;
         for (std::size_t one = classes_before; one < made.told.classes.size(); ++one)
-            if (!created.contains(static_cast<std::uint32_t>(one)))
-                note(
-                    fmt::format("{}: no function that creates it is there (inlined?); its objects are not known before "
-                                "they are used",
-                                made.told.classes[one]));
+            if (!created.contains(static_cast<std::uint32_t>(one))) without.push_back(made.told.classes[one]);
+        if (!without.empty())
+            note(
+                fmt::format("{}: no function that creates one is there (inlined?); objects are not known before they "
+                            "are used",
+                            first_of(without)));
         return success();
+    }
+
+    // "Cart", or "Cart and 12 more"; of at least one.
+    [[nodiscard]] static std::string first_of(const std::vector<std::string>& classes) {
+        if (classes.size() == 1) return classes.front();
+        return fmt::format("{} and {} more", classes.front(), classes.size() - 1);
     }
 
     void consider(const binaries::Function& function, std::uint32_t rule_number, const calls::ObjectRule& rule,
@@ -227,30 +235,45 @@ struct ObjectPlanner::Search {
                 fmt::format("{}::virtual #{}{}", one.class_name, one.slot, destroys ? " (destructor)" : "");
             if (want(*entry, name, described, wanted)) classes.insert(one.class_name);
         }
-        for (const std::string& name : classes)
-            note(fmt::format(
-                "{}: has no symbols; its virtual functions are taken from its virtual table in memory and named by "
-                "their slot, from 0; other methods are not seen",
-                name));
+        if (!classes.empty())
+            note(
+                fmt::format("{}: no symbols; virtual functions are taken from virtual tables in memory and named by "
+                            "their slot, from 0; other methods are not seen",
+                            first_of({classes.begin(), classes.end()})));
         return add(file, wanted);
     }
 
     // Of two in a row, the second of which calls the first and gives the object's memory back.
     [[nodiscard]] std::set<std::uint64_t> destructors_among(std::uint32_t file,
                                                             const std::vector<VirtualFunction>& functions) {
-        std::set<std::uint64_t> addresses;
+        struct Pair {
+            std::uint64_t first_offset, first_address, second_address;
+        };
+        std::vector<Pair> pairs;
+        std::vector<std::uint64_t> seconds;  // of these, in the file
         for (std::size_t at = 1; at < functions.size(); ++at) {
             const auto first = offset_in(file, functions[at - 1].address),
                        second = offset_in(file, functions[at].address);
             if (functions[at].slot == 0 || !first || !second) continue;
-            const auto calls = code.calls_of(file, {*second});
-            if (!calls || calls->empty()) continue;
-            const std::vector<std::uint64_t>& callees = calls->front().callees;
-            const std::vector<binaries::CodeSlot>& slots = calls->front().slots;
-            if (std::binary_search(callees.begin(), callees.end(), *first) &&
-                std::any_of(slots.begin(), slots.end(),
-                            [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
-                addresses.insert({functions[at - 1].address, functions[at].address});
+            pairs.push_back({*first, functions[at - 1].address, functions[at].address});
+            seconds.push_back(*second);
+        }
+        std::set<std::uint64_t> addresses;
+        // Many at once: each question has the whole file's functions looked up.
+        for (std::size_t from = 0; from < pairs.size(); from += binaries::max_call_queries) {
+            const std::size_t count = std::min(pairs.size() - from, binaries::max_call_queries);
+            const auto begin = seconds.begin() + static_cast<std::ptrdiff_t>(from);
+            const auto calls = code.calls_of(file, {begin, begin + static_cast<std::ptrdiff_t>(count)});
+            if (!calls) continue;
+            for (std::size_t at = 0; at < std::min(count, calls->size()); ++at) {
+                const Pair& pair = pairs[from + at];
+                const std::vector<std::uint64_t>& callees = (*calls)[at].callees;
+                const std::vector<binaries::CodeSlot>& slots = (*calls)[at].slots;
+                if (std::binary_search(callees.begin(), callees.end(), pair.first_offset) &&
+                    std::any_of(slots.begin(), slots.end(),
+                                [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
+                    addresses.insert({pair.first_address, pair.second_address});
+            }
         }
         return addresses;
     }
@@ -322,6 +345,16 @@ struct ObjectPlanner::Search {
         return success();
     }
 
+    // Without what creates or releases objects their count says little: that is told with its name.
+    void refuse(const Wanted& wanted, const std::string& reason) {
+        (void)refuse(reason);
+        const auto role = wanted.described.role;
+        if (role != LAGTRAP_OBJECT_CREATE && role != LAGTRAP_OBJECT_RELEASE) return;
+        note(fmt::format("{}, which {} {}, is not seen: {}; how many are alive is not known then",
+                         printable(wanted.name), role == LAGTRAP_OBJECT_CREATE ? "creates" : "releases",
+                         made.told.classes[wanted.described.class_number], reason));
+    }
+
     Status refuse(const std::string& reason) {
         for (calls::ReasonCount& one : made.told.refused)
             if (one.reason == reason) {
@@ -333,9 +366,9 @@ struct ObjectPlanner::Search {
     }
 
     void add(std::uint32_t file, std::uint64_t entry, const Wanted& wanted, binaries::FunctionCalls found) {
-        if (!found.problem.empty()) return (void)refuse(found.problem);
+        if (!found.problem.empty()) return refuse(wanted, found.problem);
         if (needs_result(wanted.described) && !found.return_probe && !see_result(file, found)) {
-            (void)refuse("ends by a jump to another file, so that its result is not seen");
+            refuse(wanted, "ends by a jump to another file, so that its result is not seen");
             return;
         }
         if (made.functions.size() >= LAGTRAP_OBJECT_FUNCTIONS - most_memory_functions) {

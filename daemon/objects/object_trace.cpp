@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 
 #include "core/clock.hpp"
+#include "core/duration.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/calls/call_thinning.hpp"
@@ -40,11 +41,11 @@ constexpr std::uint64_t stacks_per_second = 1'000;
 
 class ObjectTrace {
   public:
-    ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector,
-                const UnwindStore& tables, const std::atomic<bool>& stop)
+    ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector, Unwinder& unwinder,
+                const std::atomic<bool>& stop)
         : request_(request),
           answer_(answer),
-          tables_(tables),
+          unwinder_(unwinder),
           stop_(stop),
           planner_(inspector, stop),
           thinning_(request.budget) {}
@@ -63,7 +64,8 @@ class ObjectTrace {
             plan_.told.functions[number].function.cost = costs[number];
             thinned_.push_back(plan_.told.functions[number].function);
         }
-        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_, tables_));
+        await_tables();
+        TRY_ASSIGN(engine_, ObjectEngine::load(static_cast<pid_t>(pid), plan_, unwinder_.store()));
         engine_->set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
         engine_->set_stack_room(stacks_per_second);
@@ -100,6 +102,17 @@ class ObjectTrace {
     }
 
   private:
+    void await_tables() {
+        const auto enough = [this] { return answer_.is_unwanted() || stop_.load() || process_has_ended(); };
+        const auto missing = unwinder_.prepare(request_.wishes.pid, request_.patience, enough);
+        if (missing == 0) return;
+        const std::string what =
+            missing ? fmt::format("the unwind tables of {} of its files", *missing) : "its unwind tables";
+        plan_.told.notes.push_back(
+            fmt::format("{} were not there after {}: the stacks of its first creations may end early", what,
+                        format_duration(request_.patience)));
+    }
+
     std::vector<calls::ProbeCost> costs_of(const CallCosts& measured) const {
         std::vector<calls::ProbeCost> costs;
         for (const PlannedFunction& function : plan_.functions) costs.push_back(measured.of(function));
@@ -189,11 +202,10 @@ class ObjectTrace {
         if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
     }
 
-    // To the thread's last failure in the same file that is held.
+    // To the thread's last failure that is held, of those that it may speak of.
     bool attach(const calls::ObjectMessage& message) {
         for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
-            if (call->tid != message.tid || !call->failed ||
-                plan_.functions[call->function].file != plan_.functions[message.function].file)
+            if (call->tid != message.tid || !call->failed || !engine_->speak_of_one(call->function, message.function))
                 continue;
             if (!call->left && call->error.empty()) call->error = message.text;
             return true;
@@ -259,7 +271,7 @@ class ObjectTrace {
 
     const ObjectRequest& request_;
     AnswerLines& answer_;
-    const UnwindStore& tables_;
+    Unwinder& unwinder_;
     const std::atomic<bool>& stop_;
     ObjectPlanner planner_;
     CallThinning thinning_;
@@ -303,14 +315,16 @@ Result<ObjectRequest> parse_object_request(const json::object& request) {
     parsed.length = std::chrono::nanoseconds(length);
     TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
     parsed.budget = static_cast<double>(budget) / 1000;
+    TRY_ASSIGN(const auto patience, number_in(request, "patience_ns", 5'000'000'000, 0, longest_request_ns));
+    parsed.patience = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(patience));
     TRY_ASSIGN(const auto rate, number_in(request, "calls_per_second", 5'000, 1, 1'000'000));
     parsed.calls_per_second = static_cast<std::uint64_t>(rate);
     return parsed;
 }
 
-void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const UnwindStore& tables,
+void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Unwinder& unwinder,
                    const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop) {
-    ObjectTrace trace(request, answer, inspector, tables, stop);
+    ObjectTrace trace(request, answer, inspector, unwinder, stop);
     if (const Status begun = trace.begin(costs); !begun)
         return answer.end(json::serialize(refusal(begun.error().message)));
     trace.run();

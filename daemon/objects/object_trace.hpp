@@ -13,7 +13,7 @@
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/objects/object_plan.hpp"
 #include "daemon/processes/process_inspector.hpp"
-#include "daemon/unwinding/unwind_store.hpp"
+#include "daemon/unwinding/unwinder.hpp"
 
 namespace lagtrap::daemon {
 
@@ -23,13 +23,15 @@ struct ObjectRequest {
     std::chrono::nanoseconds length{0};      // 0: until the lines are unwanted
     double budget = 0.1;                     // of a CPU, for the probes
     std::uint64_t calls_per_second = 5'000;  // that are told
+    // For tables of the process, before the watch begins: until they are there stacks of creations end early.
+    std::chrono::milliseconds patience{5'000};
 };
 
 // ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
 [[nodiscard]] Result<ObjectRequest> parse_object_request(const boost::json::object& request);
 
-// As trace_calls(); `tables` outlive it.
-void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, const UnwindStore& tables,
+// As trace_calls(); `unwinder` outlives it.
+void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Unwinder& unwinder,
                    const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

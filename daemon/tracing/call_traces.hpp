@@ -20,7 +20,7 @@
 #include "daemon/functions/function_recorder.hpp"
 #include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/process_inspector.hpp"
-#include "daemon/unwinding/unwind_store.hpp"
+#include "daemon/unwinding/unwinder.hpp"
 
 namespace lagtrap::daemon {
 
@@ -30,7 +30,7 @@ class CallTraces {
     static constexpr std::size_t most_at_once = 3;
 
     // Both outlive it.
-    CallTraces(ProcessInspector& inspector, const UnwindStore& tables) : inspector_(inspector), tables_(tables) {}
+    CallTraces(ProcessInspector& inspector, Unwinder& unwinder) : inspector_(inspector), unwinder_(unwinder) {}
     // Ends them all, and waits until their probes are out.
     ~CallTraces();
 
@@ -58,7 +58,7 @@ class CallTraces {
     [[nodiscard]] CallCosts costs();
 
     ProcessInspector& inspector_;
-    const UnwindStore& tables_;  // by which stacks are walked
+    Unwinder& unwinder_;
     std::mutex costs_mutex_;
     std::optional<CallCosts> costs_;  // of this machine, once measured
     std::chrono::steady_clock::time_point costs_at_;

@@ -55,6 +55,8 @@ class CodeModules {
     void add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user);
     void add_watched(const std::shared_ptr<CodeModule>& module) { kept_.want(module); }
     void end_watched() { kept_.end_renewal(); }
+    // Its table is made before others', if it is not there: somebody waits for it.
+    void hurry(const std::shared_ptr<CodeModule>& module, std::uint32_t user) { request_table(module, {user, true}); }
     // What a file was the last time that the kernel told the same of it, build id included: to be taken for it until somebody has
     // looked. Only where root alone can have written that file; nullptr: not known.
     [[nodiscard]] std::shared_ptr<CodeModule> module_told(const std::string& told) const;

@@ -80,6 +80,36 @@ void ProcessSpaces::add_watched() {
     }
 }
 
+void ProcessSpaces::hurry(std::uint32_t pid) {
+    hurried_.insert(pid);
+    changed_ = true;
+    if (const auto found = processes_.find(pid); found != processes_.end() && found->second.space)
+        hurry_tables_of(*found->second.space);
+}
+
+void ProcessSpaces::forget_hurry(std::uint32_t pid) {
+    if (const auto one = hurried_.find(pid); one != hurried_.end()) hurried_.erase(one);
+}
+
+void ProcessSpaces::hurry_tables_of(const Space& space) {
+    for (const auto& [start, piece] : space.pieces.all())
+        if (piece.module) modules_.hurry(piece.module, space.user);
+}
+
+std::optional<std::size_t> ProcessSpaces::files_to_come(std::uint32_t pid) const {
+    const auto found = processes_.find(pid);
+    if (found == processes_.end() || !found->second.space) return std::nullopt;
+    const Process& process = found->second;
+    const Space& space = *process.space;
+    std::set<const void*> waiting;
+    for (const auto& [start, piece] : space.pieces.all()) {
+        const bool comes = !piece.identified || (piece.module && piece.module->state == ModuleState::Waiting);
+        if (piece.file && comes) waiting.insert(piece.file.get());
+    }
+    const bool told = !space.changed && space.generation == modules_.generation() && process.published == process.space;
+    return waiting.empty() && !told ? 1 : waiting.size();
+}
+
 void ProcessSpaces::take(const lagtrap_record* record) {
     changed_ = true;
     switch (record->type) {
@@ -255,7 +285,7 @@ void ProcessSpaces::look_at_user(std::uint32_t pid, Process& process) {
 std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
                                                          Clock::time_point now) {
     if (space.first_look == Clock::time_point()) space.first_look = now + first_file_look;
-    const bool is_young = now < space.first_look;
+    const bool is_young = now < space.first_look && !hurried_.contains(pid);
     std::vector<NamedMapping> found;
     for (auto& [start, piece] : space.pieces.all()) {
         if (piece.identified || !piece.file) continue;
@@ -276,14 +306,19 @@ ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock:
     Unidentified all;
     if (!changed_) return all;
     std::set<const Space*> seen;
-    for (auto& [pid, process] : processes_) {
-        if (most == 0) break;
+    const auto look_at = [&](std::uint32_t pid, Process& process) {
         if (process.space && process.space->changed) refresh_user(pid, process, now);
-        if (!process.space || process.space->identified || now < process.space->next_identification) continue;
-        if (!seen.insert(process.space.get()).second) continue;
+        if (!process.space || process.space->identified || now < process.space->next_identification) return;
+        if (!seen.insert(process.space.get()).second) return;
         auto found = unidentified_of(pid, *process.space, most, now);
         most -= found.size();
         if (!found.empty()) all.push_back(std::move(found));
+    };
+    for (const std::uint32_t pid : hurried_)
+        if (const auto found = processes_.find(pid); most > 0 && found != processes_.end()) look_at(pid, found->second);
+    for (auto& [pid, process] : processes_) {
+        if (most == 0) break;
+        look_at(pid, process);
     }
     return all;
 }
@@ -313,6 +348,7 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
         else
             modules_.count_unreadable(mappings[i].path, identities[i].error(), space.user);
     }
+    if (hurried_.contains(pid)) hurry_tables_of(space);
     space.look_pause = all_known ? Clock::duration{} : longer(space.look_pause);
     space.next_identification = now + space.look_pause;
 }

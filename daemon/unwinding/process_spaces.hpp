@@ -55,6 +55,14 @@ class ProcessSpaces {
     // Tells the modules what processes of these files have mapped (CodeModules::add_watched).
     void add_watched();
 
+    // Somebody waits for the tables of this process: its files are looked at first, and their tables are made before others',
+    // until that many calls of forget_hurry().
+    void hurry(std::uint32_t pid);
+    void forget_hurry(std::uint32_t pid);
+    // Files of the process whose tables are still to come, or to be told to the kernel side; 0: its stacks can be walked as well
+    // as they will be. nullopt: the process is not known yet.
+    [[nodiscard]] std::optional<std::size_t> files_to_come(std::uint32_t pid) const;
+
     // lagtrap_mapping, lagtrap_task_change, lagtrap_name and lagtrap_process records, in order of time; others are passed
     // over. Changes are noted; publish() writes them: a process that came and went in between costs little.
     void take(const lagtrap_record* record);
@@ -140,6 +148,7 @@ class ProcessSpaces {
     [[nodiscard]] Space& own_space(std::uint32_t pid);
     [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
                                                             Clock::time_point now);
+    void hurry_tables_of(const Space& space);
     void describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,
                   RecordBuffer& records) const;
     [[nodiscard]] static std::uint64_t files_waiting_of(const Space& space);
@@ -156,6 +165,7 @@ class ProcessSpaces {
     std::map<Told, std::weak_ptr<const ToldFile>> told_files_;  // by what was told
     std::size_t told_files_swept_ = 0;
     std::unordered_map<std::uint32_t, Process> processes_;
+    std::multiset<std::uint32_t> hurried_;  // processes
     std::set<std::uint32_t> scanned_;
     Clock::time_point next_reading_;  // of any
     bool changed_ = false;

@@ -201,6 +201,7 @@ void Unwinder::look_at_files() {
 bool Unwinder::publish() {
     const std::scoped_lock lock(state_mutex_);
     spaces_.publish();
+    has_published_.notify_all();
     look_wanted_ = true;
     to_looker_.notify_one();
     if (modules_.waiting() > 0) to_maker_.notify_all();
@@ -415,6 +416,24 @@ void Unwinder::want_files(const std::set<std::string>& names) {
     }
     sightings_.done();
     look_soon();
+}
+
+std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::milliseconds patience,
+                                             const std::function<bool()>& enough) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    std::unique_lock lock(state_mutex_);
+    spaces_.hurry(pid);
+    for (;;) {
+        const auto missing = spaces_.files_to_come(pid);
+        if (missing == 0 || std::chrono::steady_clock::now() >= until || enough()) {
+            spaces_.forget_hurry(pid);
+            return missing;
+        }
+        lock.unlock();
+        look_soon();
+        lock.lock();
+        (void)has_published_.wait_for(lock, publish_interval);
+    }
 }
 
 void Unwinder::watch(std::set<std::string> paths) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -89,6 +90,11 @@ class Unwinder {
     void forget_capture();
     // While it is held, tables get no more memory than they have, and less is kept of what processes map.
     void hold_memory(bool held);
+    // Waits until stacks of the process can be walked, for `patience` at most or until `enough` says so, which is asked
+    // every few milliseconds. Its tables come before others' meanwhile. 0: they are there, or cannot be had; else how many of its
+    // files lack theirs, or nullopt: nothing is known of it yet. Not for threads that serve others.
+    [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid, std::chrono::milliseconds patience,
+                                                     const std::function<bool()>& enough);
     // Programs whose tables, and those of what their processes map, are made before others': of the files that are known to be
     // needed at once, before there is such a process. They are kept (kept_tables.hpp).
     void watch(std::set<std::string> paths);
@@ -169,6 +175,7 @@ class Unwinder {
     FileSightings& sightings_;
     std::mutex state_mutex_;  // between the threads
     std::condition_variable to_maker_;
+    std::condition_variable has_published_;
     std::array<Maker, 2> makers_;
     CodeModules modules_;
     ProcessSpaces spaces_;  // the follower's alone

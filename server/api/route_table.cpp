@@ -8,6 +8,7 @@
 #include "server/api/delay_routes.hpp"
 #include "server/api/export_routes.hpp"
 #include "server/api/json_reply.hpp"
+#include "server/api/object_routes.hpp"
 #include "server/api/overview_routes.hpp"
 #include "server/api/report_routes.hpp"
 #include "server/api/route_call.hpp"
@@ -123,6 +124,8 @@ constexpr RouteRow rows[] = {
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/timeline", "", read, Work::Heavy, answer<get_timeline>},
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/machine", "from_ns to_ns columns", read, Work::Heavy, answer<get_machine>, no_body, Handling::WholeMachine},
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/export", "format state", read, Work::Heavy, answer<export_delay>},
+    {Method::Get, "/api/v1/objects", "", read, Work::Light, answer<list_object_watches>, no_body, Handling::WholeMachine},
+    {Method::Get, "/api/v1/objects/{watch}", "after", read, Work::Light, answer<get_object_parts>, no_body, Handling::WholeMachine},
     {Method::Get, "/api/v1/formats", "", read, Work::Light, answer<list_formats>},
     {Method::Head, "/api/v1/batches/{digest}", "", upload_or_read, Work::Light, answer<has_batch>},
     {Method::Put, "/api/v1/batches/{digest}", "", upload, Work::Light, nullptr, no_body, Handling::BatchUpload},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "server/store/objects_parts.hpp"
 #include "server/store/run_detail.hpp"
 
 namespace lagtrap::server {
@@ -238,6 +239,7 @@ Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatc
                                 std::min<std::uint64_t>(batch.runs_lost, INT64_MAX)}));
         outcome = inserted > 0 ? AddOutcome::New : AddOutcome::Already;
         if (outcome == AddOutcome::Already) return success();
+        if (batch.objects) TRY(add_objects_part(connection, receipt, batch));
         TRY(database_.insert_runs(connection, prepared.runs));
         for (const DirtyMark& mark : prepared.marks) TRY(insert_mark(connection, mark));
         TRY(write_seen(connection, prepared.seen));

@@ -155,12 +155,20 @@ CREATE VIEW report_cause AS
   GROUP BY c.id, e.text;
 )";
 
+// What machines tell live of objects; `parts` is the number of the last one.
+constexpr const char* objects = R"(
+CREATE TABLE objects_watch(id TEXT PRIMARY KEY, host TEXT NOT NULL, sender TEXT NOT NULL, process TEXT NOT NULL, pid BIGINT NOT NULL, first_ns BIGINT NOT NULL,
+  last_ns BIGINT NOT NULL, parts BIGINT NOT NULL, ended BIGINT NOT NULL, bytes BIGINT NOT NULL);
+CREATE INDEX objects_watch_by_age ON objects_watch(last_ns);
+CREATE TABLE objects_part(watch TEXT NOT NULL, number BIGINT NOT NULL, lost BIGINT NOT NULL, last BIGINT NOT NULL, lines BYTEA NOT NULL, PRIMARY KEY(watch, number));
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
     static const std::vector<Migration> steps = {
-        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views}};
+        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes},  {7, rules},
+        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views},       {13, objects}};
     return steps;
 }
 

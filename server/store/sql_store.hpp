@@ -48,6 +48,11 @@ class SqlStore : public Store {
     [[nodiscard]] Result<std::uint64_t> mark_dirty(const std::vector<DirtyMark>& marks) override;
     [[nodiscard]] Result<std::vector<DirtyMark>> dirty_marks(std::uint64_t run) override;
 
+    // objects (sql_objects.cpp)
+    [[nodiscard]] Result<std::vector<ObjectWatch>> object_watches(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch, std::uint32_t after,
+                                                                       std::uint64_t limit_bytes) override;
+
     // bundles (sql_bundles.cpp, sql_delays.cpp)
     [[nodiscard]] Result<AddOutcome> add(const BundleRow& row, const NewJob& work) override;
     [[nodiscard]] Result<bool> set_contents(const std::string& digest, const BundleFacts& facts,

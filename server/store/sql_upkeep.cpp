@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "server/store/objects_parts.hpp"
 #include "server/store/rollup.hpp"
 #include "server/store/sql_store.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::uint64_t audit_kept_ns = 400 * day_ns;
 constexpr std::uint64_t refusals_kept = 100'000;
 constexpr std::uint64_t cause_delays_kept_ns = 400 * day_ns;
 constexpr std::uint64_t messages_kept_ns = 30 * day_ns;
+constexpr std::uint64_t object_watches_kept_ns = 7 * day_ns;
 constexpr std::uint64_t linked_back_ns = 2 * day_ns;
 constexpr std::size_t complaints_limit = 20;
 
@@ -162,6 +164,7 @@ Status SqlStore::maintain(std::uint64_t now_realtime_ns) {
         TRY(connection.execute("DELETE FROM session WHERE expires_ns <= $1", {now_realtime_ns}));
         TRY(connection.execute("DELETE FROM batch WHERE received_ns < $1",
                                {before(now_realtime_ns, batch_digests_kept_ns)}));
+        TRY(drop_object_watches_before(connection, before(now_realtime_ns, object_watches_kept_ns)));
         TRY(connection.execute("DELETE FROM audit WHERE at_ns < $1", {before(now_realtime_ns, audit_kept_ns)}));
         TRY(
             connection.execute("DELETE FROM audit WHERE action LIKE 'refuse %' AND id < (SELECT id FROM audit"

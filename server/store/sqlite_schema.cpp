@@ -131,12 +131,20 @@ constexpr const char* views = R"(
 -- The views for dashboards are PostgreSQL's: a file of SQLite belongs to its server alone.
 )";
 
+// What machines tell live of objects; `parts` is the number of the last one.
+constexpr const char* objects = R"(
+CREATE TABLE objects_watch(id TEXT PRIMARY KEY, host TEXT NOT NULL, sender TEXT NOT NULL, process TEXT NOT NULL, pid INTEGER NOT NULL, first_ns INTEGER NOT NULL,
+  last_ns INTEGER NOT NULL, parts INTEGER NOT NULL, ended INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+CREATE INDEX objects_watch_by_age ON objects_watch(last_ns);
+CREATE TABLE objects_part(watch TEXT NOT NULL, number INTEGER NOT NULL, lost INTEGER NOT NULL, last INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY(watch, number)) STRICT;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
     static const std::vector<Migration> steps = {
-        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes}, {7, rules},
-        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views}};
+        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes},  {7, rules},
+        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views},       {13, objects}};
     return steps;
 }
 

@@ -11,6 +11,7 @@
 #include "server/store/account_store.hpp"
 #include "server/store/evidence_store.hpp"
 #include "server/store/job_store.hpp"
+#include "server/store/object_store.hpp"
 #include "server/store/rule_store.hpp"
 
 namespace lagtrap::server {
@@ -31,7 +32,7 @@ struct RemovedRuns {
 // Every function may be called from any thread and blocks; what a changing function has returned survives a power
 // failure. ErrorKind::Busy, Timeout: the store is not to be reached or too busy; the same call may succeed later.
 // system_errno ENOSPC: its disk is full.
-class Store : public EvidenceStore, public AccountStore, public JobStore, public RuleStore {
+class Store : public EvidenceStore, public AccountStore, public JobStore, public RuleStore, public ObjectStore {
   public:
     // Removes runs that began before; whole hours only, so that up to an hour more may stay.
     [[nodiscard]] virtual Result<RemovedRuns> remove_runs_before(std::uint64_t realtime_ns) = 0;

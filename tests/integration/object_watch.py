@@ -3,7 +3,8 @@
 from trace_client import TraceClient
 
 # Tests look at calls, not at what they cost on a busy machine.
-PLENTY = ("--budget", "10000", "--rate", "1000000")
+UNTHINNED = ("--budget", "10000", "--rate", "1000000")
+PLENTY = (*UNTHINNED, "--patience", "10min")
 
 
 class Watch(TraceClient):

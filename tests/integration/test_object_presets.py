@@ -25,6 +25,18 @@ for n in range(20):
         pass
     db.close()
 """
+STEPS = """
+import sqlite3
+db = sqlite3.connect(":memory:", isolation_level=None)
+db.execute("create table t(a unique)")
+db.execute("insert into t values(1)")
+for n in range(5):
+    try:
+        db.execute("insert into t values(%d - %d + 1)" % (n, n))
+    except sqlite3.IntegrityError:
+        pass
+db.close()
+"""
 FILES = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -164,6 +176,15 @@ def databases_and_statements():
         check(failed[0]["error"] == "no such table: nothing0" and failed[0]["title"] == "select * from nothing0", f"{failed[0]}")
 
 
+def a_failure_of_a_step_counts_once_and_has_its_text():
+    """The program resets the statement before it asks for the text, and reset gives the same failure once more."""
+    with followed("sqlite", STEPS) as (watch, _):
+        check(watch.counts("sqlite3_stmt")["failures"] == 5, f"{watch.counts('sqlite3_stmt')}")
+        failed = [(call["name"], call["result"], call["error"]) for call in watch.calls() if call["failed"]]
+        check(failed == [("sqlite3_step", 19, "UNIQUE constraint failed: t.a")] * 5, f"{failed}")
+        check(watch.totals()["sqlite3_reset"] >= 5, f"{watch.totals()}")
+
+
 def files_of_the_c_library():
     with followed("stdio", FILES) as (watch, _):
         counts = watch.counts("FILE")
@@ -204,6 +225,8 @@ def both_ends_of_tls_in_python():
             # Wanting more from the other end is no failure. SSL_ERROR_SSL is 1.
             check(len(failed) == int(lines[0]) > 0, f"{lines}: {failed}")
             check(all((call["name"], call["result"]) == ("SSL_get_error", 1) for call in failed), f"{failed}")
+            # The texts are in another library, which no other call is watched of.
+            check(all("certificate" in call["error"] or "unknown ca" in call["error"] for call in failed), f"{failed}")
             check(watch.totals()["SSL_do_handshake"] > 14, f"{watch.totals()}")
 
 
@@ -285,5 +308,5 @@ def transfers_of_curl():
 
 
 if __name__ == "__main__":
-    run(databases_and_statements, files_of_the_c_library, sockets_by_their_numbers, what_does_not_block_does_not_fail, both_ends_of_tls_in_python, a_server_of_openssl,
+    run(databases_and_statements, a_failure_of_a_step_counts_once_and_has_its_text, files_of_the_c_library, sockets_by_their_numbers, what_does_not_block_does_not_fail, both_ends_of_tls_in_python, a_server_of_openssl,
         transfers_of_curl)

@@ -10,8 +10,8 @@ import tempfile
 
 from call_programs import CallTrace
 from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
-from object_watch import PLENTY, Watch
-from trace_client import idle_daemon
+from object_watch import PLENTY, UNTHINNED, Watch
+from trace_client import SETTINGS, idle_daemon
 
 PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "objects").resolve()
 HANDLES = ("--name", "handle", "--create", "handle_open:arg1* handle_open_quickly:arg1*", "--use", "handle_use:arg0",
@@ -53,21 +53,35 @@ def counts_equal_what_the_program_did():
         check(len(oldest) == 7 and all("keep_items" in one[8] for one in oldest), f"who had them created: {oldest}")
 
 
-def await_stacks(daemon, program):
-    """Until stacks of the program can be walked: a daemon that has just started makes its table when it comes to it."""
-    def walked():
-        with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
-            program.run("keep", 1)
-            oldest = watch.end().ended["oldest"]
-        program.run("release")
-        return bool(oldest) and oldest[0][9] > 0
+def the_first_creation_of_a_new_daemon_has_its_stack():
+    """The daemon makes the process's tables first, and waits for them before the probes go in."""
+    with Program() as program:
+        for _ in range(3):
+            with Daemon(SETTINGS) as daemon, Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
+                program.run("keep", 1)
+                ended = watch.end().ended
+                check(len(ended["oldest"]) == 1, f"{ended['oldest']}")
+                number = ended["oldest"][0][9]
+                check(number > 0, f"no stack: {ended}")
+                _, cut, frames = ended["stacks"][number - 1]
+                check(cut == 0 and "main" in [frame.split(" (")[0] for frame in frames], f"the stack is whole: {frames}")
+                check(not any("unwind" in note for note in watch.started["notes"]), f"{watch.started['notes']}")
+            program.run("release")
 
-    wait_for(walked, "a stack to be walked", 300)
+
+def who_does_not_want_to_wait_is_told():
+    with Program() as program, Daemon(SETTINGS) as daemon, \
+            Watch(daemon, program.process.pid, *CLASSES, *UNTHINNED, "--patience", "0s") as watch:
+        # It may be there already: then there is nothing to say.
+        notes = [note for note in watch.started["notes"] if "unwind" in note]
+        program.run("keep", 1)
+        oldest = watch.end().ended["oldest"]
+        check(len(oldest) == 1 and (notes or oldest[0][9] > 0), f"{watch.started['notes']}, {oldest}")
+        check(not notes or "were not there after 0s" in notes[0], f"{notes}")
 
 
 def stacks_say_who_had_the_living_created():
     with idle_daemon() as daemon, Program() as program:
-        await_stacks(daemon, program)
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
             program.run("keep", 50)
             program.run("release")
@@ -95,7 +109,6 @@ def stacks_say_who_had_the_living_created():
 
 def a_deep_stack_is_whole():
     with idle_daemon() as daemon, Program() as program:
-        await_stacks(daemon, program)
         with Watch(daemon, program.process.pid, *CLASSES, *PLENTY) as watch:
             program.run("deep", 20)
             program.run("deep", 90)
@@ -175,6 +188,38 @@ def classes_without_symbols_have_virtual_functions():
             check(totals["shop::Item::virtual #1 (destructor)"] == 7, f"{totals}")
             check(totals["shop::Gadget::virtual #1 (destructor)"] == 5, f"{totals}")
             check(totals["shop::Item::virtual #0 (destructor)"] == 12, f"{totals}")
+
+
+def classes_of_a_large_program_are_found():
+    """Hundreds of virtual functions, without a symbol; what cannot be seen of them is said once."""
+    with Daemon(SETTINGS) as daemon, subprocess.Popen([shutil.which("gdb"), "-nx", "-q"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as gdb:
+        gdb.stdin.write("python print('ready', flush=True)\n")
+        gdb.stdin.flush()
+        line = ""
+        while "ready" not in line:
+            line = gdb.stdout.readline()
+            check(line, "gdb is ready")
+        with Watch(daemon, gdb.pid, "--class", ".*operation", *PLENTY) as watch:
+            for number in range(7):
+                gdb.stdin.write(f"python print('is', gdb.parse_and_eval('{number}*2'), flush=True)\n")
+                gdb.stdin.flush()
+                while f"is {number * 2}" not in line:
+                    line = gdb.stdout.readline()
+                    check(line, "gdb has ended")
+            watch.end()
+        gdb.communicate("quit\n", timeout=60)
+        check(len(watch.started["classes"]) > 50 and len(watch.names) > 200, f"{len(watch.started['classes'])}, {len(watch.names)}")
+        for part in "virtual tables in memory", "no function that creates one is there":
+            check(sum(part in note for note in watch.started["notes"]) == 1, f"{watch.started['notes']}")
+        check(watch.totals() and all(name.startswith("expr::") for name in watch.totals()), f"{watch.totals()}")
+
+
+def what_creates_or_releases_and_is_not_seen_is_named():
+    handles = tuple("handle_close:arg0 handle_forget:arg0" if option == "handle_close:arg0" else option for option in HANDLES)
+    with Daemon(SETTINGS) as daemon, Program() as program, Watch(daemon, program.process.pid, *handles, *PLENTY) as watch:
+        notes = watch.started["notes"]
+        check(any(note.startswith("handle_forget, which releases handle, is not seen: ") for note in notes), f"{notes}")
+        check(not any(note.startswith("handle_close") for note in notes), f"{notes}")
 
 
 def calls_nest_as_they_were_made():
@@ -342,8 +387,9 @@ def probes_are_out_when_the_daemon_is_killed():
 
 
 if __name__ == "__main__":
-    run(counts_equal_what_the_program_did, stacks_say_who_had_the_living_created, a_deep_stack_is_whole,
-        memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, calls_nest_as_they_were_made,
+    run(counts_equal_what_the_program_did, the_first_creation_of_a_new_daemon_has_its_stack, who_does_not_want_to_wait_is_told, stacks_say_who_had_the_living_created, a_deep_stack_is_whole,
+        memory_is_what_the_calls_took, what_ends_by_a_jump_to_the_allocator_is_seen_to_its_end, allocators_are_found_by_their_functions, classes_without_symbols_have_virtual_functions, classes_of_a_large_program_are_found,
+        what_creates_or_releases_and_is_not_seen_is_named, calls_nest_as_they_were_made,
         failed_creations_say_why, handles_of_c_fail_with_their_text, what_is_recorded_is_shown_elsewhere,
         what_costs_too_much_is_taken_out, wrong_requests_say_what_is_right, a_breach_has_its_objects_in_the_bundle,
         several_clients_watch_one_process, probes_are_out_when_the_daemon_is_killed)

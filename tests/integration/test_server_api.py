@@ -153,6 +153,7 @@ class Api(ServerCase):
         self.check_bundles(checker)
         self.check_administration(checker)
         self.check_exports(checker)
+        self.check_objects(checker)
         self.check_causes(checker)
         check_sets(self, checker)
         check_rules(self, checker)
@@ -494,6 +495,13 @@ class Api(ServerCase):
         absent = f"/api/v1/bundles/{sha256(b'absent')}"
         for part in ("", "/system", "/trace", "/delays", "/delays/1/profile", "/delays/1/timeline", "/delays/1/machine", "/delays/1/export?format=pprof"):
             checker.ask("GET", absent + part, expect=404)
+
+    def check_objects(self, checker):
+        """Without any; those that a machine sends are for test_distant_objects.py."""
+        _, watches = checker.ask("GET", "/api/v1/objects")
+        self.assertEqual(watches["watches"], [])
+        checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11", expect=404)
+        checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11?after=x", expect=400)
 
     def check_forms(self, checker, address):
         """Each form is what `lagtrap export` writes of the same bundle."""

@@ -123,7 +123,7 @@ class FolderAndFile(RestoreCase):
         old = sqlite3.connect(server.data / "lagtrap.sqlite")
         for table, column in (("run", "unit"), ("delay", "unit"), ("account", "subject")):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        for table in ("team", "team_account", "quota"):
+        for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
             old.execute(f"DROP TABLE {table}")
         old.execute("DELETE FROM schema_migrations WHERE number > 7")
         old.commit()

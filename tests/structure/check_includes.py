@@ -20,7 +20,7 @@ ALLOWED = {
     "uploader": {"core", "settings", "spool"},
     "daemon": {"core", "sandbox", "spool", "binaries", "calls", "settings", "bpf", "trace"},
     "server": {"core", "sandbox", "trace", "analysis", "formats"},
-    "cli": {"core", "sandbox", "spool", "binaries", "calls", "settings", "bpf", "trace", "analysis", "formats"},
+    "cli": {"core", "sandbox", "spool", "binaries", "calls", "settings", "bpf", "trace", "analysis", "formats", "uploader"},
     "examples": {"markers"},
 }
 # The rooms of a folder, each a library, in an order in which each may use those before it.

@@ -88,6 +88,21 @@ struct RecordedRun {
     bool operator==(const RecordedRun&) const = default;
 };
 
+// A part of what the daemon tells of objects of a process (calls/object_stream.hpp), on its way to somebody who follows it on
+// another machine.
+struct ObjectsPart {
+    std::string watch_id;      // a UUID; the parts of one watch have it
+    std::uint32_t number = 0;  // of the part, from 1
+    std::uint32_t pid = 0;
+    std::string process;
+    std::uint64_t lost_lines = 0;  // since the part before, for want of room
+    bool last = false;
+    std::string lines;  // of JSON, each with its end
+
+    bool operator==(const ObjectsPart&) const = default;
+};
+inline constexpr std::size_t objects_part_limit_bytes = 8 << 20;  // of the lines
+
 struct RunBatch {
     std::string batch_id;  // a UUID
     std::string host;
@@ -101,6 +116,7 @@ struct RunBatch {
     // is known but that they were.
     std::uint64_t runs_sampled_away = 0;
     std::uint64_t runs_lost = 0;
+    std::optional<ObjectsPart> objects;
 
     bool operator==(const RunBatch&) const = default;
 };

@@ -18,7 +18,18 @@ inline constexpr std::uint32_t runs_lost = 8;
 inline constexpr std::uint32_t text = 9;    // repeated
 inline constexpr std::uint32_t stack = 10;  // repeated
 inline constexpr std::uint32_t run = 11;    // repeated
+inline constexpr std::uint32_t objects = 12;
 }  // namespace batch
+
+namespace objects {
+inline constexpr std::uint32_t watch_id = 1;
+inline constexpr std::uint32_t number = 2;
+inline constexpr std::uint32_t pid = 3;
+inline constexpr std::uint32_t process = 4;
+inline constexpr std::uint32_t lost_lines = 5;
+inline constexpr std::uint32_t last = 6;
+inline constexpr std::uint32_t lines = 7;
+}  // namespace objects
 
 namespace stack {
 inline constexpr std::uint32_t frame = 1;  // repeated

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
+#include "trace/logs/session_id.hpp"
+
 namespace lagtrap::trace {
 namespace {
 
@@ -35,6 +38,23 @@ Status check_recorded_run(const RecordedRun& run, std::size_t stacks) {
     }
     if (largest_stack > stacks)
         return refuse("a run names stack " + std::to_string(largest_stack) + " of " + std::to_string(stacks));
+    return success();
+}
+
+Status check_objects_part(const ObjectsPart& part) {
+    const auto refuse = [](std::string message) { return make_error(ErrorKind::Invalid, std::move(message)); };
+    if (!is_session_id(part.watch_id))
+        return refuse("the id of a watch \"" + printable(part.watch_id) + "\" is no UUID");
+    if (part.number == 0) return refuse("part 0 of what was told of objects; they count from 1");
+    TRY(check_count("bytes of lines", part.lines.size(), objects_part_limit_bytes));
+    if (!part.lines.empty() && part.lines.back() != '\n') return refuse("the last line about objects has no end");
+    for (std::size_t begin = 0; begin < part.lines.size();) {
+        const std::size_t end = part.lines.find('\n', begin);
+        const std::string_view line = std::string_view(part.lines).substr(begin, end - begin);
+        if (!line.starts_with('{') || !line.ends_with('}')) return refuse("a line about objects is no object of JSON");
+        if (printable(line) != line) return refuse("a line about objects is not printable");
+        begin = end + 1;
+    }
     return success();
 }
 

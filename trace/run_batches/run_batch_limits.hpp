@@ -32,4 +32,7 @@ inline constexpr std::uint64_t run_batch_duration_limit_ns = 400ULL * 86400 * 1'
 // What holds of a run whoever made it: an event, a weight, stages in order and inside of the run, stacks that exist.
 [[nodiscard]] Status check_recorded_run(const RecordedRun& run, std::size_t stacks);
 
+// A UUID, a number, lines of printable text that look like objects of JSON, within objects_part_limit_bytes.
+[[nodiscard]] Status check_objects_part(const ObjectsPart& part);
+
 }  // namespace lagtrap::trace

@@ -52,6 +52,7 @@ class Reader {
         protozero::pbf_reader reader(message);
         while (reader.next()) read_field(reader);
         if (!is_session_id(batch_.batch_id)) refuse("the batch's id \"" + batch_.batch_id + "\" is no UUID");
+        if (batch_.objects) demand(check_objects_part(*batch_.objects));
         for (const RecordedRun& run : batch_.runs) demand(check_recorded_run(run, batch_.stacks.size()));
         return std::move(batch_);
     }
@@ -118,8 +119,33 @@ class Reader {
             case fields::batch::runs_lost: batch_.runs_lost = value_of(reader); break;
             case fields::batch::stack: read_stack(message_of(reader)); break;
             case fields::batch::run: read_run(message_of(reader)); break;
+            case fields::batch::objects: batch_.objects = objects_of(message_of(reader)); break;
             default: reader.skip();
         }
+    }
+
+    static ObjectsPart objects_of(protozero::pbf_reader reader) {
+        ObjectsPart part;
+        while (reader.next()) {
+            switch (reader.tag()) {
+                case fields::objects::watch_id: part.watch_id = text_of(reader); break;
+                case fields::objects::number: part.number = number_of(reader); break;
+                case fields::objects::pid: part.pid = number_of(reader); break;
+                case fields::objects::process: part.process = text_of(reader); break;
+                case fields::objects::lost_lines: part.lost_lines = value_of(reader); break;
+                case fields::objects::last: part.last = value_of(reader) != 0; break;
+                case fields::objects::lines: part.lines = lines_of(reader); break;
+                default: reader.skip();
+            }
+        }
+        return part;
+    }
+
+    static std::string lines_of(protozero::pbf_reader& reader) {
+        expect(reader, protozero::pbf_wire_type::length_delimited);
+        const auto view = reader.get_view();
+        demand(check_count("bytes of lines", view.size(), objects_part_limit_bytes));
+        return {view.data(), view.size()};
     }
 
     void read_stack(protozero::pbf_reader reader) {

@@ -37,6 +37,7 @@ class Writer {
         write_head();
         for (const RunStack& stack : batch_.stacks) write_stack(stack);
         for (const RecordedRun& run : batch_.runs) TRY(write_run(run));
+        if (batch_.objects) TRY(write_objects(*batch_.objects));
         TRY(check_count("texts", numbers_.size(), run_batch_texts_limit));
         TRY(check_count("bytes", message_.size(), run_batch_unpacked_limit_bytes));
         TRY(check_count("bytes of texts", spelled_bytes_, run_batch_spelled_limit_bytes));
@@ -148,6 +149,21 @@ class Writer {
         add(message, fields::run::dirty_reasons, run.dirty_reasons);
         if (run.times) message.add_message(fields::run::times, bytes_of(*run.times));
         root_.add_message(fields::batch::run, bytes);
+        return success();
+    }
+
+    Status write_objects(const ObjectsPart& part) {
+        TRY(check_objects_part(part));
+        std::string bytes;
+        protozero::pbf_writer message(bytes);
+        message.add_string(fields::objects::watch_id, part.watch_id);
+        add(message, fields::objects::number, part.number);
+        add(message, fields::objects::pid, part.pid);
+        message.add_string(fields::objects::process, safe_text(part.process));
+        add(message, fields::objects::lost_lines, part.lost_lines);
+        add(message, fields::objects::last, part.last ? 1 : 0);
+        message.add_string(fields::objects::lines, part.lines);
+        root_.add_message(fields::batch::objects, bytes);
         return success();
     }
 

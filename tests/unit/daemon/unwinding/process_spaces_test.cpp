@@ -237,6 +237,32 @@ TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
     }));
 }
 
+TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    EXPECT_EQ(spaces.files_to_come(pid), std::nullopt);
+    spaces.hurry(pid);
+    take_scan_of(pid);
+    const auto all = spaces.files_to_come(pid);
+    ASSERT_TRUE(all);
+    EXPECT_GT(*all, 1U);
+    publish();  // at once: no other process keeps it waiting
+    EXPECT_EQ(spaces.files_to_come(pid), *all);
+    const auto job = next_job();
+    ASSERT_TRUE(job);
+    EXPECT_TRUE(job->request.watched);
+    MadeTable failed;
+    failed.module = job->module;
+    failed.request = job->request;
+    modules.take(std::move(failed));
+    (void)make_all();
+    EXPECT_EQ(spaces.files_to_come(pid), 1U) << "the kernel side is yet to be told";
+    publish();
+    EXPECT_EQ(spaces.files_to_come(pid), 0U);
+    spaces.forget_hurry(pid);
+    exit(pid);
+    EXPECT_EQ(spaces.files_to_come(pid), std::nullopt);
+}
+
 TEST_F(ProcessSpacesTest, EveryFileHasItsTurnThoughThereAreMoreThanMayBeOpen) {
     const std::filesystem::path folder = ::testing::TempDir() + "lagtrap-many-" + std::to_string(::getpid());
     std::filesystem::create_directory(folder);

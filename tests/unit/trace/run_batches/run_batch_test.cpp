@@ -300,5 +300,46 @@ TEST(RunBatch, BearsAnyBytes) {
     EXPECT_GT(read_well, 100);
 }
 
+ObjectsPart sample_part() {
+    ObjectsPart part;
+    part.watch_id = "1b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    part.number = 3;
+    part.pid = 7;
+    part.process = "shop";
+    part.lost_lines = 2;
+    part.last = true;
+    part.lines = "{\"a\":1}\n{\"b\":\"\u00e4\"}\n";
+    return part;
+}
+
+TEST(RunBatch, APartAboutObjectsComesBackAsItWas) {
+    RunBatch batch;
+    batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+    batch.objects = sample_part();
+    const auto bytes = write_run_batch(batch);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    const auto back = read_run_batch(*bytes);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, batch);
+}
+
+TEST(RunBatch, PartsAboutObjectsThatNobodyCouldReadAreRefused) {
+    const auto refused = [](const auto& change) {
+        RunBatch batch;
+        batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+        change(batch.objects.emplace(sample_part()));
+        const auto bytes = write_run_batch(batch);
+        return bytes ? std::string() : bytes.error().message;
+    };
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.watch_id = "x"; }), HasSubstr("is no UUID"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.number = 0; }), HasSubstr("count from 1"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{}"; }), HasSubstr("has no end"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "[]\n"; }), HasSubstr("no object"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{}\n\n"; }), HasSubstr("no object"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{\x1b[2J}\n"; }), HasSubstr("not printable"));
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = std::string(objects_part_limit_bytes + 1, '{'); }),
+                HasSubstr("bytes of lines"));
+}
+
 }  // namespace
 }  // namespace lagtrap::trace

@@ -1,0 +1,13 @@
+// What is asked about objects that machines tell of live.
+#pragma once
+
+#include "server/api/exchange.hpp"
+#include "server/api/routes.hpp"
+#include "server/store/store.hpp"
+
+namespace lagtrap::server {
+
+[[nodiscard]] Reply list_object_watches(ObjectStore& store, const Route& route);
+[[nodiscard]] Reply get_object_parts(ObjectStore& store, const Route& route);
+
+}  // namespace lagtrap::server

@@ -1,0 +1,104 @@
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/server_store/store_backend.hpp"
+
+namespace lagtrap::server {
+namespace {
+
+const std::string watch = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+const std::string another = "1b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+
+class ObjectsContract : public StoreTest {
+  protected:
+    Result<AddOutcome> add(const std::string& id, std::uint32_t number, std::string lines = "{}\n",
+                           const std::string& host = "web1", const std::string& sender = "web", bool last = false) {
+        trace::RunBatch batch;
+        batch.host = host;
+        trace::ObjectsPart& part = batch.objects.emplace();
+        part.watch_id = id;
+        part.number = number;
+        part.pid = 7;
+        part.process = "shop";
+        part.last = last;
+        part.lost_lines = number;
+        part.lines = std::move(lines);
+        std::string digest = std::to_string(++digests_);
+        digest.insert(0, 64 - digest.size(), '0');
+        return store_->add_batch({digest, 10, now_ += second, sender}, batch);
+    }
+    std::string numbers(std::uint32_t after = 0, std::uint64_t limit_bytes = 1 << 30) {
+        std::string text;
+        for (const StoredObjectsPart& part : must(store_->objects_parts(watch, after, limit_bytes)))
+            text += std::to_string(part.number) + (part.last ? ". " : " ");
+        return text;
+    }
+
+    std::uint64_t now_ = monday;
+    int digests_ = 0;
+};
+
+TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
+    for (const std::uint32_t number : {1U, 3U, 2U}) EXPECT_TRUE(add(watch, number));
+    EXPECT_TRUE(add(watch, 4, "{\"a\":1}\n", "web1", "web", true));
+    EXPECT_EQ(numbers(), "1 2 3 4. ");
+    EXPECT_EQ(numbers(2), "3 4. ");
+    EXPECT_EQ(numbers(0, 1), "1 ") << "one at least, however little fits";
+    EXPECT_EQ(numbers(4), "");
+    const auto parts = must(store_->objects_parts(watch, 3, 1));
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].lines, "{\"a\":1}\n");
+    EXPECT_EQ(parts[0].lost_lines, 4U);
+    const auto watches = must(store_->object_watches(10));
+    ASSERT_EQ(watches.size(), 1U);
+    EXPECT_EQ(watches[0].id, watch);
+    EXPECT_EQ(watches[0].host, "web1");
+    EXPECT_EQ(watches[0].process, "shop");
+    EXPECT_EQ(watches[0].pid, 7U);
+    EXPECT_EQ(watches[0].parts, 4U);
+    EXPECT_EQ(watches[0].first_realtime_ns, monday + second);
+    EXPECT_EQ(watches[0].last_realtime_ns, monday + 4 * second);
+    EXPECT_TRUE(watches[0].ended);
+}
+
+TEST_F(ObjectsContract, AWatchIsItsFirstSenders) {
+    EXPECT_TRUE(add(watch, 1));
+    for (const auto& refused : {add(watch, 2, "{}\n", "web2"), add(watch, 2, "{}\n", "web1", "other")}) {
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    }
+    EXPECT_EQ(numbers(), "1 ");
+    EXPECT_TRUE(add(watch, 1, "{\"again\":1}\n")) << "a part that is there stays as it is";
+    EXPECT_EQ(must(store_->objects_parts(watch, 0, 1))[0].lines, "{}\n");
+}
+
+TEST_F(ObjectsContract, TheFirstPartAndTheNewestAreKept) {
+    EXPECT_TRUE(add(watch, 1));
+    const std::string large(5 << 20, 'x');
+    for (std::uint32_t number = 2; number <= 6; ++number) EXPECT_TRUE(add(watch, number, large));
+    EXPECT_EQ(numbers(), "1 4 5 6 ");
+}
+
+TEST_F(ObjectsContract, OfAllWatchesTheOldestGo) {
+    const std::string large(8 << 20, 'x');
+    for (int one = 10; one < 45; ++one) EXPECT_TRUE(add(std::to_string(one) + watch.substr(2), 1, large));
+    const auto watches = must(store_->object_watches(1000));
+    EXPECT_EQ(watches.size(), object_watches_limit_bytes / large.size());
+    EXPECT_EQ(watches.front().id, "44" + watch.substr(2));
+    EXPECT_TRUE(must(store_->objects_parts("10" + watch.substr(2), 0, 1)).empty());
+}
+
+TEST_F(ObjectsContract, AWatchGoesAWeekAfterItsLastPart) {
+    EXPECT_TRUE(add(watch, 1));
+    now_ += 3 * day;
+    EXPECT_TRUE(add(another, 1));
+    ASSERT_TRUE(store_->maintain(now_ + 5 * day));
+    const auto watches = must(store_->object_watches(10));
+    ASSERT_EQ(watches.size(), 1U);
+    EXPECT_EQ(watches[0].id, another);
+    EXPECT_EQ(numbers(), "");
+}
+
+}  // namespace
+}  // namespace lagtrap::server
