@@ -63,6 +63,7 @@ TEST(ObjectFailuresTest, ResultsTellErrorsApart) {
     ObjectFailures failures;
     std::vector<ObjectFunction> functions(2);
     functions[1].function.module = "other";
+    functions[1].class_number = 1;
     ObjectCall call = call_of(0, 1, 0);
     call.failed = true;
     for (const std::uint64_t result : {14U, 5U, 14U}) {
@@ -76,6 +77,19 @@ TEST(ObjectFailuresTest, ResultsTellErrorsApart) {
     EXPECT_EQ(all[0].error, "result 14");
     EXPECT_EQ(all[0].count, 2U);
     EXPECT_EQ(all[1].error, "result 5, it is locked");
+}
+
+TEST(ObjectFailuresTest, ALibraryMayHaveItsTextsInAnother) {
+    ObjectFailures failures;
+    std::vector<ObjectFunction> functions(2);
+    functions[1].function.module = "other";
+    ObjectCall call = call_of(0, 1, 0);
+    call.failed = true;
+    call.result = 1;
+    failures.add(call, ObjectRole::Use);
+    failures.add(ObjectMessage{1, 1, 2, "certificate has expired"}, functions);
+    ASSERT_EQ(failures.all().size(), 1U);
+    EXPECT_EQ(failures.all()[0].error, "result 1, certificate has expired");
 }
 
 TEST(ObjectErrorTest, SaysWhatIsKnown) {
