@@ -301,6 +301,7 @@ Status Recorder::stop(trace::Session& session) {
     programs_.give_to(nullptr);
     for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
     for (const lagtrap_run& run : capture->listener.breaches().open_runs()) capture->write(&run.header);
+    capture->listener.breaches().forget_left_delays();
 
     describe_quality(*capture, session.quality);
     TRY(capture->logs.flush());

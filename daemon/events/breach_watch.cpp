@@ -116,7 +116,14 @@ BreachWatch::Early BreachWatch::early() const {
 std::vector<lagtrap_run> BreachWatch::open_runs() const {
     const std::lock_guard lock(mutex_);
     const std::uint64_t now_ns = monotonic_ns();
-    return runs_.snapshot(now_ns, [&](std::uint32_t event) { return believes(event, now_ns); });
+    auto runs = runs_.snapshot(now_ns, [&](std::uint32_t event) { return believes(event, now_ns); });
+    for (const OpenRuns::LeftDelay& left : runs_.left_delays()) runs.push_back(left.run);
+    return runs;
+}
+
+void BreachWatch::forget_left_delays() {
+    const std::lock_guard lock(mutex_);
+    runs_.forget_left_delays();
 }
 
 std::vector<lagtrap_run_so_far> BreachWatch::runs_so_far() const {
@@ -126,7 +133,10 @@ std::vector<lagtrap_run_so_far> BreachWatch::runs_so_far() const {
 
 std::vector<lagtrap_trace_text> BreachWatch::trace_texts() const {
     const std::lock_guard lock(mutex_);
-    return daemon::trace_texts(runs_.table(), events_);
+    auto texts = daemon::trace_texts(runs_.table(), events_);
+    for (const OpenRuns::LeftDelay& left : runs_.left_delays())
+        if (left.run.event < events_.size() && events_[left.run.event].trace_id) texts.push_back(left.text);
+    return texts;
 }
 
 bool BreachWatch::is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const {

@@ -76,8 +76,10 @@ class BreachWatch {
     // As OpenRuns::sweep(), and tells what was aborted.
     void sweep();
 
-    // As OpenRuns and RunsSoFar have them.
+    // Runs that are open, and delays of the recording that were left since they were told (OpenRuns::LeftDelay).
     [[nodiscard]] std::vector<lagtrap_run> open_runs() const;
+    void forget_left_delays();
+    // As OpenRuns and RunsSoFar have them; trace_texts() of open_runs().
     [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
     [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;
     [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;

@@ -8,6 +8,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "daemon/events/run_life.hpp"
+#include "daemon/events/runs_so_far.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -23,13 +24,36 @@ void fill_name(lagtrap_run& run) {
         std::memcpy(run.comm, name->data(), std::min(name->size() - 1, sizeof(run.comm) - 1));  // ends in a newline
 }
 
+// As a recording has a run that is open, or was left.
+void describe_open(lagtrap_run& run, std::uint64_t now_ns, bool reported) {
+    run.end_ns = now_ns;
+    run.header.at_ns = now_ns;
+    run.header.type = LAGTRAP_RECORD_RUN;
+    run.header.size_bytes =
+        static_cast<std::uint32_t>(offsetof(lagtrap_run, stages) + run.stage_count * sizeof(lagtrap_stage_hit));
+    run.end_pid = run.begin_pid;
+    run.end_tid = run.begin_tid;
+    run.end_cpu = run.begin_cpu;
+    fill_name(run);
+    run.flags |= LAGTRAP_RUN_OPEN;
+    if (reported) run.flags |= LAGTRAP_RUN_REPORTED;
+}
+
 }  // namespace
 
 void OpenRuns::abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                        const std::vector<settings::Event>& events) {
-    Aborted aborted{table_.slot(index).report, run};
+    const lagtrap_slot& slot = table_.slot(index);
+    Aborted aborted{slot.report, run};
+    LeftDelay left{run, trace_text_of(run, slot)};
+    const bool reported = load(slot.reported) != 0;
     if (!table_.free(index, tag)) return;
     ++counts_[run.event].abandoned;
+    if (reported) {
+        describe_open(left.run, monotonic_ns(), true);
+        if (left_delays_.size() >= left_delays_limit) left_delays_.erase(left_delays_.begin());
+        left_delays_.push_back(left);
+    }
     if (run.event >= events.size() || events[run.event].record != settings::RecordMode::Runs) return;
     aborted.run.end_ns = monotonic_ns();
     aborted_.push_back(aborted);
@@ -113,17 +137,7 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBeliev
         const bool overdue = load(table_.slot(index).deadline_ns) < now_ns;
         if (overdue && (load(table_.slot(index).doubtful) != 0 || (!reported && !is_believed(run->event)))) return;
         if (overdue && is_of_goroutine(*run) && goroutine_state(*run, table_.slot(index)) != FrameState::Alive) return;
-        run->end_ns = now_ns;
-        run->header.at_ns = now_ns;
-        run->header.type = LAGTRAP_RECORD_RUN;
-        run->header.size_bytes =
-            static_cast<std::uint32_t>(offsetof(lagtrap_run, stages) + run->stage_count * sizeof(lagtrap_stage_hit));
-        run->end_pid = run->begin_pid;
-        run->end_tid = run->begin_tid;
-        run->end_cpu = run->begin_cpu;
-        fill_name(*run);
-        run->flags |= LAGTRAP_RUN_OPEN;
-        if (reported) run->flags |= LAGTRAP_RUN_REPORTED;
+        describe_open(*run, now_ns, reported);
         runs.push_back(*run);
     });
     return runs;

@@ -69,6 +69,17 @@ class OpenRuns {
     // Of the open runs of an event the stages are not told: their markers go, or come back.
     void leave_stages(std::uint32_t event);
 
+    // A delay that was told while it was open and that nobody is left to end: its process was killed, say. It is freed, and what was
+    // known of it belongs to the recording that it began.
+    struct LeftDelay {
+        lagtrap_run run{};  // as snapshot() has it; end_ns is when it was noticed
+        lagtrap_trace_text text{};
+    };
+    static constexpr std::size_t left_delays_limit = 256;
+    // The last ones since forget_left_delays() was called; all of them count as abandoned.
+    [[nodiscard]] const std::vector<LeftDelay>& left_delays() const { return left_delays_; }
+    void forget_left_delays() { left_delays_.clear(); }
+
     // The runs of one event.
     struct Counts {
         std::uint64_t open = 0;
@@ -93,6 +104,7 @@ class OpenRuns {
     RunTable table_;
     std::map<std::uint32_t, Counts> counts_;  // what happened, by event; what is open stays 0
     std::vector<Aborted> aborted_;
+    std::vector<LeftDelay> left_delays_;
 };
 
 }  // namespace lagtrap::daemon

@@ -134,18 +134,23 @@ std::vector<lagtrap_run_so_far> RunsSoFar::of(const RunTable& table, const std::
     return known;
 }
 
+lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slot) {
+    lagtrap_trace_text one{};
+    one.header = {sizeof(one), LAGTRAP_RECORD_TRACE_TEXT, run.begin_cpu, monotonic_ns()};
+    one.begin_hit_ns = run.begin_hit_ns;
+    one.event = run.event;
+    one.begin_tid = run.begin_tid;
+    one.bytes = slot.trace_text_bytes;
+    std::memcpy(one.text, slot.trace_text, sizeof(one.text));
+    return one;
+}
+
 std::vector<lagtrap_trace_text> trace_texts(const RunTable& table, const std::vector<settings::Event>& events) {
     std::vector<lagtrap_trace_text> texts;
     table.for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto run = table.read(index, tag);
         if (!run || run->event >= events.size() || !events[run->event].trace_id) return;
-        lagtrap_trace_text one{};
-        one.header = {sizeof(one), LAGTRAP_RECORD_TRACE_TEXT, run->begin_cpu, monotonic_ns()};
-        one.begin_hit_ns = run->begin_hit_ns;
-        one.event = run->event;
-        one.begin_tid = run->begin_tid;
-        one.bytes = table.slot(index).trace_text_bytes;
-        std::memcpy(one.text, table.slot(index).trace_text, sizeof(one.text));
+        const lagtrap_trace_text one = trace_text_of(*run, table.slot(index));
         const auto again = table.read(index, tag);  // else the text may be another run's
         if (again && again->begin_hit_ns == run->begin_hit_ns) texts.push_back(one);
     });

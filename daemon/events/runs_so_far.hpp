@@ -25,7 +25,9 @@ class RunsSoFar {
     MappedMap sets_, times_;
 };
 
-// What the begin markers of open runs carried as ids of traces.
+// What the run's begin marker carried as id of a trace; `run` is a copy of what the slot held before and after.
+[[nodiscard]] lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slot);
+// The same of all open runs of events that have it.
 [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(const RunTable& table,
                                                           const std::vector<settings::Event>& events);
 

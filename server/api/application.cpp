@@ -351,9 +351,8 @@ Reply Application::health() {
 Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
     if (!principal.sight) return answer_from(parts_.store, route, principal, request);
     if (route.row->handling == Handling::WholeMachine)
-        return reply_of({403,
-                         "a recording as a file holds all that ran on its machine, and you see what is your teams'",
-                         "the page of a delay shows the delay, and exports it"});
+        return reply_of({403, "this holds more than the events of your teams, and those are what you see",
+                         "the page of a delay shows the delay with its objects, and exports it"});
     const auto seen = std::make_shared<SightedStore>(parts_.store, principal.sight);
     Reply reply = answer_from(*seen, route, principal, request);
     if (reply.source) reply.source = std::make_shared<KeepingSource>(std::move(reply.source), seen);

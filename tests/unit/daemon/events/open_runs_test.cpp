@@ -195,6 +195,26 @@ TEST_F(OpenRunsTest, SweepsBeforeTheDeadlineToo) {
     EXPECT_EQ(runs_->count(now_ns_).at(0).open, 1U);
 }
 
+// Its process was killed: the recording that it began has what was known of it.
+TEST_F(OpenRunsTest, ADelayThatWasToldIsKnownWhenNobodyIsLeftToEndIt) {
+    open(17, 0, now_ns_ - 1).trace_text_bytes = 7;
+    open(21, 0, now_ns_ + 500).run.begin_tid = 0x3ffffff;
+    ASSERT_EQ(runs_->look(now_ns_, events_, OpenRuns::Tell::Everything, believed_).overdue.size(), 1U);
+    static_cast<lagtrap_slot*>(slots_memory_.at)[17].run.begin_tid = 0x3fffffe;
+    runs_->sweep(now_ns_, events_);
+    EXPECT_EQ(runs_->count(now_ns_).at(0).abandoned, 2U);
+    EXPECT_TRUE(runs_->snapshot(now_ns_, believed_).empty());
+    ASSERT_EQ(runs_->left_delays().size(), 1U) << "the other was never told";
+    const OpenRuns::LeftDelay& left = runs_->left_delays().front();
+    EXPECT_EQ(left.run.begin_tid, 0x3fffffeU);
+    EXPECT_EQ(left.run.header.type, LAGTRAP_RECORD_RUN);
+    EXPECT_GE(left.run.end_ns, now_ns_);
+    EXPECT_EQ(left.run.flags & (LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED), LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED);
+    EXPECT_EQ(left.text.bytes, 7);
+    runs_->forget_left_delays();
+    EXPECT_TRUE(runs_->left_delays().empty());
+}
+
 TEST_F(OpenRunsTest, KeysOfTheMachineOutliveTheirProcessForSomeTime) {
     constexpr std::uint64_t second_ns = 1'000'000'000, hour_ns = 3600 * second_ns;
     const auto begun_before = [&](std::size_t index, std::uint64_t age_ns) -> lagtrap_slot& {
