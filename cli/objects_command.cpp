@@ -1,11 +1,7 @@
-#include <poll.h>
-
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +15,9 @@
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/objects_follower.hpp"
+#include "cli/objects_connect.hpp"
 #include "cli/objects_sender.hpp"
+#include "cli/objects_show.hpp"
 #include "cli/objects_text.hpp"
 #include "cli/process_name.hpp"
 #include "cli/text_layout.hpp"
@@ -31,81 +28,6 @@ namespace lagtrap::cli {
 namespace {
 
 namespace json = boost::json;
-
-class ObjectsShow {
-  public:
-    ObjectsShow(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns)
-        : options_(options), console_(console), look_{{console.paint, console.columns, options.all}, marked_ns} {}
-
-    // Where lines go to a file. Errors: it cannot be made.
-    Status prepare() {
-        if (options_.record.empty()) return success();
-        record_.open(options_.record, std::ios::trunc);
-        return record_ ? success() : Status(system_error(options_.record));
-    }
-
-    Status show(const std::string& line) {
-        TRY_ASSIGN(calls::ObjectsReply reply, calls::parse_objects_reply(line));
-        const bool begins = reply.started.has_value(), ends = reply.ended.has_value();
-        const auto taken_out = reply.taken_out;
-        if (reply.counts) counts_ = reply.counts;
-        if (reply.calls) count(*reply.calls);
-        std::vector<calls::ObjectNode> trees;
-        TRY(summary_.add(std::move(reply), &trees));
-        if (record_.is_open() && !(record_ << line << '\n')) return system_error(options_.record);
-        if (options_.json) {
-            console_.out << line << "\n";
-        } else {
-            if (begins) console_.out << objects_started_text(summary_.started(), look_.look);
-            if (options_.tree)
-                for (const calls::ObjectNode& one : trees)
-                    console_.out << object_tree_text(one, summary_.started(), look_);
-            if (taken_out) console_.out << objects_taken_out_text(*taken_out, summary_.started(), look_.look);
-            if (ends) console_.out << objects_ended_text(summary_, options_.top, look_);
-        }
-        console_.out.flush();
-        return success();
-    }
-    [[nodiscard]] bool ended() const { return summary_.ended().has_value(); }
-    // Of one that goes on elsewhere: by what was told of it until now.
-    void show_so_far() {
-        if (options_.json || !summary_.has_begun()) return;
-        calls::ObjectsReply end;
-        end.ended.emplace();
-        if (counts_) {
-            end.ended->classes = counts_->classes;
-            end.ended->length_ns = counts_->at_ns - std::min(counts_->at_ns, summary_.started().began_monotonic_ns);
-        }
-        end.ended->classes.resize(summary_.started().classes.size());
-        for (const auto& [function, totals] : told_) end.ended->totals.push_back(totals);
-        const std::uint64_t length_ns = end.ended->length_ns;
-        if (summary_.add(std::move(end)))
-            console_.out << objects_summary_text(summary_, options_.top, look_)
-                         << fmt::format("\nInterrupted here after {} of it; it goes on there.\n",
-                                        format_duration_ns(length_ns));
-        console_.out.flush();
-    }
-
-  private:
-    void count(const std::vector<calls::ObjectCall>& calls) {
-        for (const calls::ObjectCall& call : calls) {
-            calls::ObjectFunctionTotals& totals = told_[call.function];
-            totals.function = call.function;
-            ++totals.calls;
-            totals.failures += call.failed ? 1 : 0;
-            const std::uint64_t whole_ns = call.end_ns - std::min(call.begin_ns, call.end_ns);
-            totals.elapsed_ns += whole_ns - std::min(whole_ns, call.probes_ns);
-        }
-    }
-
-    const ObjectsOptions& options_;
-    Console& console_;
-    ObjectsLook look_;
-    std::ofstream record_;
-    calls::ObjectsSummary summary_;
-    std::optional<calls::ObjectCounts> counts_;                  // the last ones
-    std::map<std::uint32_t, calls::ObjectFunctionTotals> told_;  // of calls that were told
-};
 
 Result<json::array> rules_of(const ObjectsOptions& options) {
     std::vector<calls::ObjectRule> rules;
@@ -253,86 +175,6 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
                                    : fmt::format("; {} lost for want of room there: does the uploader run?",
                                                  counted(sender->lost_lines(), "line", "lines")));
     return ended ? exit_done : console.fail("lagtrapd has gone; its probes went with it");
-}
-
-class Following {
-  public:
-    Following(const ObjectsOptions& options, ObjectsShow& show, Console& console)
-        : options_(options), show_(show), console_(console) {}
-
-    int run() {
-        auto follower = ObjectsFollower::find(
-            {options_.connect, options_.token_file, options_.ca_file, options_.watch, options_.host, options_.process});
-        if (!follower) return console_.fail(follower.error().message);
-        const WatchOnServer& watch = follower->watch();
-        console_.err << fmt::format("following {} ({}) on {}, watch {}\n", watch.process, watch.pid, watch.host,
-                                    watch.id);
-        note_interrupts();
-        while (interrupted == 0 && !over_) {
-            auto parts = follower->next(ObjectsFollower::Clock::now(), interrupted);
-            if (!parts && interrupted != 0) break;
-            if (!parts && parts.error().kind != ErrorKind::Busy) return console_.fail(parts.error().message);
-            note(parts ? std::string() : parts.error().message, parts && !parts->empty());
-            if (parts)
-                for (FollowedPart& part : *parts)
-                    if (const Status shown = take(std::move(part)); !shown) return console_.fail(shown.error().message);
-            if (!over_ && (!parts || parts->empty())) (void)::poll(nullptr, 0, pause_ms);
-        }
-        tell_losses();
-        if (show_.ended()) return exit_done;
-        if (over_) return console_.fail("it was cut short: its last line is missing");
-        show_.show_so_far();
-        return exit_done;
-    }
-
-  private:
-    static constexpr int pause_ms = 1'000;
-    static constexpr std::chrono::seconds silence{30};
-
-    Status take(FollowedPart part) {
-        lost_lines_ += part.lost_lines;
-        lost_parts_ += part.lost_parts;
-        over_ = part.last;
-        for (const std::string& line : part.lines) TRY(show_.show(line));
-        return success();
-    }
-
-    // Once for each trouble, and once when nothing has come for long.
-    void note(const std::string& trouble, bool something) {
-        const auto now = ObjectsFollower::Clock::now();
-        if (something) since_ = now;
-        const std::string said = !trouble.empty() ? trouble
-                                 : now - since_ > silence
-                                     ? "nothing new for 30 s: does lagtrap-uploader run on that machine?"
-                                     : std::string();
-        if (said != said_ && !said.empty()) console_.err << "lagtrap: " << said << "\n";
-        said_ = said;
-    }
-
-    void tell_losses() {
-        if (lost_lines_ != 0)
-            console_.err << fmt::format("{} could not be sent for want of room in the spool\n",
-                                        counted(lost_lines_, "line", "lines"));
-        if (lost_parts_ != 0)
-            console_.err << fmt::format("{} did not come, or the server had no room for them any more\n",
-                                        counted(lost_parts_, "part", "parts"));
-    }
-
-    const ObjectsOptions& options_;
-    ObjectsShow& show_;
-    Console& console_;
-    bool over_ = false;
-    std::uint64_t lost_lines_ = 0, lost_parts_ = 0;
-    std::string said_;
-    ObjectsFollower::Clock::time_point since_ = ObjectsFollower::Clock::now();
-};
-
-int follow_objects(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns) {
-    ObjectsOptions live = options;
-    live.tree = !options.json;
-    ObjectsShow show(live, console, marked_ns);
-    if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
-    return Following(live, show, console).run();
 }
 
 }  // namespace

@@ -17,47 +17,45 @@ constexpr const char* about =
     "say\n  (ranges of durations, one form of markers in an event, keys on all markers or none, what the machine has) "
     "are\n  checked by `lagtrap check FILE`.\n";
 
-#define LAGTRAP_NUMBER R"(([0-9]+(\.[0-9]*)?|\.[0-9]+))"
-#define LAGTRAP_DURATION LAGTRAP_NUMBER "(ns|us|ms|s|min|h|d)"
-
-// The form of values of one kind; 0: without this limit.
+// The form of values of one kind; empty or 0: without this limit.
 struct Form {
-    const char* base = "xs:string";
-    const char* pattern = nullptr;
+    std::string pattern;
     unsigned least_length = 0, most_length = 0;
 };
 
 Form form_of(ValueKind kind) {
+    const std::string number = R"(([0-9]+(\.[0-9]*)?|\.[0-9]+))";
+    const std::string duration = number + "(ns|us|ms|s|min|h|d)";
+    const std::string name = R"([A-Za-z_][A-Za-z0-9_\-]{0,62})";
+    const std::string field = "[A-Za-z_][A-Za-z0-9_]{0,62}";
     switch (kind) {
-        case ValueKind::Name: return {"xs:string", R"([A-Za-z_][A-Za-z0-9_\-]{0,62})"};
-        case ValueKind::Names:
-            return {"xs:string", R"([A-Za-z_][A-Za-z0-9_\-]{0,62}( +[A-Za-z_][A-Za-z0-9_\-]{0,62})*)"};
-        case ValueKind::Text: return {"xs:string", nullptr, 1, 1000};
-        case ValueKind::Duration: return {"xs:string", LAGTRAP_DURATION};
-        case ValueKind::DurationRange: return {"xs:string", LAGTRAP_DURATION R"((\.\.)" LAGTRAP_DURATION ")?"};
-        case ValueKind::ByteSize: return {"xs:string", LAGTRAP_NUMBER "(B|KiB|MiB|GiB|TiB|kB|MB|GB)"};
-        case ValueKind::Share: return {"xs:string", R"([0-9]{1,9}(\.[0-9]{1,3})?%)"};
-        case ValueKind::Path: return {"xs:string", "/.*", 0, 4095};
+        case ValueKind::Name: return {name};
+        case ValueKind::Names: return {fmt::format("{0}( +{0})*", name)};
+        case ValueKind::Text: return {"", 1, 1000};
+        case ValueKind::Duration: return {duration};
+        case ValueKind::DurationRange: return {fmt::format(R"({0}(\.\.{0})?)", duration)};
+        case ValueKind::ByteSize: return {number + "(B|KiB|MiB|GiB|TiB|kB|MB|GB)"};
+        case ValueKind::Share: return {R"([0-9]{1,9}(\.[0-9]{1,3})?%)"};
+        case ValueKind::Path: return {"/.*", 0, 4095};
         case ValueKind::Program:
-            return {"xs:string",
-                    R"((\*?/.*)|(build-id:[0-9a-f]{16,40})|(package:[a-z0-9+][a-z0-9+.\-]+(:[a-z0-9+.\-]*)?))", 0,
+            return {R"((\*?/.*)|(build-id:[0-9a-f]{16,40})|(package:[a-z0-9+][a-z0-9+.\-]+(:[a-z0-9+.\-]*)?))", 0,
                     4096};
-        case ValueKind::Pattern: return {"xs:string", nullptr, 1, 512};
-        case ValueKind::Label: return {"xs:string", "[^=]+=.*", 1, 512};
-        case ValueKind::SocketPath: return {"xs:string", "/.*", 0, 107};
-        case ValueKind::Url: return {"xs:string", "https?://[^/@]+(/[^?#]*)?"};
-        case ValueKind::ProxyUrl: return {"xs:string", "(https?|socks5h?)://[^/@]+(/[^?#]*)?"};
-        case ValueKind::Usdt: return {"xs:string", R"([A-Za-z0-9_$.\-]+:[A-Za-z0-9_$.\-]+)"};
-        case ValueKind::Symbol: return {"xs:string", nullptr, 1, 4096};
-        case ValueKind::Expression: return {"xs:string", nullptr, 1, 1024};
-        case ValueKind::Tracepoint: return {"xs:string", R"([A-Za-z0-9_\-]+:[A-Za-z0-9_\-]+)"};
-        case ValueKind::Argument: return {"xs:string", "[A-Za-z_][A-Za-z0-9_]{0,62}"};
-        case ValueKind::Key: return {"xs:string", "[A-Za-z_][A-Za-z0-9_]{0,62}(,[A-Za-z_][A-Za-z0-9_]{0,62})?"};
+        case ValueKind::Pattern: return {"", 1, 512};
+        case ValueKind::Label: return {"[^=]+=.*", 1, 512};
+        case ValueKind::SocketPath: return {"/.*", 0, 107};
+        case ValueKind::Url: return {"https?://[^/@]+(/[^?#]*)?"};
+        case ValueKind::ProxyUrl: return {"(https?|socks5h?)://[^/@]+(/[^?#]*)?"};
+        case ValueKind::Usdt: return {R"([A-Za-z0-9_$.\-]+:[A-Za-z0-9_$.\-]+)"};
+        case ValueKind::Symbol: return {"", 1, 4096};
+        case ValueKind::Expression: return {"", 1, 1024};
+        case ValueKind::Tracepoint: return {R"([A-Za-z0-9_\-]+:[A-Za-z0-9_\-]+)"};
+        case ValueKind::Argument: return {field};
+        case ValueKind::Key: return {fmt::format("{0}(,{0})?", field)};
         case ValueKind::User:
-        case ValueKind::Group: return {"xs:string", R"([^\-:/ ,][^:/ ,]{0,254})"};
-        case ValueKind::Count: return {"xs:nonNegativeInteger"};
+        case ValueKind::Group: return {R"([^\-:/ ,][^:/ ,]{0,254})"};
+        case ValueKind::Count:
         case ValueKind::Choice:
-        case ValueKind::ChoiceList: break;
+        case ValueKind::ChoiceList: break;  // add_type() has their forms
     }
     return {};
 }
@@ -97,14 +95,15 @@ void add_type(pugi::xml_node& owner, const AttributeSpec& attribute) {
         return add_choices(item, attribute.choices);
     }
     const Form form = form_of(attribute.kind);
-    pugi::xml_node restriction = add(type, "xs:restriction", "base", form.base);
-    if (attribute.kind == ValueKind::Count) {
+    const bool is_count = attribute.kind == ValueKind::Count;
+    pugi::xml_node restriction = add(type, "xs:restriction", "base", is_count ? "xs:nonNegativeInteger" : "xs:string");
+    if (is_count) {
         add_facet(restriction, "xs:minInclusive", std::to_string(attribute.low));
         add_facet(restriction, "xs:maxInclusive", std::to_string(attribute.high));
     }
     if (form.least_length != 0) add_facet(restriction, "xs:minLength", std::to_string(form.least_length));
     if (form.most_length != 0) add_facet(restriction, "xs:maxLength", std::to_string(form.most_length));
-    if (form.pattern != nullptr) add_facet(restriction, "xs:pattern", form.pattern);
+    if (!form.pattern.empty()) add_facet(restriction, "xs:pattern", form.pattern);
 }
 
 void add_attribute(pugi::xml_node& owner, const AttributeSpec& attribute) {

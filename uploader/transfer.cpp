@@ -189,7 +189,8 @@ TransferOutcome judge(const Response& response) {
     const std::string said = error_of_answer(response.body);
     if (!said.empty()) outcome.message += ": " + said;
     if (response.status == 401 || response.status == 403)
-        outcome.message += "; the server refuses the token: check <token-file> and its scope there";
+        outcome.message +=
+            "; the server refuses the token: check the token file, and the scope of its token on the server";
     if (response.status >= 300 && response.status < 400) {
         outcome.message += fmt::format("; redirects are not followed (to \"{}\"): set <url> to the final address",
                                        printable(std::string_view(response.location).substr(0, 200)));

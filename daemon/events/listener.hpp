@@ -93,7 +93,6 @@ class Listener {
     [[nodiscard]] BreachWatch& breaches() const { return *breaches_; }
     // Of all runs that end while runs are recorded.
     [[nodiscard]] int recorded_runs_fd() const { return programs_->recorded_runs_fd(); }
-    // The tables of threads whose time is counted, by which threads in a run are known.
     // Where runs of events with record="runs" come from.
     [[nodiscard]] int reported_runs_fd() const { return programs_->reported_runs_fd(); }
     [[nodiscard]] int run_quotas_fd() const { return programs_->run_quotas_fd(); }

@@ -1,4 +1,4 @@
-// What is asked about objects that machines tell of live.
+// Routes of objects that machines send while their programs run.
 #pragma once
 
 #include "server/api/exchange.hpp"

@@ -1,4 +1,4 @@
-// What machines tell live of objects of their processes: watches, and the parts of each, for as long as somebody may follow them.
+// Objects of running programs as machines send them: watches, and the parts of each, for as long as somebody may follow them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Parts of what is told live of objects, as they come in with batches and go again.
+// Parts of watches of objects, as they come in with batches and are removed again.
 #pragma once
 
 #include <cstdint>

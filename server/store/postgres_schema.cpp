@@ -155,7 +155,7 @@ CREATE VIEW report_cause AS
   GROUP BY c.id, e.text;
 )";
 
-// What machines tell live of objects; `parts` is the number of the last one.
+// Objects of running programs, as machines send them; `parts` is the number of the last one.
 constexpr const char* objects = R"(
 CREATE TABLE objects_watch(id TEXT PRIMARY KEY, host TEXT NOT NULL, sender TEXT NOT NULL, process TEXT NOT NULL, pid BIGINT NOT NULL, first_ns BIGINT NOT NULL,
   last_ns BIGINT NOT NULL, parts BIGINT NOT NULL, ended BIGINT NOT NULL, bytes BIGINT NOT NULL);

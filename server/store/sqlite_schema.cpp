@@ -131,7 +131,7 @@ constexpr const char* views = R"(
 -- The views for dashboards are PostgreSQL's: a file of SQLite belongs to its server alone.
 )";
 
-// What machines tell live of objects; `parts` is the number of the last one.
+// Objects of running programs, as machines send them; `parts` is the number of the last one.
 constexpr const char* objects = R"(
 CREATE TABLE objects_watch(id TEXT PRIMARY KEY, host TEXT NOT NULL, sender TEXT NOT NULL, process TEXT NOT NULL, pid INTEGER NOT NULL, first_ns INTEGER NOT NULL,
   last_ns INTEGER NOT NULL, parts INTEGER NOT NULL, ended INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;

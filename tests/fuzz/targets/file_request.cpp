@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/passed_file.hpp"
 #include "sandbox/file_broker.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
@@ -62,20 +63,10 @@ struct Surroundings {
 // The answer to a request; a descriptor in it is of a file below the folder.
 void take_answer(int socket, const std::filesystem::path& own) {
     std::array<char, 16384> bytes;
-    iovec part{bytes.data(), bytes.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    check(::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0);
-    const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    const UniqueFd given(fd);
-    const auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd)).native();
+    UniqueFd given;
+    check(receive_with_file(socket, bytes.data(), bytes.size(), given, MSG_DONTWAIT) > 0);
+    if (!given.valid()) return;
+    const auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(given.get())).native();
     check(place == own.native() || place.starts_with(own.native() + "/"));
 }
 

@@ -14,28 +14,18 @@
 
 #include "settings/schema_file.hpp"
 #include "tests/unit/settings/files.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
 
 namespace lagtrap::settings {
 namespace {
 
 using namespace testing_files;
 
-// The schema in a file, as it is installed; gone at the end.
-class SchemaFile {
-  public:
-    SchemaFile() {
-        std::string name = (std::filesystem::temp_directory_path() / "lagtrap-schema-XXXXXX").string();
-        ::close(::mkstemp(name.data()));
-        path_ = name;
-        std::ofstream(path_) << settings_schema_file();
-    }
-    ~SchemaFile() { std::filesystem::remove(path_); }
-    SchemaFile(const SchemaFile&) = delete;
-    SchemaFile& operator=(const SchemaFile&) = delete;
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
+// The schema in a file, as it is installed.
+struct SchemaFile {
+    SchemaFile() { std::ofstream(path) << settings_schema_file(); }
+    trace::TemporaryDirectory folder;
+    std::filesystem::path path = folder.path() / "settings.xsd";
 };
 
 // 0: valid, 3: invalid, as xmllint's exit status has it; -1: it could not be run.
@@ -44,7 +34,7 @@ int xmllint(const std::filesystem::path& file) {
     const pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr)) _exit(127);
-        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema.path().c_str(), file.c_str(), nullptr);
+        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema.path.c_str(), file.c_str(), nullptr);
         _exit(127);
     }
     int status = 0;

@@ -1,0 +1,45 @@
+// Lines of a watch of objects, as they come, on the terminal or in a file.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calls/object_summary.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/objects_text.hpp"
+#include "core/result.hpp"
+
+namespace lagtrap::cli {
+
+// What it is given outlives it. Not for several threads at once.
+class ObjectsShow {
+  public:
+    // Calls over `marked_ns` are marked.
+    ObjectsShow(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns);
+
+    // Where lines go to a file. Errors: it cannot be made.
+    [[nodiscard]] Status prepare();
+    // The next line. Errors: it is none of such a watch, or the file cannot be written.
+    [[nodiscard]] Status show(const std::string& line);
+    [[nodiscard]] bool ended() const { return summary_.ended().has_value(); }
+    // Of a watch that goes on elsewhere: what came until now.
+    void show_so_far();
+
+  private:
+    void count(const std::vector<calls::ObjectCall>& calls);
+
+    const ObjectsOptions& options_;
+    Console& console_;
+    ObjectsLook look_;
+    std::ofstream record_;
+    calls::ObjectsSummary summary_;
+    std::optional<calls::ObjectCounts> counts_;                  // the last ones
+    std::map<std::uint32_t, calls::ObjectFunctionTotals> told_;  // of calls that were told
+};
+
+}  // namespace lagtrap::cli
