@@ -167,7 +167,9 @@ def bench_count():
 def bench_breach():
     """How late a deadline is noticed, and how soon recording begins after that."""
     late, begin = [], []
-    with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="3600"') as daemon:
+    # Nothing is recorded before the breach: how soon a recording begins is asked.
+    with Daemon(library_event("work", PLANTED, "20ms", "50ms"), 'cool-down="1ms" captures-per-hour="3600"',
+                more='<history length="0s" early-share="0%"/>') as daemon:
         for done in range(1, 22):
             wait_for(lambda: daemon.status()["state"] == "waiting", "the daemon to wait")
             with Watched(PLANTED, "--kind", "sleep", "--fast", 0, "--slow-ms", 60, "--wait") as program:
@@ -176,7 +178,7 @@ def bench_breach():
         for bundle in daemon.bundles():
             system = ElementTree.fromstring(member(bundle, "system.xml"))
             late.append(noticed_late_ns(system))
-        begin = [duration_ns(text) for text in re.findall(r": ([0-9.]+ \w+) after the breach", daemon.log())]
+        begin = [duration_ns(text) for text in re.findall(r"from ([0-9.]+ \w+) after the breach on", daemon.log())]
     row("deadline noticed late by, median", f"{statistics.median(late) / 1e3:.0f} us, worst {max(late) / 1e3:.0f} us", wanted="at most 2 ms")
     row("recording begins after the breach is reported, median", f"{statistics.median(begin) / 1e3:.0f} us", wanted="at most 1 ms")
 

@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 // How often the watchdog is told that all is well.
 constexpr auto watch_interval = 10s;
 // How often the watched binaries are looked at for replacement: until then a new version runs unwatched.
-constexpr auto file_interval = 2s;
+constexpr auto file_interval = 5s;
 constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // where the service manager has none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }

@@ -144,11 +144,14 @@ std::vector<lagtrap_run> OpenRuns::snapshot(std::uint64_t now_ns, const IsBeliev
 }
 
 void OpenRuns::sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events) {
+    bool any_open = false;
     table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
+        any_open = true;
         const auto run = table_.read(index, tag);
         if (run && (!can_end(*run, events, program_starts_fd_) || goroutine_ended(*run, table_.slot(index), now_ns)))
             abandon(index, tag, *run, events);
     });
+    if (!any_open) return;
     const auto counts = count(now_ns);
     table_.for_each_open([&](std::size_t index, std::uint64_t tag) {
         const auto run = table_.read(index, tag);
