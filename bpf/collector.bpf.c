@@ -90,9 +90,10 @@ static __always_inline void fill_header(struct lagtrap_record* header, __u16 typ
     header->at_ns = now_ns;
 }
 
-/* Writes the stack in `stack` unless this capture has it already; its id, or 0 if it is empty or was lost. */
-static __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
-                                   __u64 now_ns) {
+/* Writes the stack in `stack` unless this capture has it already; its id, or 0 if it is empty or was lost. Not static: the
+ * verifier looks at it once, not once for each way that leads here. */
+__noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
+                            __u64 now_ns) {
     if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u64 hash = 0xcbf29ce484222325ULL ^ ((__u64)pid << 1 | (kind_and_end & 1));
     for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {

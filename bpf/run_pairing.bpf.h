@@ -123,9 +123,11 @@ static __always_inline void ask_for_look(__u64 wanted_ns) {
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void open_run(const struct found* place, const struct lagtrap_event_config* config, __u32 event,
-                                     const struct hit* hit, __u32 depth) {
-    struct lagtrap_slot* slot = place->slot;
+/* Not static, as end_run(): the verifier looks at them once, not once for each way that leads here. Returns 0. */
+__noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagtrap_event_config* config,
+                         const struct hit* hit, __u64 event_and_depth) {
+    if (!slot || !config || !hit) return 0;
+    __u32 event = event_and_depth, depth = event_and_depth >> 32;
     struct lagtrap_run* run = &slot->run;
     *(volatile __u64*)&slot->deadline_ns = 0; /* it may be an open one's */
     run->header.type = LAGTRAP_RECORD_RUN;
@@ -145,8 +147,8 @@ static __always_inline void open_run(const struct found* place, const struct lag
     run->stages_lost = 0;
     slot->stack_pointer = hit->stack_pointer;
     slot->site = hit->site;
-    *(volatile __u64*)&slot->open_depth = owned_count(place->tag);
-    *(volatile __u64*)&slot->stage_next = owned_count(place->tag);
+    *(volatile __u64*)&slot->open_depth = owned_count(tag);
+    *(volatile __u64*)&slot->stage_next = owned_count(tag);
     slot->reported = 0;
     slot->doubtful = 0;
     slot->goroutine = hit->goroutine.address;
@@ -160,6 +162,12 @@ static __always_inline void open_run(const struct found* place, const struct lag
         begin_times(slot, hit->tid, hit->now_ns, config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
     *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_TOLD;
     if (config->look_after_ns != LAGTRAP_NEVER_NS) ask_for_look(hit->begin_ns + config->look_after_ns);
+    return 0;
+}
+
+static __always_inline void open_run(const struct found* place, const struct lagtrap_event_config* config, __u32 event,
+                                     const struct hit* hit, __u32 depth) {
+    fill_slot(place->slot, place->tag, config, hit, event | (__u64)depth << 32);
 }
 
 /* Begins a run in the place of one that was taken. */
@@ -182,9 +190,10 @@ static __noinline bool may_record(struct lagtrap_event_counters* counters, __u32
     return false;
 }
 
-/* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. */
-static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
-                                    struct lagtrap_event_counters* counters, const struct hit* hit) {
+/* Ends the run in `slot`: counted always; told to user space if it is the first delay, or recorded. Returns 0. */
+__noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_config* config,
+                       struct lagtrap_event_counters* counters, const struct hit* hit) {
+    if (!slot || !config || !counters || !hit) return 0;
     struct lagtrap_run* run = &slot->run;
     __u64 elapsed_ns = hit->now_ns > run->begin_ns ? hit->now_ns - run->begin_ns : 0;
     bool delay = elapsed_ns > config->threshold_ns;
@@ -205,7 +214,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     }
     if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
     if (delay && !hit->waited_for_cpu) count_delay(slot, counters);
-    if (!report && !record && !tell) return;
+    if (!report && !record && !tell) return 0;
     if ((config->flags & LAGTRAP_EVENT_TRACE_TEXT) && delay && (report || record) && tell_trace_text(slot, hit->now_ns))
         __sync_fetch_and_add(&counters->texts_lost, 1);
 
@@ -229,7 +238,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
     if (told) run->flags |= LAGTRAP_RUN_REPORTED;
     __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
-    if (size > sizeof(struct lagtrap_run)) return;
+    if (size > sizeof(struct lagtrap_run)) return 0;
     run->header.size_bytes = size;
     if (report && __sync_val_compare_and_swap(&watch.breach_wanted, 1, 0) == 1) {
         run->header.type = LAGTRAP_RECORD_BREACH;
@@ -241,6 +250,7 @@ static __always_inline void end_run(struct lagtrap_slot* slot, const struct lagt
             __sync_fetch_and_add(&counters->records_lost, 1);
     }
     if (tell) report_run(slot, size, hit->now_ns, hit->stack);
+    return 0;
 }
 
 /* Runs of one key, innermost last. Where they are of one thread in a program, the stack pointer tells what lies inside

@@ -120,8 +120,9 @@ __noinline int claim_slot(__u64 tag) {
     return index;
 }
 
-/* Makes the run in a slot ours to end or give up; of two who try at once, and user space, one gets it. */
-static __always_inline bool take_run(int index, __u64 tag) {
+/* Makes the run in a slot ours to end or give up; of two who try at once, and user space, one gets it. Not static, as the rest
+ * that takes numbers alone: the verifier looks at them once. */
+__noinline bool take_run(int index, __u64 tag) {
     struct lagtrap_bucket* bucket = bucket_at((__u32)index / LAGTRAP_BUCKET_SLOTS);
     __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
     if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return false;
@@ -197,7 +198,7 @@ static long choose_run(__u32 step, struct crowd* crowd) {
 
 /* Where both buckets of a tag are full: a run of the user who crowds them with an event gives way. The slot's index, its tag
  * set, or -1. */
-static __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
+__noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .own = own, .crowding = own};
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_crowd, &crowd, 0);
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, choose_run, &crowd, 0);
@@ -222,14 +223,15 @@ static __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     return chosen;
 }
 
-/* Frees the slot of a run that was taken. */
-static __always_inline void free_slot(int index, __u64 tag) {
+/* Frees the slot of a run that was taken. Returns 0. */
+__noinline int free_slot(int index, __u64 tag) {
     __u32 bucket_index = (__u32)index / LAGTRAP_BUCKET_SLOTS;
     struct lagtrap_bucket* bucket = bucket_at(bucket_index);
     __u32 place = index & (LAGTRAP_BUCKET_SLOTS - 1);
-    if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return;
+    if (!bucket || place >= LAGTRAP_BUCKET_TAGS) return 0;
     *(volatile __u64*)&bucket->tags[place] = 0;
     forget_spill(tag, bucket_index);
+    return 0;
 }
 
 /* Shows a run that was taken, in its slot, as open again; what is in it was written before. */

@@ -100,8 +100,9 @@ static __always_inline __u64 mask_if_not_above(__u64 a, __u64 b) {
     return mask;
 }
 
-/* Finds the mapping of `pc` and its table; the walk's mapping stays as it is if there is none. */
-static __noinline int find_mapping(struct user_walk* walk, __u64 pc) {
+/* Finds the mapping of `pc` and its table; the walk's mapping stays as it is if there is none. Not static, as
+ * true_return_address(): the verifier looks at them once. */
+__noinline int find_mapping(struct user_walk* walk, __u64 pc) {
     if (!walk) return 0;
     __u32 count = walk->space.mapping_count;
     if (count == 0 || pc >> 63) return 0;
@@ -171,7 +172,7 @@ static __always_inline struct lagtrap_unwind_rule find_rule(struct user_walk* wa
 
 /* A return probe of the kernel has put its own address in the place of the return address (kernel/events/uprobes.c,
  * prepare_uretprobe); it keeps the true one in a list, innermost first. Several probes of one call share the slot. */
-static __noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, __u64 found) {
+__noinline __u64 true_return_address(struct user_walk* walk, __u64 slot, __u64 found) {
     if (!walk) return found;
     for (int i = 0; i < 8; i++) {
         struct return_instance* instance = (void*)walk->return_instance;
