@@ -2,7 +2,7 @@
 // watch that goes on.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { formatBytes, formatCount, formatDuration } from "../format";
+import { formatBytes, formatCount, formatDuration, plural } from "../format";
 import { FunctionName, Section, Scroll } from "../parts";
 import type { CreationStack, FollowedObjects } from "../types";
 
@@ -119,9 +119,9 @@ function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (
 export function wrongs(one: FollowedObjects["classes"][number]): string {
   const said: string[] = [];
   if (one.released_twice > 0) said.push(`${formatCount(one.released_twice)} released twice`);
-  if (one.used_after > 0) said.push(`${formatCount(one.used_after)} calls after release`);
+  if (one.used_after > 0) said.push(`${plural(one.used_after, "call")} after release`);
   if (one.replaced > 0) said.push(`${formatCount(one.replaced)} gone without a release that was seen`);
-  if (one.unknown > 0) said.push(`${formatCount(one.unknown)} calls on what nobody saw created`);
+  if (one.unknown > 0) said.push(`${plural(one.unknown, "call")} on what nobody saw created`);
   if (one.not_followed > 0) said.push(`${formatCount(one.not_followed)} not followed`);
   return said.join("; ");
 }
@@ -139,20 +139,24 @@ export function shownCalls(calls: Call[], wanted: (text: string) => boolean, fai
   return calls.filter((_, at) => kept.has(at));
 }
 
+const rows_at_first = 200;
+
 export function CallTree({ calls, title = "Longest calls, with what they called", when, marked_ns = Infinity }: {
   calls: Call[];
   title?: string;
   when?: (call: Call) => ComponentChildren;
   marked_ns?: number;
 }) {
+  const [all, setAll] = useState(false);
   if (calls.length === 0) return null;
+  const shown = all ? calls : calls.slice(0, rows_at_first);
   return (
     <>
       <h3>{title}</h3>
       <Scroll label={title}>
         <table class="list" data-testid={when ? "object-latest" : "object-calls"}>
           <thead><tr>{when && <th>At</th>}<th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
-          <tbody>{calls.map((call, at) => (
+          <tbody>{shown.map((call, at) => (
             <tr key={at}>
               {when && <td class="muted at">{call.depth === 0 ? when(call) : ""}</td>}
               <td class={`number ${call.elapsed_ns > marked_ns ? "object-long" : ""}`}>{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
@@ -162,6 +166,7 @@ export function CallTree({ calls, title = "Longest calls, with what they called"
             </tr>))}</tbody>
         </table>
       </Scroll>
+      {calls.length > rows_at_first && <p><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "Show fewer calls" : `Show ${formatCount(calls.length - rows_at_first)} more calls`}</button></p>}
     </>
   );
 }
