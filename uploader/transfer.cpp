@@ -195,8 +195,7 @@ TransferOutcome judge(const Response& response, const Hints& hints = {}) {
     outcome.message = fmt::format("HTTP {}", response.status);
     const std::string said = error_of_answer(response.body);
     if (!said.empty()) outcome.message += ": " + said;
-    if (response.status == 401 || response.status == 403)
-        outcome.message += hints.refused;
+    if (response.status == 401 || response.status == 403) outcome.message += hints.refused;
     if (response.status >= 300 && response.status < 400) {
         outcome.message += fmt::format("; redirects are not followed (to \"{}\"): {}",
                                        printable(std::string_view(response.location).substr(0, 200)), hints.redirected);

@@ -13,8 +13,7 @@ constexpr std::uint64_t figure_limit = INT64_MAX;
 
 std::uint64_t failures_of(const std::vector<calls::ClassCounts>& classes) {
     std::uint64_t failures = 0;
-    for (const calls::ClassCounts& one : classes)
-        failures += std::min(one.failures, figure_limit - failures);
+    for (const calls::ClassCounts& one : classes) failures += std::min(one.failures, figure_limit - failures);
     return failures;
 }
 

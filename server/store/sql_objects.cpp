@@ -42,12 +42,12 @@ Status drop_watch(Connection& connection, const std::string& watch) {
 
 // Of a part that came for the first time.
 Status count_part(Connection& connection, const trace::ObjectsPart& part, const ObjectFigures& figures) {
-    TRY(connection.execute(
-        "UPDATE objects_watch SET received = received + 1, lost = lost + $2, calls = calls + $3,"
-        " failures = CASE WHEN failures < $4 THEN $4 ELSE failures END,"
-        " not_told = CASE WHEN not_told < $5 THEN $5 ELSE not_told END WHERE id = $1",
-        {part.watch_id, std::min(part.lost_lines, lines_counted_limit), figures.calls, figures.failures,
-         figures.not_told}));
+    TRY(
+        connection.execute("UPDATE objects_watch SET received = received + 1, lost = lost + $2, calls = calls + $3,"
+                           " failures = CASE WHEN failures < $4 THEN $4 ELSE failures END,"
+                           " not_told = CASE WHEN not_told < $5 THEN $5 ELSE not_told END WHERE id = $1",
+                           {part.watch_id, std::min(part.lost_lines, lines_counted_limit), figures.calls,
+                            figures.failures, figures.not_told}));
     if (!figures.began_realtime_ns) return success();
     TRY(connection.execute("UPDATE objects_watch SET began_ns = $2, classes = $3, class_count = $4 WHERE id = $1",
                            {part.watch_id, *figures.began_realtime_ns, figures.classes, figures.class_count}));
@@ -64,8 +64,9 @@ std::vector<std::string> lines_of(std::string_view text) {
     return lines;
 }
 
-const std::string watch_columns = "SELECT id, host, process, pid, first_ns, last_ns, parts, ended, began_ns, classes,"
-                                  " class_count, calls, failures, lost, received, not_told FROM objects_watch";
+const std::string watch_columns =
+    "SELECT id, host, process, pid, first_ns, last_ns, parts, ended, began_ns, classes,"
+    " class_count, calls, failures, lost, received, not_told FROM objects_watch";
 
 ObjectWatch watch_of(const Rows& row) {
     ObjectWatch watch;
@@ -124,12 +125,11 @@ Status add_objects_part(Connection& connection, const Receipt& receipt, const tr
                            " WHERE id = $1 AND host = $2 AND sender = $3",
                            {part.watch_id, host, sender, receipt.received_realtime_ns, part.number, part.last}));
     if (own == 0) return make_error(ErrorKind::Invalid, "this watch of objects is another sender's");
-    TRY_ASSIGN(
-        const auto added,
-        connection.execute("INSERT INTO objects_part(watch, number, lost, last, lines) VALUES($1,$2,$3,$4,$5)"
-                           " ON CONFLICT(watch, number) DO NOTHING",
-                           {part.watch_id, part.number, std::min<std::uint64_t>(part.lost_lines, INT64_MAX), part.last,
-                            Value::bytes(part.lines)}));
+    TRY_ASSIGN(const auto added,
+               connection.execute("INSERT INTO objects_part(watch, number, lost, last, lines) VALUES($1,$2,$3,$4,$5)"
+                                  " ON CONFLICT(watch, number) DO NOTHING",
+                                  {part.watch_id, part.number, std::min<std::uint64_t>(part.lost_lines, INT64_MAX),
+                                   part.last, Value::bytes(part.lines)}));
     if (added != 0) TRY(count_part(connection, part, figures));
     TRY(drop_old_parts(connection, part.watch_id));
     TRY(
@@ -150,8 +150,7 @@ Result<std::vector<ObjectWatch>> SqlStore::object_watches(std::uint32_t limit) {
     std::vector<ObjectWatch> watches;
     const Status looked = database_->read([&](Connection& connection) -> Status {
         watches.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query(watch_columns + " ORDER BY last_ns DESC, id LIMIT $1", {limit}));
+        TRY_ASSIGN(const auto rows, connection.query(watch_columns + " ORDER BY last_ns DESC, id LIMIT $1", {limit}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();

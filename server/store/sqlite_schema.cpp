@@ -154,9 +154,13 @@ ALTER TABLE objects_watch ADD COLUMN not_told INTEGER NOT NULL DEFAULT 0;
 }  // namespace
 
 const std::vector<Migration>& sqlite_migrations() {
-    static const std::vector<Migration> steps = {
-        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes},  {7, rules},
-        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views},       {13, objects}, {14, object_figures}};
+    static const std::vector<Migration> steps = {{1, bundles},      {2, runs_and_accounts},
+                                                 {3, losses},       {4, outliers},
+                                                 {5, build_labels}, {6, causes},
+                                                 {7, rules},        {8, units},
+                                                 {9, subjects},     {10, teams},
+                                                 {11, quotas},      {12, views},
+                                                 {13, objects},     {14, object_figures}};
     return steps;
 }
 

@@ -113,7 +113,8 @@ TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
 TEST_F(ObjectsContract, FiguresAreThoseOfPartsThatAreKeptNoLongerToo) {
     const std::string large = "{\"odd\":\"" + std::string(5 << 20, 'x') + "\"}\n";
     EXPECT_TRUE(add(watch, 1, told_lines(true, 1, {})));
-    for (std::uint32_t number = 2; number <= 6; ++number) EXPECT_TRUE(add(watch, number, large + told_lines(false, 1, 1)));
+    for (std::uint32_t number = 2; number <= 6; ++number)
+        EXPECT_TRUE(add(watch, number, large + told_lines(false, 1, 1)));
     EXPECT_EQ(numbers(), "1 4 5 6 ");
     const auto found = must(store_->object_watch(watch));
     ASSERT_TRUE(found);
