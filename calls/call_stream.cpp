@@ -40,6 +40,8 @@ Tree tree_of(const json::object& object) {
     if (const auto* goroutine = object.if_contains("goroutine")) tree.goroutine = goroutine->to_number<std::uint64_t>();
     tree.began_realtime_ns = object.at("began_ns").to_number<std::uint64_t>();
     tree.began_monotonic_ns = object.at("began_monotonic_ns").to_number<std::uint64_t>();
+    if (const auto* scale = object.if_contains("probe_scale")) tree.probe_scale = scale->to_number<double>();
+    if (!(tree.probe_scale > 0)) throw std::out_of_range("probes that take no time");
     for (const json::value& one : object.at("calls").as_array()) {
         const json::array& row = one.as_array();
         Call call;
@@ -142,6 +144,7 @@ json::object to_json(const Tree& tree) {
                       {"began_monotonic_ns", tree.began_monotonic_ns},
                       {"calls", std::move(rows)}};
     if (tree.goroutine != 0) told["goroutine"] = tree.goroutine;
+    if (tree.probe_scale != 1) told["probe_scale"] = tree.probe_scale;
     return {{"tree", std::move(told)}};
 }
 

@@ -6,6 +6,14 @@
 
 namespace lagtrap::calls {
 
+namespace {
+
+std::uint64_t scaled(std::uint64_t cost_ns, double scale) {
+    return static_cast<std::uint64_t>(static_cast<double>(cost_ns) * scale);
+}
+
+}  // namespace
+
 const char* name_of(CallEnd end) {
     switch (end) {
         case CallEnd::Returned: return "returned";
@@ -51,8 +59,8 @@ std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& func
         const Call& call = tree.calls[number];
         const ProbeCost& cost = functions[call.function].cost;
         Times& time = times[number];
-        const std::uint64_t all_below_ns = below_ns[number] + call.left_out_cost_ns;
-        const std::uint64_t probes_ns = cost.inside_ns + all_below_ns;
+        const std::uint64_t all_below_ns = below_ns[number] + scaled(call.left_out_cost_ns, tree.probe_scale);
+        const std::uint64_t probes_ns = scaled(cost.inside_ns, tree.probe_scale) + all_below_ns;
         time.on_cpu_ns = call.on_cpu_ns - std::min(call.on_cpu_ns, probes_ns);
         time.runnable_ns = call.runnable_ns;
         time.blocked_ns = call.end_ns - call.begin_ns - call.on_cpu_ns - call.runnable_ns;
@@ -64,7 +72,7 @@ std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& func
         }
         time.own_ns = time.wall_ns - children_ns[number];
         if (call.parent == no_parent) continue;
-        below_ns[call.parent] += all_below_ns + cost.inside_ns + cost.around_ns;
+        below_ns[call.parent] += all_below_ns + scaled(cost.inside_ns + cost.around_ns, tree.probe_scale);
         children_ns[call.parent] += time.wall_ns;
     }
     return times;

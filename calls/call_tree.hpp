@@ -65,6 +65,7 @@ struct Tree {
         0;  // its number, in a program of Go: the tree is its, and began on that thread; 0: it is the thread's
     std::uint64_t began_realtime_ns = 0;
     std::uint64_t began_monotonic_ns = 0;
+    double probe_scale = 1;   // what probes took then, to what ProbeCost says of them; over 0
     std::vector<Call> calls;  // in the order in which they began; the first one is the outermost
 };
 

@@ -1,8 +1,9 @@
 # Flags live on interface targets, so that a preset changes them in one place.
+# What one work tree has compiled is of use to all others: their paths stand in nothing that is compiled.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 add_library(lagtrap_flags INTERFACE)
@@ -10,9 +11,7 @@ target_include_directories(lagtrap_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(lagtrap_flags INTERFACE -Wall -Wextra -Wshadow -Wvla
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
 # What is shipped says nothing of where it was built.
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
-endif()
+target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 target_link_options(lagtrap_flags INTERFACE -Wl,--as-needed)
 if(LAGTRAP_WERROR)
   target_compile_options(lagtrap_flags INTERFACE -Werror)

@@ -3,24 +3,15 @@
 # lagtrap_integration_test(NAME COMMAND command... [TIMEOUT seconds]): a test under the label "integration" that skips,
 # with its reason, by exit code 77.
 option(LAGTRAP_TESTS "Build and register the tests" ON)
-option(LAGTRAP_PRECOMPILED_HEADERS "Compile the headers that every unit test includes once; then ccache keeps nothing of them" OFF)
 if(LAGTRAP_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  # The one file that knows where the tests are: all others are compiled once for any number of work trees.
+  add_library(lagtrap_test_paths STATIC ${PROJECT_SOURCE_DIR}/tests/unit/test_paths.cpp)
+  target_link_libraries(lagtrap_test_paths PUBLIC lagtrap_flags)
+  target_compile_definitions(lagtrap_test_paths PRIVATE
+    LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}")
 endif()
-
-# The headers are half of the time that a unit test takes to compile.
-function(lagtrap_precompile_test_headers target)
-  if(NOT LAGTRAP_PRECOMPILED_HEADERS)
-    return()
-  endif()
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <sstream> <string>
-    <thread> <unordered_map> <variant> <vector> <gmock/gmock.h> <gtest/gtest.h>)
-  # GCC 12 forgets which precompiled headers are the system's own, and warns of what it has inlined from them.
-  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
-    -Wno-maybe-uninitialized -Wno-nonnull)
-endfunction()
 
 function(lagtrap_unit_test name)
   if(NOT LAGTRAP_TESTS)
@@ -32,11 +23,7 @@ function(lagtrap_unit_test name)
       ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*/*_test.cpp)
   endif()
   add_executable(${name}_tests ${arg_SOURCES})
-  target_link_libraries(${name}_tests PRIVATE lagtrap_flags ${arg_LINK} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name}_tests PRIVATE
-    LAGTRAP_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  lagtrap_precompile_test_headers(${name}_tests)
+  target_link_libraries(${name}_tests PRIVATE lagtrap_flags ${arg_LINK} lagtrap_test_paths GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name}_tests PROPERTIES LABELS unit DISCOVERY_TIMEOUT 60)
 endfunction()
 

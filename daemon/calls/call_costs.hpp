@@ -1,4 +1,4 @@
-// What the probes of a trace of calls take, by what they do: measured by tracing calls of this program itself.
+// What the probes of a trace of calls take, by what they do (cost_meter.hpp measures it).
 #pragma once
 
 #include <array>
@@ -16,14 +16,15 @@ struct CallCosts {
     Table inside{{{{{700, 800}, {3000, 3500}, {700, 800}}}, {{{3000, 3000}, {5500, 5500}, {3000, 3000}}}}};
     bool measured = false;  // else those above, of no machine in particular
 
-    [[nodiscard]] const calls::ProbeCost& of(const PlannedFunction& function) const;
+    struct Kind {
+        Entry entry = SimpleEntry;
+        Exit exit = ReturnProbe;
+    };
+    [[nodiscard]] static Kind kind_of(const PlannedFunction& function);
+    [[nodiscard]] const calls::ProbeCost& of(Kind kind) const { return inside[kind.entry][kind.exit]; }
+    [[nodiscard]] const calls::ProbeCost& of(const PlannedFunction& function) const { return of(kind_of(function)); }
     // Of a single probe on an instruction that is stepped.
     [[nodiscard]] std::uint64_t of_stepped_probe_ns() const;
 };
-
-// Some tens of milliseconds; where the kernel takes probes out slowly some seconds. What cannot be measured stays as above.
-[[nodiscard]] CallCosts measure_call_costs();
-// The same in programs of Go, where each probe looks for its goroutine.
-[[nodiscard]] CallCosts measure_go_call_costs();
 
 }  // namespace lagtrap::daemon

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include "core/text.hpp"
 #include "daemon/calls/call_engine.hpp"
 #include "daemon/calls/call_thinning.hpp"
+#include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/processes/process_cpu_time.hpp"
@@ -42,11 +44,11 @@ Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, wha
 
 class Trace {
   public:
-    Trace(const CallRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
-          AnswerLines& answer, const std::atomic<bool>& stop)
+    Trace(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
+          const std::atomic<bool>& stop)
         : request_(request),
           inspector_(inspector),
-          measure_(costs),
+          meters_(meters),
           answer_(answer),
           stop_(stop),
           planner_(inspector, stop) {}
@@ -68,7 +70,8 @@ class Trace {
         const std::uint64_t began_ns = monotonic_ns();
         TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
         const std::uint64_t planned_ns = monotonic_ns();
-        costs_ = plan_.go.goid_offset != 0 ? measure_go_call_costs() : measure_();
+        meter_.emplace(meters_, plan_.go.goid_offset != 0);
+        costs_now_ = costs_ = meter_->costs();
         TRY_ASSIGN(engine_, CallEngine::load(static_cast<pid_t>(pid), request_.least, plan_.go));
         const std::uint64_t loaded_ns = monotonic_ns();
         set_costs(0);
@@ -104,7 +107,10 @@ class Trace {
         calls::Started started;
         started.pid = request_.wishes.pid;
         started.process = process_name();
-        for (const PlannedFunction& function : plan_.functions) functions_.push_back(told_function(function, false));
+        for (const PlannedFunction& function : plan_.functions) {
+            functions_.push_back(told_function(function, false));
+            kinds_.push_back(CallCosts::kind_of(function));
+        }
         started.functions = functions_;
         started.refused = std::move(plan_.refused);
         started.refused_count = plan_.refused_count;
@@ -141,7 +147,9 @@ class Trace {
                             process_cpu_time(request_.wishes.pid));
         std::uint64_t told = 0;
         for (;;) {
-            for (const calls::Tree& tree : engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
+            for (calls::Tree& tree : engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
+                costs_now_ = meter_->costs();
+                tree.probe_scale = probe_scale_of(tree);
                 if (request_.count != 0 && told == request_.count) break;
                 if (is_short(tree)) {
                     ++ended_.short_calls;
@@ -167,6 +175,18 @@ class Trace {
                 thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_,
                                    process_cpu_time(request_.wishes.pid)));
         }
+    }
+
+    // The client has the costs of the begin.
+    [[nodiscard]] double probe_scale_of(const calls::Tree& tree) const {
+        double then_ns = 0, now_ns = 0;
+        for (const calls::Call& call : tree.calls) {
+            const calls::ProbeCost &then = costs_.of(kinds_[call.function]),
+                                   &now = costs_now_.of(kinds_[call.function]);
+            then_ns += static_cast<double>(then.inside_ns + then.around_ns);
+            now_ns += static_cast<double>(now.inside_ns + now.around_ns);
+        }
+        return then_ns > 0 && now_ns > 0 ? now_ns / then_ns : 1;
     }
 
     // Looks at calls through pointers for a while, and watches what they called from then on: at once again as long as that
@@ -226,6 +246,7 @@ class Trace {
         // The client knows them before a tree has them.
         if (!answer_.say(json::serialize(calls::to_json(told)))) return end_looks();
         functions_.insert(functions_.end(), told.begin(), told.end());
+        for (const PlannedFunction& function : more) kinds_.push_back(CallCosts::kind_of(function));
         set_costs(before);
         // Those that cannot be watched are never in a tree.
         (void)engine_->attach(plan_.files, more);
@@ -257,7 +278,7 @@ class Trace {
 
     const CallRequest& request_;
     ProcessInspector& inspector_;
-    const std::function<CallCosts()>& measure_;
+    CostMeters& meters_;
     AnswerLines& answer_;
     const std::atomic<bool>& stop_;
     UniqueFd process_;
@@ -267,7 +288,9 @@ class Trace {
     bool looking_ = false;  // at calls through pointers
     std::uint64_t looked_for_gone_ns_ = 0;
     std::uint64_t look_began_ns_ = 0, next_look_ns_ = 0, hits_before_ = 0;
-    CallCosts costs_;
+    std::optional<CostMeters::Use> meter_;
+    CallCosts costs_, costs_now_;             // at the begin, and lately
+    std::vector<CallCosts::Kind> kinds_;      // of functions_
     std::vector<calls::Function> functions_;  // that the engine has; the plan may have more
     std::future<Result<std::set<std::uint32_t>>> adding_;
     std::unique_ptr<CallEngine> engine_;
@@ -298,9 +321,9 @@ Result<CallRequest> parse_call_request(const json::object& request) {
     return parsed;
 }
 
-void trace_calls(const CallRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
-                 AnswerLines& answer, const std::atomic<bool>& stop) {
-    Trace(request, inspector, costs, answer, stop).run();
+void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
+                 const std::atomic<bool>& stop) {
+    Trace(request, inspector, meters, answer, stop).run();
 }
 
 }  // namespace lagtrap::daemon

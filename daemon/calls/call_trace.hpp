@@ -5,14 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 
 #include <boost/json/object.hpp>
 
 #include "core/result.hpp"
-#include "daemon/calls/call_costs.hpp"
 #include "daemon/calls/call_plan.hpp"
+#include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
@@ -30,9 +28,9 @@ struct CallRequest {
 // ErrorKind::Invalid: what is missing or out of its range, and what is allowed.
 [[nodiscard]] Result<CallRequest> parse_call_request(const boost::json::object& request);
 
-// On the calling thread; returns when all probes are out. Ends early once `stop` is set or the client is gone. `costs` are
-// asked for when the functions are found.
-void trace_calls(const CallRequest& request, ProcessInspector& inspector, const std::function<CallCosts()>& costs,
-                 AnswerLines& answer, const std::atomic<bool>& stop);
+// On the calling thread; returns when all probes are out. Ends early once `stop` is set or the client is gone. `meters` tell what
+// probes take, at the begin and meanwhile.
+void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
+                 const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

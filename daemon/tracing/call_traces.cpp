@@ -41,15 +41,16 @@ CallCosts CallTraces::costs() {
     const std::lock_guard lock(costs_mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (!costs_ || !costs_->measured || now - costs_at_ >= costs_last) {
-        costs_ = measure_call_costs();
+        costs_ = CostMeters::Use(meters_, false).costs();
         costs_at_ = now;
     }
     return *costs_;
 }
 
 CallTraces::Work CallTraces::work_of(CallRequest request, std::shared_ptr<AnswerLines> answer) {
-    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
-        trace_calls(request, inspector_, costs, *answer, stop);
+    return [this, request = std::move(request), answer = std::move(answer)]([[maybe_unused]] const auto& costs,
+                                                                            const auto& stop) {
+        trace_calls(request, inspector_, meters_, *answer, stop);
     };
 }
 

@@ -16,6 +16,7 @@
 #include "core/result.hpp"
 #include "daemon/calls/call_costs.hpp"
 #include "daemon/calls/call_trace.hpp"
+#include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/functions/function_recorder.hpp"
 #include "daemon/objects/object_trace.hpp"
@@ -59,6 +60,7 @@ class CallTraces {
 
     ProcessInspector& inspector_;
     Unwinder& unwinder_;
+    CostMeters meters_;
     std::mutex costs_mutex_;
     std::optional<CallCosts> costs_;  // of this machine, once measured
     std::chrono::steady_clock::time_point costs_at_;

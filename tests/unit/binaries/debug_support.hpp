@@ -11,10 +11,11 @@
 #include "binaries/dwarf/source_lines.hpp"
 #include "binaries/elf/program_file.hpp"
 #include "tests/unit/binaries/support.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries::test {
 
-inline const std::filesystem::path inlines_folder = LAGTRAP_INLINES_FOLDER;
+inline const std::filesystem::path inlines_folder = build_folder() + "/binaries/inlines";
 
 inline std::filesystem::path inlines(const std::string& name) { return inlines_folder / ("inlines_" + name); }
 

@@ -1,7 +1,6 @@
 # The programs and libraries that the tests of binaries/ read, built beside them (included by binaries/CMakeLists.txt).
 lagtrap_unit_test(binaries LINK lagtrap_binaries)
 add_dependencies(binaries_tests lagtrap-reader)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_READER_PROGRAM="$<TARGET_FILE:lagtrap-reader>")
 # What the tests read: a C++ library as it was linked, stripped, with its symbols beside it, and with them inside
 # it as .gnu_debugdata.
 find_program(OBJCOPY objcopy REQUIRED)
@@ -20,7 +19,6 @@ add_custom_command(OUTPUT ${store_folder}/libstore.so ${store_folder}/libstore.s
   DEPENDS ${store_source} VERBATIM)
 add_custom_target(binaries_test_libraries DEPENDS ${store_folder}/libstore.so)
 add_dependencies(binaries_tests binaries_test_libraries)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_STORE_FOLDER="${store_folder}")
 # Functions that are left in different ways, as each compiler makes them.
 find_program(BINARIES_GXX g++ REQUIRED)
 find_program(BINARIES_CLANGXX clang++ REQUIRED)
@@ -43,7 +41,6 @@ lagtrap_exits_library(clang_O0 ${BINARIES_CLANGXX} -O0)
 lagtrap_exits_library(clang_O2 ${BINARIES_CLANGXX} -O2)
 add_custom_target(binaries_exits_libraries DEPENDS ${exits_libraries})
 add_dependencies(binaries_tests binaries_exits_libraries)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_EXITS_FOLDER="${exits_folder}")
 # Functions that call others in different ways.
 find_program(BINARIES_GCC gcc REQUIRED)
 find_program(BINARIES_CLANG clang REQUIRED)
@@ -66,7 +63,6 @@ lagtrap_calls_library(clang_O0 ${BINARIES_CLANG} -O0)
 lagtrap_calls_library(clang_O2 ${BINARIES_CLANG} -O2)
 add_custom_target(binaries_calls_libraries DEPENDS ${calls_libraries})
 add_dependencies(binaries_tests binaries_calls_libraries)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_CALLS_FOLDER="${calls_folder}")
 # Functions with frames of different kinds, and where the linker and compiler can put their unwind information; elfutils
 # is the witness for what it says.
 find_program(BINARIES_GCC gcc REQUIRED)
@@ -90,7 +86,6 @@ lagtrap_frames_library(debug -Wl,-z,lazy ${no_eh_frame} -gz=none)
 lagtrap_frames_library(debug_packed -Wl,-z,lazy ${no_eh_frame} -gz=zlib)
 add_custom_target(binaries_frames_libraries DEPENDS ${frames_libraries})
 add_dependencies(binaries_tests binaries_frames_libraries)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_FRAMES_FOLDER="${frames_folder}")
 target_link_libraries(binaries_tests PRIVATE ${LIBDW} ${LIBELF} ZLIB::ZLIB)
 # Functions inlined into one another, as each compiler describes them; the tests of debug information take copies.
 set(inlines_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/inlines)
@@ -118,8 +113,6 @@ lagtrap_inlines_program(gcc_other ${BINARIES_GXX} -gdwarf-5 -O1)
 lagtrap_inlines_program(none ${BINARIES_GXX} -g0 -s)
 add_custom_target(binaries_inlines_programs DEPENDS ${inlines_programs})
 add_dependencies(binaries_tests binaries_inlines_programs)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_INLINES_FOLDER="${inlines_folder}")
 target_link_libraries(binaries_tests PRIVATE lagtrap_debug_server)
 # Built with the programs of the integration tests.
 add_dependencies(binaries_tests go_programs)
-target_compile_definitions(binaries_tests PRIVATE LAGTRAP_GO_PROGRAM="${PROJECT_BINARY_DIR}/tests/integration/programs/goroutines")

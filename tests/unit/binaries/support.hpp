@@ -8,9 +8,11 @@
 #include <iterator>
 #include <string>
 
+#include "tests/unit/test_paths.hpp"
+
 namespace lagtrap::binaries::test {
 
-inline const std::filesystem::path store_folder = LAGTRAP_STORE_FOLDER;
+inline const std::filesystem::path store_folder = build_folder() + "/binaries/store";
 inline const std::filesystem::path postgres = "/usr/lib/postgresql/15/bin/postgres";
 inline const std::filesystem::path redis_program = "/usr/bin/redis-server";
 

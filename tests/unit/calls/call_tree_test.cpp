@@ -49,6 +49,16 @@ TEST(CallTreeTest, CostOfProbesIsTakenOffWhereItFell) {
     EXPECT_EQ(times[0].wall_ns, 10'000U - 100 - 300 - 300);
 }
 
+TEST(CallTreeTest, ProbesTakeWhatTheyTookAtThatTime) {
+    Tree tree;
+    tree.calls = {call(0, no_parent, 0, 10'000, 10'000), call(1, 0, 1'000, 3'000, 2'000)};
+    tree.calls[1].left_out_cost_ns = 400;
+    tree.probe_scale = 1.5;
+    const auto times = net_times(tree, two_functions({.inside_ns = 100, .around_ns = 200}));
+    EXPECT_EQ(times[1].wall_ns, 2'000U - 150 - 600);
+    EXPECT_EQ(times[0].wall_ns, 10'000U - 150 - 450 - 600);
+}
+
 TEST(CallTreeTest, CallsOfWhichNothingIsKnownHaveTheirCost) {
     Tree tree;
     tree.calls = {call(0, no_parent, 0, 10'000, 10'000)};

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/command_line.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::test {
@@ -36,7 +37,7 @@ Outcome run_lagtrap(const std::vector<std::string>& arguments) {
 }
 
 void expect_text(const std::string& text, const std::string& name) {
-    const auto path = std::filesystem::path(LAGTRAP_TEST_DATA) / "cli" / name;
+    const auto path = std::filesystem::path(test_data_folder()) / "cli" / name;
     if (std::getenv("LAGTRAP_UPDATE_EXPECTED") != nullptr) write(path, text);
     EXPECT_EQ(text, content_of(path)) << "expected: " << path;
 }

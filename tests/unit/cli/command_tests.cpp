@@ -13,6 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/text_layout.hpp"
 #include "tests/unit/cli/cli_test.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
 
@@ -78,7 +79,7 @@ TEST(ListMarkers, says_what_is_wrong) {
 
 TEST(Check, agrees_with_the_daemon) {
     const test::TemporaryFolder folder;
-    const std::string good = std::string(LAGTRAP_SOURCE_DIR) + "/tests/data/settings/good/smallest.xml";
+    const std::string good = source_folder() + "/tests/data/settings/good/smallest.xml";
     const auto fine = test::run_lagtrap({"check", good});
     EXPECT_EQ(fine.code, 0) << fine.err;
     EXPECT_EQ(fine.out, good + ": 0 events, no errors\n");
@@ -106,7 +107,7 @@ TEST(Check, agrees_with_the_daemon) {
 }
 
 TEST(Presets, are_listed_and_shown) {
-    ::setenv("LAGTRAP_PRESETS", LAGTRAP_SOURCE_DIR "/settings/presets", 1);
+    ::setenv("LAGTRAP_PRESETS", (source_folder() + "/settings/presets").c_str(), 1);
     const auto list = test::run_lagtrap({"presets"});
     EXPECT_EQ(list.code, 0) << list.err;
     EXPECT_THAT(list.out, testing::HasSubstr("nginx\n  Requests of nginx"));

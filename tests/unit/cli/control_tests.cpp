@@ -15,6 +15,7 @@
 #include "cli/status_text.hpp"
 #include "core/unique_fd.hpp"
 #include "tests/unit/cli/cli_test.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap {
 namespace {
@@ -54,7 +55,7 @@ class OneAnswer {
 };
 
 std::string data_file(const std::string& name) {
-    std::ifstream file(std::string(LAGTRAP_TEST_DATA) + "/cli/" + name);
+    std::ifstream file(test_data_folder() + "/cli/" + name);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();

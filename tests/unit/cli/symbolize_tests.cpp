@@ -16,6 +16,7 @@
 
 #include "analysis/recording.hpp"
 #include "tests/unit/cli/cli_test.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/planted_program.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/merge/merge.hpp"
@@ -80,7 +81,7 @@ class Symbolize : public testing::Test {
     void SetUp() override {
         fs::create_directories(folder_.path() / "gone");
         fs::create_directories(folder_.path() / "found");
-        fs::copy_file(LAGTRAP_PLANTED_PROGRAM, gone());
+        fs::copy_file(build_folder() + "/trace/trace_planted_program", gone());
         make_bundle();
         fs::rename(gone(), found());
     }
@@ -177,9 +178,9 @@ TEST_F(Symbolize, what_is_written_is_a_good_trace) {
     const std::string trace = folder_.string("trace.pftrace");
     ASSERT_EQ(run_lagtrap({"export", "--format", "pftrace", "-o", trace, output()}).code, 0);
     const std::string decoded = folder_.string("decoded.json");
-    ASSERT_EQ(
-        std::system(("python3 " LAGTRAP_TEST_DATA "/trace/decode_trace.py '" + trace + "' 100 >" + decoded).c_str()),
-        0);
+    ASSERT_EQ(std::system(
+                  ("python3 " + test_data_folder() + "/trace/decode_trace.py '" + trace + "' 100 >" + decoded).c_str()),
+              0);
     std::ifstream file(decoded);
     const auto found = boost::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
     ASSERT_EQ(found.at("symbols").as_object().size(), 1U);

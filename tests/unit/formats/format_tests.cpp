@@ -6,6 +6,7 @@
 
 #include "formats/format_table.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::formats {
 namespace {
@@ -106,7 +107,7 @@ TEST(StackProfile, chooses_threads_by_id_and_by_name) {
 
 std::string text_of(const std::string& file) {
     std::ostringstream text;
-    text << std::ifstream(std::string(LAGTRAP_SOURCE_DIR "/") + file).rdbuf();
+    text << std::ifstream(source_folder() + "/" + file).rdbuf();
     return text.str();
 }
 

@@ -15,6 +15,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::markers::test {
 namespace {
@@ -24,7 +25,7 @@ using binaries::UsdtProbe;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-const std::string source = LAGTRAP_SOURCE_DIR;
+const std::string source = source_folder();
 const std::string data_folder = source + "/tests/data/markers/";
 const std::string quiet = " -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror ";
 

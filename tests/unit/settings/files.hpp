@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "settings/parser.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::settings::testing_files {
 
-inline const std::filesystem::path data_folder = LAGTRAP_TEST_DATA "/settings";
-inline const std::filesystem::path settings_folder = LAGTRAP_SOURCE_DIR "/settings";
+inline const std::filesystem::path data_folder = test_data_folder() + "/settings";
+inline const std::filesystem::path settings_folder = source_folder() + "/settings";
 
 // The names of the .xml files in `folder`, sorted.
 inline std::vector<std::string> xml_files(const std::filesystem::path& folder) {

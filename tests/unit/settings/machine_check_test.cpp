@@ -10,6 +10,7 @@
 
 #include "settings/document.hpp"
 #include "tests/unit/settings/files.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::settings {
 namespace {
@@ -19,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string marked = "binary='" LAGTRAP_BINARY_DIR "/settings/libsettings_test_marked.so'";
+const std::string marked = "binary='" + build_folder() + "/settings/libsettings_test_marked.so'";
 
 TEST(Functions, OfAStrippedProgramAreFound) {
     EXPECT_EQ(check(event("<function name='call' binary='/usr/bin/redis-server'/>"), BinaryCheck::Look), "");
@@ -229,7 +230,7 @@ TEST(Scopes, NameAProgramThatIsThere) {
 }
 
 TEST(Functions, ThatCanNotBeWatchedAreToldWithTheReason) {
-    const std::string library = LAGTRAP_BINARY_DIR "/settings/libsettings_test_marked.so";
+    const std::string library = build_folder() + "/settings/libsettings_test_marked.so";
     EXPECT_THAT(
         check(event("<function name='idle' " + marked + "/>"), BinaryCheck::Look),
         AllOf(HasSubstr("settings.xml:3:11: function \"idle\" of "),

@@ -14,6 +14,7 @@
 
 #include "settings/schema_file.hpp"
 #include "tests/unit/settings/files.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
 namespace lagtrap::settings {
@@ -84,7 +85,7 @@ struct PageItem {
 
 std::vector<PageItem> items_of_page() {
     std::vector<PageItem> items;
-    std::istringstream lines(content(LAGTRAP_SOURCE_DIR "/docs/man/lagtrap-settings.5"));
+    std::istringstream lines(content(source_folder() + "/docs/man/lagtrap-settings.5"));
     std::string section;
     for (std::string one; std::getline(lines, one);) {
         if (one.starts_with(".Ss ") || one.starts_with(".Sh ")) section = one.substr(4);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "binaries/elf/program_file.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::trace {
 
@@ -59,7 +60,7 @@ std::string raw_build_id(const std::filesystem::path& program) {
 }
 
 std::uint32_t line_of(const std::string& which) {
-    std::ifstream source(LAGTRAP_PLANTED_SOURCE);
+    std::ifstream source(source_folder() + "/tests/unit/trace/programs/inlined.cpp");
     std::uint32_t number = 0;
     for (std::string line; std::getline(source, line);) {
         ++number;

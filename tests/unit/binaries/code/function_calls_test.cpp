@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "binaries/reader/file_reader.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries {
 namespace {
@@ -16,7 +17,7 @@ using ::testing::UnorderedElementsAre;
 class FunctionCallsTest : public ::testing::TestWithParam<const char*> {
   protected:
     void SetUp() override {
-        auto opened = ProgramFile::open(std::string(LAGTRAP_CALLS_FOLDER "/calls_") + GetParam() + ".so");
+        auto opened = ProgramFile::open(build_folder() + "/binaries/calls/calls_" + GetParam() + ".so");
         ASSERT_TRUE(opened) << opened.error().message;
         file_.emplace(std::move(*opened));
     }
@@ -87,9 +88,9 @@ TEST_P(FunctionCallsTest, ReaderSaysTheSame) {
                                                 offset_of("calls_indirect")};
     const auto here = function_calls(*file_, offsets);
     ASSERT_TRUE(here);
-    FileReader reader({.program = LAGTRAP_READER_PROGRAM});
+    FileReader reader({.program = build_folder() + "/binaries/lagtrap-reader"});
     read_files_by(&reader);
-    auto there = ProgramFile::open(std::string(LAGTRAP_CALLS_FOLDER "/calls_") + GetParam() + ".so");
+    auto there = ProgramFile::open(build_folder() + "/binaries/calls/calls_" + GetParam() + ".so");
     const auto calls = there ? function_calls(*there, offsets) : there.error();
     read_files_by(nullptr);
     ASSERT_TRUE(calls) << calls.error().message;
@@ -114,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, FunctionCallsTest,
                          [](const auto& compiler) { return std::string(compiler.param); });
 
 TEST(FunctionCallsOfLibraryTest, CppEndsAreWatchedAtInstructions) {
-    const auto file = ProgramFile::open(LAGTRAP_EXITS_FOLDER "/exits_gcc_O2.so");
+    const auto file = ProgramFile::open(build_folder() + "/binaries/exits/exits_gcc_O2.so");
     ASSERT_TRUE(file) << file.error().message;
     const auto functions = file->find_functions("exits_early");
     ASSERT_TRUE(functions && functions->size() == 1);
@@ -125,7 +126,7 @@ TEST(FunctionCallsOfLibraryTest, CppEndsAreWatchedAtInstructions) {
 }
 
 TEST(FunctionCallsOfLibraryTest, TooManyAreRefused) {
-    const auto file = ProgramFile::open(LAGTRAP_EXITS_FOLDER "/exits_gcc_O2.so");
+    const auto file = ProgramFile::open(build_folder() + "/binaries/exits/exits_gcc_O2.so");
     ASSERT_TRUE(file);
     const auto calls = function_calls(*file, std::vector<std::uint64_t>(max_call_queries + 1));
     ASSERT_FALSE(calls);

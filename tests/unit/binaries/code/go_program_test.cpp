@@ -12,13 +12,14 @@
 #include "binaries/code/return_sites.hpp"
 #include "binaries/elf/program_file.hpp"
 #include "tests/unit/binaries/support.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path program = LAGTRAP_GO_PROGRAM;
+const std::filesystem::path program = build_folder() + "/tests/integration/programs/goroutines";
 const std::filesystem::path stripped_program = program.string() + "_stripped";
 
 using Listing = std::map<std::uint64_t, std::string>;  // address: instruction

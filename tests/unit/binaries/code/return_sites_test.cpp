@@ -11,13 +11,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/binaries/support.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path exits_folder = LAGTRAP_EXITS_FOLDER;
+const std::filesystem::path exits_folder = build_folder() + "/binaries/exits";
 
 using Listing = std::map<std::uint64_t, std::string>;  // address: instruction
 

@@ -17,11 +17,12 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/foreign_file.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries {
 namespace {
 
-const std::string library = LAGTRAP_STORE_FOLDER "/libstore.so";
+const std::string library = build_folder() + "/binaries/store/libstore.so";
 
 FileReaderOptions options_for(const std::string& program) {
     FileReaderOptions options;
@@ -39,7 +40,7 @@ class Reading {
 };
 
 TEST(FileReader, SaysWhatReadingHereSays) {
-    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const auto file = open_regular_file(library);
     ASSERT_TRUE(file);
     const auto here = ProgramFile::open(library);
@@ -88,7 +89,7 @@ TEST(FileReader, SaysWhatReadingHereSays) {
 
 // The process ends with the thread that started it.
 TEST(FileReader, StaysWhenTheThreadThatAskedFirstIsGone) {
-    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const auto file = open_regular_file(library);
     ASSERT_TRUE(file);
     const std::string build_id = read_build_id(file->get());
@@ -103,7 +104,7 @@ TEST(FileReader, TellsWhereArgumentsAre) {
     ASSERT_TRUE(here);
     const auto probes_here = here->usdt_probes();
     ASSERT_TRUE(probes_here);
-    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const Reading through(reader);
     const auto there = ProgramFile::open(program);
     ASSERT_TRUE(there);
@@ -124,7 +125,7 @@ TEST(FileReader, TellsWhereArgumentsAre) {
 }
 
 TEST(FileReader, TellsAnotherFileByItsBuildId) {
-    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const auto file = open_regular_file(library);
     ASSERT_TRUE(file);
     const auto table = reader.unwind_table(file->get(), library, "00112233");
@@ -254,7 +255,7 @@ TEST_F(BrokenReader, ThatIsStoppedAnswersNobody) {
 }
 
 TEST_F(BrokenReader, ThatFailedAtAFileIsNotAskedAboutItAgain) {
-    FileReader good(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader good(options_for(build_folder() + "/binaries/lagtrap-reader"));
     const Reading through(good);
     const auto program = ProgramFile::open(library);
     ASSERT_TRUE(program);
@@ -307,7 +308,7 @@ TEST_F(BrokenReader, ThatComesBackIsUsedAgain) {
     options.start_pause = options.longest_start_pause = std::chrono::milliseconds(1);
     FileReader reader(options);
     EXPECT_FALSE(reader.try_start());
-    write_script(std::string("exec ") + LAGTRAP_READER_PROGRAM + " \"$@\"");
+    write_script("exec " + build_folder() + "/binaries/lagtrap-reader" + " \"$@\"");
     while (!reader.may_start()) {
     }
     const auto file = open_regular_file(library);
@@ -319,7 +320,7 @@ TEST_F(BrokenReader, ThatComesBackIsUsedAgain) {
 
 TEST_F(BrokenReader, ThatIsAnotherUserSaysSo) {
     EXPECT_EQ(counts_after("kill -SEGV $$", {}).user, 7U);
-    FileReader reader(options_for(LAGTRAP_READER_PROGRAM));
+    FileReader reader(options_for(build_folder() + "/binaries/lagtrap-reader"));
     ASSERT_TRUE(reader.try_start());
     EXPECT_NE(reader.counts().user, 0U);
 }

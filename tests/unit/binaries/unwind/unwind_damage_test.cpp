@@ -6,6 +6,7 @@
 #include "binaries/unwind/unwind_table.hpp"
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries::test {
 namespace {
@@ -169,7 +170,7 @@ void expect_sound(const std::string& bytes, std::size_t& tables) {
 }
 
 TEST(DamagedUnwindInformation, OfRealFilesNeverGivesAnUnsoundTable) {
-    const std::string whole = content_of(std::filesystem::path(LAGTRAP_FRAMES_FOLDER) / "frames_lazy.so");
+    const std::string whole = content_of(std::filesystem::path(build_folder() + "/binaries/frames") / "frames_lazy.so");
     const auto image = ElfImage::from_bytes(whole, "whole file");
     ASSERT_TRUE(image) << image.error().message;
     const ElfSection* section = image->find_section(".eh_frame");

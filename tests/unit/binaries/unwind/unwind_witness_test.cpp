@@ -16,6 +16,7 @@
 #include "binaries/unwind/unwind_table.hpp"
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::binaries::test {
 namespace {
@@ -25,8 +26,8 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
-const std::filesystem::path exits_folder = LAGTRAP_EXITS_FOLDER;
-const std::filesystem::path frames_folder = LAGTRAP_FRAMES_FOLDER;
+const std::filesystem::path exits_folder = build_folder() + "/binaries/exits";
+const std::filesystem::path frames_folder = build_folder() + "/binaries/frames";
 
 struct Comparison {
     std::uint64_t places = 0;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/merge_fixture.hpp"
 #include "trace/bundle/bundle.hpp"
 
@@ -450,8 +451,8 @@ TEST_F(Merge, ProgramMakesABundle) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(write_file_durably(capture_.path() / "settings.xml", "<lagtrap/>"));
     TemporaryDirectory output;
-    const Output made =
-        output_of(LAGTRAP_MERGE_PROGRAM " '" + capture_.path().string() + "' '" + output.path().string() + "'");
+    const Output made = output_of(build_folder() + "/trace/lagtrap-merge '" + capture_.path().string() + "' '" +
+                                  output.path().string() + "'");
     ASSERT_EQ(made.exit_code, 0);
     const json::object said = json::parse(made.text).as_object();
     const std::string bundle = text(said.at("bundle"));
@@ -465,7 +466,7 @@ TEST_F(Merge, ProgramMakesABundle) {
 }
 
 TEST_F(Merge, ProgramSaysWhatIsWrong) {
-    const std::string program = LAGTRAP_MERGE_PROGRAM;
+    const std::string program = build_folder() + "/trace/lagtrap-merge";
     const Output usage = output_of(program + " only-one 2>&1");
     EXPECT_EQ(usage.exit_code, 2);
     EXPECT_THAT(usage.text, HasSubstr("usage: lagtrap-merge"));

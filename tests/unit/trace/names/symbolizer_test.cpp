@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/planted_program.hpp"
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
@@ -27,7 +28,7 @@ using testing::StartsWith;
 
 json::object decoded(const std::filesystem::path& trace) {
     const std::string command =
-        "python3 " LAGTRAP_TEST_DATA "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
+        "python3 " + test_data_folder() + "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
     FILE* pipe = ::popen(command.c_str(), "r");
     std::string text;
     char buffer[65536];
@@ -40,7 +41,7 @@ json::object decoded(const std::filesystem::path& trace) {
 class Symbolizer : public testing::Test {
   protected:
     void SetUp() override {
-        std::filesystem::copy_file(LAGTRAP_PLANTED_PROGRAM, program());
+        std::filesystem::copy_file(build_folder() + "/trace/trace_planted_program", program());
         build_id_ = raw_build_id(program());
         ASSERT_FALSE(build_id_.empty());
         // Debug files of this machine would say where the C library was compiled.

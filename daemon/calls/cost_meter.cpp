@@ -1,0 +1,345 @@
+#include "daemon/calls/cost_meter.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "daemon/calls/call_engine.hpp"
+#include "daemon/kernel/own_code.hpp"
+
+#if defined(__x86_64__)
+// Two sets of the same functions: for programs of C, and as those of Go are.
+#define LAGTRAP_TRACED_SET(set)                            \
+    void lagtrap_traced_##set##_all(std::uint64_t rounds); \
+    void lagtrap_traced_##set##_all_end();                 \
+    void lagtrap_traced_##set##_simple_return();           \
+    void lagtrap_traced_##set##_simple_stepped();          \
+    void lagtrap_traced_##set##_simple_jump();             \
+    void lagtrap_traced_##set##_stepped_return();          \
+    void lagtrap_traced_##set##_stepped_stepped();         \
+    void lagtrap_traced_##set##_stepped_jump();            \
+    void lagtrap_traced_##set##_simple_return_exit();      \
+    void lagtrap_traced_##set##_simple_stepped_exit();     \
+    void lagtrap_traced_##set##_simple_jump_exit();        \
+    void lagtrap_traced_##set##_stepped_return_exit();     \
+    void lagtrap_traced_##set##_stepped_stepped_exit();    \
+    void lagtrap_traced_##set##_stepped_jump_exit();
+extern "C" {
+LAGTRAP_TRACED_SET(c)
+LAGTRAP_TRACED_SET(go)
+void lagtrap_traced_by_goroutine(std::uint64_t rounds, const void* goroutine);
+}
+#undef LAGTRAP_TRACED_SET
+// One function for each pair of entry and exit. lagtrap_traced_c_all calls each of them so often, one after the other; the one of Go is
+// called with a goroutine where Go's own code has it. Each does some work: code runs slower for a while after a probe than it does
+// without.
+asm(R"(
+.pushsection .bss
+.p2align 3
+lagtrap_worked:
+  .zero 8
+.popsection
+.pushsection .text
+.macro lagtrap_some_work
+  mov $300, %eax
+  xor %edx, %edx
+7:
+  lea 1(%rdx,%rax), %rdx
+  xor %rax, %rdx
+  dec %eax
+  jnz 7b
+  mov %rdx, lagtrap_worked(%rip)
+.endm
+.macro lagtrap_traced name, first:vararg
+.p2align 4
+.type lagtrap_traced_\name, @function
+lagtrap_traced_\name:
+  \first
+  lagtrap_some_work
+lagtrap_traced_\name\()_exit:
+  ret
+.size lagtrap_traced_\name, .-lagtrap_traced_\name
+.endm
+.macro lagtrap_traced_by_jump name, first:vararg
+.p2align 4
+.type lagtrap_traced_\name, @function
+lagtrap_traced_\name:
+  \first
+  lagtrap_some_work
+lagtrap_traced_\name\()_exit:
+  jmp lagtrap_traced_end
+.size lagtrap_traced_\name, .-lagtrap_traced_\name
+.endm
+.macro lagtrap_call_often name
+  mov %rbx, %r12
+8:
+  call lagtrap_traced_\name
+  dec %r12
+  jnz 8b
+.endm
+.macro lagtrap_traced_set set
+lagtrap_traced \set\()_simple_return, nop
+lagtrap_traced \set\()_simple_stepped, nop
+lagtrap_traced_by_jump \set\()_simple_jump, nop
+lagtrap_traced \set\()_stepped_return, lea 1(%rdi), %rax
+lagtrap_traced \set\()_stepped_stepped, lea 1(%rdi), %rax
+lagtrap_traced_by_jump \set\()_stepped_jump, lea 1(%rdi), %rax
+.p2align 4
+.type lagtrap_traced_\set\()_all, @function
+lagtrap_traced_\set\()_all:
+  push %rbx
+  push %r12
+  mov %rdi, %rbx
+  lagtrap_call_often \set\()_simple_return
+  lagtrap_call_often \set\()_simple_stepped
+  lagtrap_call_often \set\()_simple_jump
+  lagtrap_call_often \set\()_stepped_return
+  lagtrap_call_often \set\()_stepped_stepped
+  lagtrap_call_often \set\()_stepped_jump
+  pop %r12
+  pop %rbx
+lagtrap_traced_\set\()_all_end:
+  ret
+.size lagtrap_traced_\set\()_all, .-lagtrap_traced_\set\()_all
+.endm
+.p2align 4
+lagtrap_traced_end:
+  ret
+lagtrap_traced_set c
+lagtrap_traced_set go
+.p2align 4
+.type lagtrap_traced_by_goroutine, @function
+lagtrap_traced_by_goroutine:
+  push %r14
+  mov %rsi, %r14
+  call lagtrap_traced_go_all
+  pop %r14
+  ret
+.size lagtrap_traced_by_goroutine, .-lagtrap_traced_by_goroutine
+.popsection
+)");
+#endif
+
+namespace lagtrap::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What disturbs this machine may last as long as some batches do.
+constexpr std::size_t batches = 5;
+constexpr std::uint64_t rounds_at_first = 24, rounds_again = 16;  // of a batch
+constexpr std::size_t kinds_of_probes = 6;
+// How often this machine is interrupted takes longer to find out: each interruption is as long as some stepped instructions.
+constexpr auto watched_at_first = 60ms, watched_again = 1ms;
+constexpr auto costs_last = 200ms;
+
+#if defined(__x86_64__)
+constexpr auto patience = 1000ms;
+
+using Code = void (*)();
+
+// As if a plan had found it; without `exit`: a return probe.
+std::optional<PlannedFunction> own_function(Code function, std::uint32_t level, Code exit) {
+    const auto entry = own_file_offset(function);
+    const auto exit_offset = exit != nullptr ? own_file_offset(exit) : entry;
+    if (!entry || !exit_offset) return std::nullopt;
+    PlannedFunction planned;
+    planned.entry = *entry;
+    planned.level = level;
+    if (exit != nullptr) planned.exits.push_back({.file_offset = *exit_offset});
+    planned.return_probe = exit == nullptr;
+    return planned;
+}
+
+std::vector<PlannedFunction> own_functions() {
+    std::vector<PlannedFunction> functions;
+    const auto add = [&](std::optional<PlannedFunction> one) {
+        if (one) functions.push_back(std::move(*one));
+    };
+    add(own_function(reinterpret_cast<Code>(lagtrap_traced_c_all), 0, nullptr));
+    add(own_function(lagtrap_traced_c_simple_return, 1, nullptr));
+    add(own_function(lagtrap_traced_c_simple_stepped, 1, lagtrap_traced_c_simple_stepped_exit));
+    add(own_function(lagtrap_traced_c_simple_jump, 1, lagtrap_traced_c_simple_jump_exit));
+    add(own_function(lagtrap_traced_c_stepped_return, 1, nullptr));
+    add(own_function(lagtrap_traced_c_stepped_stepped, 1, lagtrap_traced_c_stepped_stepped_exit));
+    add(own_function(lagtrap_traced_c_stepped_jump, 1, lagtrap_traced_c_stepped_jump_exit));
+    return functions;
+}
+
+// They have no return probes.
+std::vector<PlannedFunction> own_functions_of_go() {
+    std::vector<PlannedFunction> functions;
+    const auto add = [&](std::optional<PlannedFunction> one) {
+        if (one) functions.push_back(std::move(*one));
+    };
+    add(own_function(reinterpret_cast<Code>(lagtrap_traced_go_all), 0, lagtrap_traced_go_all_end));
+    add(own_function(lagtrap_traced_go_simple_return, 1, lagtrap_traced_go_simple_return_exit));
+    add(own_function(lagtrap_traced_go_simple_stepped, 1, lagtrap_traced_go_simple_stepped_exit));
+    add(own_function(lagtrap_traced_go_simple_jump, 1, lagtrap_traced_go_simple_jump_exit));
+    add(own_function(lagtrap_traced_go_stepped_return, 1, lagtrap_traced_go_stepped_return_exit));
+    add(own_function(lagtrap_traced_go_stepped_stepped, 1, lagtrap_traced_go_stepped_stepped_exit));
+    add(own_function(lagtrap_traced_go_stepped_jump, 1, lagtrap_traced_go_stepped_jump_exit));
+    return functions;
+}
+
+// What the programs in the kernel read of a goroutine (goroutine.bpf.h).
+struct Goroutine {
+    std::uint64_t stack_low, stack_high, number;
+};
+
+// This thread, as if it were a goroutine.
+void call_by_goroutine(std::uint64_t rounds) {
+    constexpr std::uint64_t stack_bytes = 64 << 10;  // below and above
+    Goroutine self{0, 0, 1};
+    self.stack_low = reinterpret_cast<std::uintptr_t>(&self) - stack_bytes;
+    self.stack_high = self.stack_low + 2 * stack_bytes;
+    lagtrap_traced_by_goroutine(rounds, &self);
+}
+
+template <typename Values>
+std::uint64_t median_of(Values values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// The mean without those that were interrupted, which Interruptions count: sums of many calls are to be right.
+std::uint64_t usual_of(const std::vector<std::uint64_t>& values) {
+    const std::uint64_t most_ns = median_of(values) * 3 / 2;
+    if (values.empty()) return 0;
+    std::uint64_t sum_ns = 0, count = 0;
+    for (const std::uint64_t value_ns : values) {
+        if (value_ns > most_ns) continue;
+        sum_ns += value_ns;
+        ++count;
+    }
+    return sum_ns / count;
+}
+
+// Of one kind, of one batch.
+struct BatchCosts {
+    std::uint64_t inside_ns = 0, gap_ns = 0;
+};
+
+// The gap behind a call: what comes after its end, and what comes before the next begin (an entry of a known kind). Of entries the
+// part before the program is nearly the same for all kinds, so the gap is counted as the call's own.
+std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tree& tree, std::uint64_t rounds) {
+    if (tree.calls.size() != 1 + rounds * kinds_of_probes) return std::nullopt;
+    std::array<std::vector<std::uint64_t>, kinds_of_probes> inside, gaps;
+    for (std::size_t number = 1; number < tree.calls.size(); ++number) {
+        const calls::Call& call = tree.calls[number];
+        if (call.function == 0 || call.function > kinds_of_probes || call.end != calls::CallEnd::Returned)
+            return std::nullopt;
+        inside[call.function - 1].push_back(call.end_ns - call.begin_ns);
+        if (number + 1 < tree.calls.size())
+            gaps[call.function - 1].push_back(tree.calls[number + 1].begin_ns -
+                                              std::min(call.end_ns, tree.calls[number + 1].begin_ns));
+    }
+    std::array<BatchCosts, kinds_of_probes> costs;
+    for (std::size_t kind = 0; kind < kinds_of_probes; ++kind)
+        costs[kind] = {usual_of(inside[kind]), usual_of(gaps[kind])};
+    return costs;
+}
+
+// Of the functions' own work, one like the other, without probes.
+std::uint64_t own_work_ns(bool of_go) {
+    std::vector<std::uint64_t> all;
+    for (std::size_t batch = 0; batch < batches; ++batch) {
+        const std::uint64_t began_ns = monotonic_ns();
+        of_go ? lagtrap_traced_go_all(rounds_at_first) : lagtrap_traced_c_all(rounds_at_first);
+        all.push_back((monotonic_ns() - began_ns) / (rounds_at_first * kinds_of_probes));
+    }
+    return median_of(std::move(all));
+}
+#endif
+
+}  // namespace
+
+CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
+#if defined(__x86_64__)
+    const auto functions = of_go ? own_functions_of_go() : own_functions();
+    auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    if (functions.size() != kinds + 1 || !program->valid()) return;
+    work_ns_ = own_work_ns(of_go);
+    auto engine =
+        CallEngine::load(::getpid(), 0ns, {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
+    if (!engine) return;
+    const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
+    if (!refused || !refused->empty()) return;
+    engine_ = std::move(*engine);
+    for (std::size_t batch = 0; batch < batches; ++batch) run_batch(rounds_at_first);
+    interruptions_.watch(watched_at_first);
+    reckon();
+#endif
+}
+
+CostMeter::~CostMeter() = default;
+
+const CallCosts& CostMeter::costs() {
+    if (!engine_ || std::chrono::steady_clock::now() - measured_at_ < costs_last) return costs_;
+    run_batch(rounds_again);
+    interruptions_.watch(watched_again);
+    reckon();
+    return costs_;
+}
+
+void CostMeter::run_batch([[maybe_unused]] std::uint64_t rounds) {
+#if defined(__x86_64__)
+    static_assert(kinds == kinds_of_probes);
+    if (of_go_)
+        call_by_goroutine(rounds);
+    else
+        lagtrap_traced_c_all(rounds);
+    for (const calls::Tree& tree : engine_->take_trees(patience)) {
+        const auto batch = costs_in(tree, rounds);
+        for (std::size_t kind = 0; batch && kind < kinds; ++kind) {
+            measured_[kind].inside_ns.push_back((*batch)[kind].inside_ns);
+            measured_[kind].gap_ns.push_back((*batch)[kind].gap_ns);
+            if (measured_[kind].inside_ns.size() > batches) measured_[kind].inside_ns.pop_front();
+            if (measured_[kind].gap_ns.size() > batches) measured_[kind].gap_ns.pop_front();
+        }
+    }
+#endif
+}
+
+void CostMeter::reckon() {
+#if defined(__x86_64__)
+    if (measured_[0].inside_ns.empty()) return;
+    const auto with_interruptions = [&](std::uint64_t ns) {
+        return static_cast<std::uint64_t>(static_cast<double>(ns) * interruptions_.factor());
+    };
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        const std::uint64_t inside_ns = median_of(measured_[kind].inside_ns);
+        costs_.inside[kind / 3][kind % 3] = {with_interruptions(inside_ns - std::min(inside_ns, work_ns_)),
+                                             with_interruptions(median_of(measured_[kind].gap_ns))};
+    }
+    costs_.measured = true;
+    measured_at_ = std::chrono::steady_clock::now();
+#endif
+}
+
+CostMeters::Use::Use(CostMeters& meters, bool of_go) : meters_(meters), of_go_(of_go) {
+    const std::lock_guard lock(meters_.mutex_);
+    Meter& own = meters_.meters_[of_go_];
+    if (own.uses++ == 0) own.meter = std::make_unique<CostMeter>(of_go_);
+}
+
+CostMeters::Use::~Use() {
+    const std::lock_guard lock(meters_.mutex_);
+    Meter& own = meters_.meters_[of_go_];
+    if (--own.uses == 0) own.meter.reset();
+}
+
+CallCosts CostMeters::Use::costs() const {
+    const std::lock_guard lock(meters_.mutex_);
+    return meters_.meters_[of_go_].meter->costs();
+}
+
+}  // namespace lagtrap::daemon
