@@ -83,12 +83,12 @@ class World:
                                 stdout=stdout, stderr=stderr, text=True)
 
     def parts(self):
-        """Those that wait in the spool, by number."""
+        """Those that wait in the spool, by number: their files and what these say."""
         found = {}
         for path in (self.daemon.spool / "ready").glob("*.runs.zst"):
             message = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout
             [objects] = [value for number, value in fields(message) if number == 12]
-            found[dict(fields(objects))[2]] = path
+            found[dict(fields(objects))[2]] = types.SimpleNamespace(path=path, message=message)
         return found
 
     def watch(self, watch):
@@ -216,14 +216,17 @@ def an_uploader_that_comes_later_brings_all():
             check(follower.returncode == 0 and "Objects of" in shown and "did not come" not in err, f"{shown} {err}")
 
 
-def three_parts(world):
-    """A watch of which they wait in the spool, the second with failures; its id."""
+def parts_with_failures(world):
+    """A watch whose parts wait in the spool, one of them with two failures, others before and after it: its id and the number of that part."""
     sender, watch = world.send(*CLASSES)
     wait_for(lambda: world.parts(), "the first part")
     world.program.run("fail", 2)
-    wait_for(lambda: len(world.parts()) >= 3, "parts in the spool")
+    with_failures = lambda: [number for number, part in world.parts().items() if b"no gadget of size" in part.message]
+    [number] = wait_for(with_failures, "the part with the failures")
+    wait_for(lambda: max(world.parts()) > number, "a part after it")
     end(sender)
-    return watch
+    check(number > 1 and with_failures() == [number], f"{number}: {list(world.parts())}")
+    return watch, number
 
 
 def bring(world):
@@ -233,14 +236,14 @@ def bring(world):
 
 def a_part_that_never_comes_is_told():
     with World() as world:
-        watch = three_parts(world)
+        watch, number = parts_with_failures(world)
         parts = world.parts()
-        parts[2].unlink()
+        parts[number].path.unlink()
         bring(world)
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
         # What the lost part told is nowhere; what the kernel counts is there all the same.
-        check(follower.returncode == 0 and "1 part before part 3 has not come: calls of that time are not shown" in err, f"{shown} {err}")
+        check(follower.returncode == 0 and f"1 part before part {number + 1} has not come: calls of that time are not shown" in err, f"{shown} {err}")
         check("1 part did not come" in err and "no gadget of size" not in shown and "Ended after" in shown, f"{shown} {err}")
         summary = world.watch(watch)
         check((summary["watch"]["missing_parts"], summary["watch"]["parts"]) == (1, len(parts)), f"{summary['watch']}")
@@ -250,8 +253,8 @@ def a_part_that_never_comes_is_told():
 
 def without_its_first_part_a_watch_cannot_be_read():
     with World() as world:
-        watch = three_parts(world)
-        world.parts()[1].unlink()
+        watch, _ = parts_with_failures(world)
+        world.parts()[1].path.unlink()
         bring(world)
         follower = world.follow("--watch", watch)
         shown, err = follower.communicate(timeout=120)
