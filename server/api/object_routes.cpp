@@ -52,7 +52,7 @@ json::object watch_json(const ObjectWatch& watch) {
 }
 
 // All parts of a watch that are there.
-Status read_parts(ObjectStore& store, const std::string& watch, WatchedObjects& objects) {
+Status read_parts(ObjectStore& store, const std::string& watch, reports::WatchedObjects& objects) {
     for (std::uint32_t after = 0;;) {
         TRY_ASSIGN(const auto parts, store.objects_parts(watch, after, answer_bytes));
         if (parts.empty()) return success();
@@ -113,7 +113,7 @@ Reply get_object_watch(ObjectStore& store, const Route& route) {
     const auto watch = store.object_watch(route.arguments[0]);
     if (!watch) return failure(watch.error());
     if (!*watch) return no_such_watch();
-    WatchedObjects objects;
+    reports::WatchedObjects objects;
     if (const Status read = read_parts(store, route.arguments[0], objects); !read) return failure(read.error());
     objects.end_here();
     const std::uint64_t received = (*watch)->received_parts.value_or((*watch)->parts);

@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-namespace lagtrap::server {
+namespace lagtrap::server::reports {
 namespace {
 
 bool has_failure(const calls::ObjectNode& node) {
@@ -72,4 +72,4 @@ boost::json::array WatchedObjects::latest() const {
     return all;
 }
 
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::reports

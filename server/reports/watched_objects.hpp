@@ -12,7 +12,7 @@
 
 #include "calls/object_summary.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::reports {
 
 // Not for several threads at once.
 class WatchedObjects {
@@ -49,4 +49,4 @@ class WatchedObjects {
     std::deque<Tree> latest_, latest_failed_;
 };
 
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::reports

@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::reports {
 namespace {
 
 namespace json = boost::json;
@@ -37,11 +37,11 @@ calls::ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, bool f
     return call;
 }
 
-std::string line_of(std::vector<calls::ObjectCall> calls) { return line_of(calls::to_json(calls)); }
+std::string calls_line(const std::vector<calls::ObjectCall>& calls) { return line_of(calls::to_json(calls)); }
 
 TEST(WatchedObjects, OfOneThatGoesOnWhatCameSoFarStandsForItsEnd) {
     WatchedObjects objects;
-    objects.add(first_line() + line_of({call_of(1, 2'000), call_of(0, 3'000, true)}));
+    objects.add(first_line() + calls_line({call_of(1, 2'000), call_of(0, 3'000, true)}));
     objects.add(line_of(calls::to_json(calls::ObjectCounts{9'000, {{4, 3, 1, 2, 0, 0, 0, 0, 0}}})));
     objects.end_here();
     EXPECT_EQ(objects.reason(), "");
@@ -57,7 +57,7 @@ TEST(WatchedObjects, AFailureStaysAmongTheLatestWhenOthersHaveFollowed) {
     WatchedObjects objects;
     std::vector<calls::ObjectCall> calls{call_of(0, 1'500, true)};
     for (std::uint64_t at = 0; at < 2 * WatchedObjects::latest_kept; ++at) calls.push_back(call_of(0, 2'000 + 20 * at));
-    objects.add(first_line() + line_of(calls));
+    objects.add(first_line() + calls_line(calls));
     objects.end_here();
     const json::array latest = objects.latest();
     ASSERT_EQ(latest.size(), WatchedObjects::latest_kept + 1);
@@ -79,7 +79,7 @@ TEST(WatchedObjects, TheLatestAreBounded) {
         calls.push_back(call_of(1, begin_ns));
         calls.back().end_ns = begin_ns + 9'000;
     }
-    objects.add(first_line() + line_of(calls));
+    objects.add(first_line() + calls_line(calls));
     objects.end_here();
     const json::array latest = objects.latest();
     EXPECT_EQ(latest.size(), WatchedObjects::latest_rows_limit);
@@ -89,7 +89,7 @@ TEST(WatchedObjects, TheLatestAreBounded) {
 
 TEST(WatchedObjects, WithoutTheFirstLineNothingIsSaid) {
     WatchedObjects objects;
-    objects.add(line_of({call_of(0, 2'000)}));
+    objects.add(calls_line({call_of(0, 2'000)}));
     objects.end_here();
     EXPECT_FALSE(objects.has_begun());
     EXPECT_EQ(objects.unread_lines(), 1U);
@@ -97,10 +97,11 @@ TEST(WatchedObjects, WithoutTheFirstLineNothingIsSaid) {
 
 TEST(WatchedObjects, LinesThatCannotBeReadAreCountedAndLeftOut) {
     WatchedObjects objects;
-    objects.add(first_line() + "{\"odd\":1}\n{\"object_calls\":[[1]]}\n" + line_of({call_of(9, 1'500)}) + first_line());
+    objects.add(first_line() + "{\"odd\":1}\n{\"object_calls\":[[1]]}\n" + calls_line({call_of(9, 1'500)}) +
+                first_line());
     calls::ObjectsEnded ended;
     ended.reason = "the time is over";
-    objects.add(line_of({call_of(0, 2'000)}) + line_of(calls::to_json(ended)) + line_of({call_of(0, 3'000)}));
+    objects.add(calls_line({call_of(0, 2'000)}) + line_of(calls::to_json(ended)) + calls_line({call_of(0, 3'000)}));
     objects.end_here();
     EXPECT_EQ(objects.unread_lines(), 5U);
     EXPECT_EQ(objects.reason(), "the time is over");
@@ -108,4 +109,4 @@ TEST(WatchedObjects, LinesThatCannotBeReadAreCountedAndLeftOut) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::reports
