@@ -31,6 +31,11 @@ std::string shortened(const std::string& text) {
 
 std::uint64_t length_ns(const ObjectNode& node) { return node.call.end_ns - node.call.begin_ns; }
 
+std::uint64_t net_ns(const ObjectCall& call) {
+    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
+    return whole_ns - std::min(whole_ns, call.probes_ns);
+}
+
 void flatten(const ObjectNode& node, std::size_t limit, std::vector<ObjectCall>& calls) {
     for (const ObjectNode& one : node.below) flatten(one, limit, calls);
     if (calls.size() < limit) calls.push_back(node.call);
@@ -41,14 +46,13 @@ void add_rows(const ObjectNode& node, std::uint64_t begin_ns, std::uint32_t dept
     if (rows.size() >= limit) return;
     const ObjectCall& call = node.call;
     const ObjectFunction& function = started.functions[call.function];
-    const std::uint64_t whole_ns = length_ns(node);
     rows.push_back({{"name", shortened(function.function.name)},
                     {"module", shortened(function.function.module)},
                     {"role", std::string(name_of(function.role))},
                     {"depth", depth},
                     {"tid", call.tid},
                     {"begin_ns", number(call.begin_ns - std::min(begin_ns, call.begin_ns))},
-                    {"elapsed_ns", number(whole_ns - std::min(whole_ns, call.probes_ns))},
+                    {"elapsed_ns", number(net_ns(call))},
                     {"bytes", number(static_cast<std::int64_t>(call.taken_bytes - call.given_bytes))},
                     {"object", number(call.object)},
                     {"title", shortened(call.title)},
@@ -78,6 +82,11 @@ json::object row_of(const CreationStack& stack) {
 
 }  // namespace
 
+void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started, std::uint64_t origin_ns, std::size_t limit,
+                      json::array& rows) {
+    add_rows(root, origin_ns, 0, limit, started, rows);
+}
+
 Status ObjectsSummary::check(const ObjectsReply& reply) const {
     const std::size_t functions = reply.started ? reply.started->functions.size() : started_.functions.size();
     bool good = reply.started ? !has_begun() : has_begun();
@@ -100,10 +109,12 @@ Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {
     if (reply.calls)
         for (ObjectCall& call : *reply.calls) {
             failures_.add(call, started_.functions[call.function].role);
+            count(call);
             for (ObjectNode& root : forest_.add(std::move(call))) take(std::move(root), ended);
         }
     if (reply.messages)
         for (const ObjectMessage& one : *reply.messages) failures_.add(one, started_.functions);
+    if (reply.counts) counts_ = std::move(*reply.counts);
     if (reply.failures) told_failures_ = std::move(*reply.failures);
     if (reply.taken_out)
         for (const TakenOut& one : *reply.taken_out)
@@ -113,6 +124,29 @@ Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {
         ended_ = std::move(*reply.ended);
     }
     return success();
+}
+
+void ObjectsSummary::count(const ObjectCall& call) {
+    ObjectFunctionTotals& totals = totals_[call.function];
+    totals.function = call.function;
+    ++totals.calls;
+    totals.failures += call.failed ? 1 : 0;
+    totals.elapsed_ns += net_ns(call);
+}
+
+void ObjectsSummary::end_here() {
+    if (ended_) return;
+    for (ObjectNode& root : forest_.take_waiting()) take(std::move(root), nullptr);
+    ObjectsEnded& ended = ended_.emplace();
+    if (counts_) {
+        ended.classes = std::move(counts_->classes);
+        ended.length_ns = counts_->at_ns - std::min(counts_->at_ns, started_.began_monotonic_ns);
+    }
+    ended.classes.resize(started_.classes.size());
+    for (const auto& [function, totals] : totals_) {
+        ended.totals.push_back(totals);
+        ended.sent += totals.calls;
+    }
 }
 
 // One of each function: the same call again says little more.

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "calls/object_stream.hpp"
@@ -20,6 +23,9 @@ class ObjectsSummary {
 
     // One line. `ended`, where there is one, gets the trees that it ends. ErrorKind::Invalid: it names what is not known.
     [[nodiscard]] Status add(ObjectsReply reply, std::vector<ObjectNode>* ended = nullptr);
+
+    // Of a watch that goes on elsewhere: what came so far stands for its end, which it does not have yet. Nothing is added afterwards.
+    void end_here();
 
     // Meaningless before the first line.
     [[nodiscard]] const ObjectsStarted& started() const { return started_; }
@@ -39,6 +45,7 @@ class ObjectsSummary {
 
   private:
     [[nodiscard]] Status check(const ObjectsReply& reply) const;
+    void count(const ObjectCall& call);
     void take(ObjectNode root, std::vector<ObjectNode>* ended);
 
     ObjectsStarted started_;
@@ -47,7 +54,13 @@ class ObjectsSummary {
     std::optional<std::vector<ObjectFailure>> told_failures_;  // as a summary's lines have them
     std::vector<ObjectNode> longest_;
     std::vector<TakenOut> taken_out_;
+    std::optional<ObjectCounts> counts_;                    // the last ones
+    std::map<std::uint32_t, ObjectFunctionTotals> totals_;  // of calls that were told
     std::optional<ObjectsEnded> ended_;
 };
+
+// As the calls in ObjectsSummary::to_json(), callers first, at most `limit` of them; times count from `origin_ns` (monotonic).
+void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started, std::uint64_t origin_ns, std::size_t limit,
+                      boost::json::array& rows);
 
 }  // namespace lagtrap::calls

@@ -51,6 +51,14 @@ class Following {
     static constexpr std::chrono::seconds silence{30};
 
     Status take(FollowedPart part) {
+        if (part.number == part.lost_parts + 1 && part.lost_parts != 0)
+            return make_error(ErrorKind::NotFound,
+                              "the first part of this watch, which names classes and functions, has not come, and the "
+                              "others cannot be read without it; begin another watch with --send");
+        if (part.lost_parts != 0)
+            console_.err << fmt::format("{} before part {} {} not come: calls of that time are not shown\n",
+                                        counted(part.lost_parts, "part", "parts"), part.number,
+                                        part.lost_parts == 1 ? "has" : "have");
         lost_lines_ += part.lost_lines;
         lost_parts_ += part.lost_parts;
         over_ = part.last;
@@ -62,12 +70,16 @@ class Following {
     void note(const std::string& trouble, bool something) {
         const auto now = ObjectsFollower::Clock::now();
         if (something) since_ = now;
-        const std::string said = !trouble.empty() ? trouble
-                                 : now - since_ > silence
-                                     ? "nothing new for 30 s: does lagtrap-uploader run on that machine?"
-                                     : std::string();
-        if (said != said_ && !said.empty()) console_.err << "lagtrap: " << said << "\n";
-        said_ = said;
+        if (!trouble.empty() && !troubled_) console_.err << "lagtrap: " << trouble << "; asked again every second\n";
+        if (trouble.empty() && troubled_) {
+            console_.err << "lagtrap: the server answers again\n";
+            since_ = now;
+        }
+        troubled_ = !trouble.empty();
+        const bool silent = !troubled_ && now - since_ > silence;
+        if (silent && !silent_)
+            console_.err << "lagtrap: nothing new for 30 s: does lagtrap-uploader run on that machine?\n";
+        silent_ = silent;
     }
 
     void tell_losses() {
@@ -84,7 +96,7 @@ class Following {
     Console& console_;
     bool over_ = false;
     std::uint64_t lost_lines_ = 0, lost_parts_ = 0;
-    std::string said_;
+    bool troubled_ = false, silent_ = false;
     ObjectsFollower::Clock::time_point since_ = ObjectsFollower::Clock::now();
 };
 

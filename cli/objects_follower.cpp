@@ -95,6 +95,17 @@ FollowedPart part_in(const json::object& row) {
     return part;
 }
 
+// What to do about it, in words of this command.
+Error hinted(Error error, bool has_token) {
+    if (error.kind == ErrorKind::Denied)
+        error.message += has_token ? "; --token-file needs a token that may read (`lagtrap-server token add NAME "
+                                     "--scope read` makes one)"
+                                   : "; give a token that may read with --token-file";
+    if (error.kind == ErrorKind::Unsupported)
+        error.message += "; --ca FILE names the certificates to trust, if they are not the system's";
+    return error;
+}
+
 }  // namespace
 
 Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
@@ -105,8 +116,9 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
     server.timeout = request_time;
     TRY_ASSIGN(uploader::Target target, uploader::make_target(server, uploader::PlainHttp::Refuse));
     uploader::Transfer transfer(std::move(target));
-    TRY_ASSIGN(const std::string answer, transfer.get("/api/v1/objects", answer_limit_bytes, {}));
-    TRY_ASSIGN(const auto watches, watches_in(answer));
+    const auto answer = transfer.get("/api/v1/objects", answer_limit_bytes, {});
+    if (!answer) return hinted(answer.error(), !options.token_file.empty());
+    TRY_ASSIGN(const auto watches, watches_in(*answer));
     const auto fits = [&](const WatchOnServer& watch) {
         return (options.watch.empty() || watch.id == options.watch) &&
                (options.host.empty() || watch.host == options.host) &&
@@ -119,7 +131,7 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
     if (found == watches.end()) found = std::find_if(watches.begin(), watches.end(), fits);
     if (found == watches.end())
         return make_error(ErrorKind::NotFound, "the server has no such watch of objects; " + listed(watches));
-    return ObjectsFollower(std::move(transfer), *found);
+    return ObjectsFollower(std::move(transfer), *found, !options.token_file.empty());
 }
 
 Status ObjectsFollower::take(const std::string& answer) {
@@ -137,9 +149,10 @@ Status ObjectsFollower::take(const std::string& answer) {
 
 // Parts travel each for itself: one that was sent again may come after later ones.
 Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, const volatile std::sig_atomic_t& stop) {
-    TRY_ASSIGN(const std::string answer, transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_),
-                                                       answer_limit_bytes, [&stop] { return stop == 0; }));
-    TRY(take(answer));
+    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), answer_limit_bytes,
+                                      [&stop] { return stop == 0; });
+    if (!answer) return hinted(answer.error(), has_token_);
+    TRY(take(*answer));
     std::vector<FollowedPart> parts;
     while (!ahead_.empty()) {
         const auto first = ahead_.begin();
@@ -149,6 +162,7 @@ Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, c
         gap_since_.reset();
         given_ = first->first;
         parts.push_back(std::move(first->second));
+        parts.back().number = given_;
         parts.back().lost_parts = missing;
         ahead_.erase(first);
     }

@@ -31,6 +31,7 @@ struct WatchOnServer {
 struct FollowedPart {
     std::uint64_t lost_lines = 0;  // that the sender could not send
     std::uint32_t lost_parts = 0;  // that did not come
+    std::uint32_t number = 0;      // of the part, from 1
     bool last = false;
     std::vector<std::string> lines;
 };
@@ -45,16 +46,17 @@ class ObjectsFollower {
     [[nodiscard]] static Result<ObjectsFollower> find(const FollowOptions& options);
     [[nodiscard]] const WatchOnServer& watch() const { return watch_; }
     // What has come since the last call, in order; empty: nothing, and it may be asked again in a second. Errors: as find(); Busy: the
-    // server may answer later.
+    // server may answer later; NotFound: it has removed the watch.
     [[nodiscard]] Result<std::vector<FollowedPart>> next(Clock::time_point now, const volatile std::sig_atomic_t& stop);
 
   private:
-    ObjectsFollower(uploader::Transfer transfer, WatchOnServer watch)
-        : transfer_(std::move(transfer)), watch_(std::move(watch)) {}
+    ObjectsFollower(uploader::Transfer transfer, WatchOnServer watch, bool has_token)
+        : transfer_(std::move(transfer)), watch_(std::move(watch)), has_token_(has_token) {}
     [[nodiscard]] Status take(const std::string& answer);
 
     uploader::Transfer transfer_;
     WatchOnServer watch_;
+    bool has_token_;
     std::uint32_t given_ = 0;                      // number of the last part that was given
     std::map<std::uint32_t, FollowedPart> ahead_;  // after a gap
     std::optional<Clock::time_point> gap_since_;

@@ -1,6 +1,5 @@
 #include "cli/objects_show.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -22,8 +21,6 @@ Status ObjectsShow::show(const std::string& line) {
     TRY_ASSIGN(calls::ObjectsReply reply, calls::parse_objects_reply(line));
     const bool begins = reply.started.has_value(), ends = reply.ended.has_value();
     const auto taken_out = reply.taken_out;
-    if (reply.counts) counts_ = reply.counts;
-    if (reply.calls) count(*reply.calls);
     std::vector<calls::ObjectNode> trees;
     TRY(summary_.add(std::move(reply), &trees));
     if (record_.is_open() && !(record_ << line << '\n')) return system_error(options_.record);
@@ -42,31 +39,11 @@ Status ObjectsShow::show(const std::string& line) {
 
 void ObjectsShow::show_so_far() {
     if (options_.json || !summary_.has_begun()) return;
-    calls::ObjectsReply end;
-    end.ended.emplace();
-    if (counts_) {
-        end.ended->classes = counts_->classes;
-        end.ended->length_ns = counts_->at_ns - std::min(counts_->at_ns, summary_.started().began_monotonic_ns);
-    }
-    end.ended->classes.resize(summary_.started().classes.size());
-    for (const auto& [function, totals] : told_) end.ended->totals.push_back(totals);
-    const std::uint64_t length_ns = end.ended->length_ns;
-    if (summary_.add(std::move(end)))
-        console_.out << objects_summary_text(summary_, options_.top, look_)
-                     << fmt::format("\nInterrupted here after {} of it; it goes on there.\n",
-                                    format_duration_ns(length_ns));
+    summary_.end_here();
+    console_.out << objects_summary_text(summary_, options_.top, look_)
+                 << fmt::format("\nInterrupted here after {} of it; it goes on there.\n",
+                                format_duration_ns(summary_.ended()->length_ns));
     console_.out.flush();
-}
-
-void ObjectsShow::count(const std::vector<calls::ObjectCall>& calls) {
-    for (const calls::ObjectCall& call : calls) {
-        calls::ObjectFunctionTotals& totals = told_[call.function];
-        totals.function = call.function;
-        ++totals.calls;
-        totals.failures += call.failed ? 1 : 0;
-        const std::uint64_t whole_ns = call.end_ns - std::min(call.begin_ns, call.end_ns);
-        totals.elapsed_ns += whole_ns - std::min(whole_ns, call.probes_ns);
-    }
 }
 
 }  // namespace lagtrap::cli

@@ -3,10 +3,7 @@
 
 #include <cstdint>
 #include <fstream>
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "calls/object_summary.hpp"
 #include "cli/commands.hpp"
@@ -31,15 +28,11 @@ class ObjectsShow {
     void show_so_far();
 
   private:
-    void count(const std::vector<calls::ObjectCall>& calls);
-
     const ObjectsOptions& options_;
     Console& console_;
     ObjectsLook look_;
     std::ofstream record_;
     calls::ObjectsSummary summary_;
-    std::optional<calls::ObjectCounts> counts_;                  // the last ones
-    std::map<std::uint32_t, calls::ObjectFunctionTotals> told_;  // of calls that were told
 };
 
 }  // namespace lagtrap::cli

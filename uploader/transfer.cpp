@@ -173,8 +173,15 @@ TransferOutcome later(const std::string& message) {
     return outcome;
 }
 
+// What to do, for whoever sends; whoever reads has other words for it.
+struct Hints {
+    const char* refused =
+        "; the server refuses the token: check the token file, and the scope of its token on the server";
+    const char* redirected = "set <url> to the final address";
+};
+
 // What an answer means that neither confirms nor holds the bundle already.
-TransferOutcome judge(const Response& response) {
+TransferOutcome judge(const Response& response, const Hints& hints = {}) {
     TransferOutcome outcome;
     outcome.cancelled = response.result == CURLE_ABORTED_BY_CALLBACK;
     if (response.result != CURLE_OK) {
@@ -188,16 +195,20 @@ TransferOutcome judge(const Response& response) {
     outcome.message = fmt::format("HTTP {}", response.status);
     const std::string said = error_of_answer(response.body);
     if (!said.empty()) outcome.message += ": " + said;
-    if (response.status == 401 || response.status == 403)
-        outcome.message +=
-            "; the server refuses the token: check the token file, and the scope of its token on the server";
+    if (response.status == 401 || response.status == 403) outcome.message += hints.refused;
     if (response.status >= 300 && response.status < 400) {
-        outcome.message += fmt::format("; redirects are not followed (to \"{}\"): set <url> to the final address",
-                                       printable(std::string_view(response.location).substr(0, 200)));
+        outcome.message += fmt::format("; redirects are not followed (to \"{}\"): {}",
+                                       printable(std::string_view(response.location).substr(0, 200)), hints.redirected);
     }
     if (outcome.verdict == Verdict::TryLater && outcome.retry_after)
         outcome.message += fmt::format("; retry after {} s", outcome.retry_after->count());
     return outcome;
+}
+
+// By a certificate, which does not get better by waiting.
+bool is_distrusted(CURLcode result) {
+    return result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
+           result == CURLE_SSL_ISSUER_ERROR;
 }
 
 }  // namespace
@@ -374,9 +385,10 @@ Result<std::string> Transfer::get(const std::string& path, std::size_t limit_byt
     TRY(request.authorise());
     Response response = request.get(limit_bytes);
     if (response.result == CURLE_OK && response.status == 200) return std::move(response.body);
-    const TransferOutcome outcome = judge(response);
+    const TransferOutcome outcome = judge(response, {"", "that is the address to give"});
     const auto kind = response.status == 404                             ? ErrorKind::NotFound
                       : response.status == 401 || response.status == 403 ? ErrorKind::Denied
+                      : is_distrusted(response.result)                   ? ErrorKind::Unsupported
                       : outcome.cancelled                                ? ErrorKind::Timeout
                       : outcome.verdict == Verdict::TryLater             ? ErrorKind::Busy
                                                                          : ErrorKind::Invalid;

@@ -45,7 +45,8 @@ class Transfer {
                                        const KeepGoing& keep_going);
 
     // GET {url}{path}, by the same rules: what an answer of 200 has, at most `limit_bytes`. ErrorKind::NotFound: 404; Denied: 401 or
-    // 403; Busy: the server may answer later; Invalid: it answers otherwise.
+    // 403, of which the caller says what to do about the token; Unsupported: its certificate is not trusted; Busy: the server may answer later;
+    // Invalid: it answers otherwise.
     [[nodiscard]] Result<std::string> get(const std::string& path, std::size_t limit_bytes,
                                           const KeepGoing& keep_going);
 

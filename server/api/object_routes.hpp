@@ -9,5 +9,7 @@ namespace lagtrap::server {
 
 [[nodiscard]] Reply list_object_watches(ObjectStore& store, const Route& route);
 [[nodiscard]] Reply get_object_parts(ObjectStore& store, const Route& route);
+// What they come to so far.
+[[nodiscard]] Reply get_object_watch(ObjectStore& store, const Route& route);
 
 }  // namespace lagtrap::server

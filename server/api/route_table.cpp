@@ -126,6 +126,7 @@ constexpr RouteRow rows[] = {
     {Method::Get, "/api/v1/bundles/{digest}/delays/{number}/export", "format state", read, Work::Heavy, answer<export_delay>},
     {Method::Get, "/api/v1/objects", "", read, Work::Light, answer<list_object_watches>, no_body, Handling::WholeMachine},
     {Method::Get, "/api/v1/objects/{watch}", "after", read, Work::Light, answer<get_object_parts>, no_body, Handling::WholeMachine},
+    {Method::Get, "/api/v1/objects/{watch}/summary", "", read, Work::Heavy, answer<get_object_watch>, no_body, Handling::WholeMachine},
     {Method::Get, "/api/v1/formats", "", read, Work::Light, answer<list_formats>},
     {Method::Head, "/api/v1/batches/{digest}", "", upload_or_read, Work::Light, answer<has_batch>},
     {Method::Put, "/api/v1/batches/{digest}", "", upload, Work::Light, nullptr, no_body, Handling::BatchUpload},

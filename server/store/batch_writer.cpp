@@ -227,6 +227,7 @@ void BatchWriter::remember_seen(const SeenNames& seen) {
 
 Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatch& batch) {
     TRY_ASSIGN(const Prepared prepared, prepare(receipt, batch));
+    const ObjectFigures figures = batch.objects ? figures_of_objects(batch.objects->lines) : ObjectFigures{};
     auto outcome = AddOutcome::New;
     const std::string sender = stored_text(receipt.sender);
     const Status written = database_.write([&](Connection& connection) -> Status {
@@ -239,7 +240,7 @@ Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatc
                                 std::min<std::uint64_t>(batch.runs_lost, INT64_MAX)}));
         outcome = inserted > 0 ? AddOutcome::New : AddOutcome::Already;
         if (outcome == AddOutcome::Already) return success();
-        if (batch.objects) TRY(add_objects_part(connection, receipt, batch));
+        if (batch.objects) TRY(add_objects_part(connection, receipt, batch, figures));
         TRY(database_.insert_runs(connection, prepared.runs));
         for (const DirtyMark& mark : prepared.marks) TRY(insert_mark(connection, mark));
         TRY(write_seen(connection, prepared.seen));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct ObjectWatch {
     std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;  // when the first and the last part came that did
     std::uint32_t parts = 0;                                    // number of the last one
     bool ended = false;
+    std::optional<std::uint64_t> began_realtime_ns;  // nothing: the first part has not come
+    std::vector<std::string> classes;                // names of some
+    std::uint64_t class_count = 0;                   // all of them
+    // Of parts that came; nothing: it began before the server counted.
+    std::optional<std::uint64_t> calls, failures, lost_lines, received_parts;
+    std::uint64_t not_told = 0;  // calls that were only counted; known at its end
 };
 
 struct StoredObjectsPart {
@@ -41,6 +48,8 @@ class ObjectStore {
 
     // The one with the newest part first, at most `limit`.
     [[nodiscard]] virtual Result<std::vector<ObjectWatch>> object_watches(std::uint32_t limit) = 0;
+    // Nothing: there is none, or none any more.
+    [[nodiscard]] virtual Result<std::optional<ObjectWatch>> object_watch(const std::string& id) = 0;
     // Those with higher numbers than `after`, in order, of some `limit_bytes` together but at least one.
     [[nodiscard]] virtual Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch,
                                                                                std::uint32_t after,

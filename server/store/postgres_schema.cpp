@@ -163,12 +163,28 @@ CREATE INDEX objects_watch_by_age ON objects_watch(last_ns);
 CREATE TABLE objects_part(watch TEXT NOT NULL, number BIGINT NOT NULL, lost BIGINT NOT NULL, last BIGINT NOT NULL, lines BYTEA NOT NULL, PRIMARY KEY(watch, number));
 )";
 
+// What the list of watches says. Of watches that began earlier nothing is known of most.
+constexpr const char* object_figures = R"(
+ALTER TABLE objects_watch ADD COLUMN began_ns BIGINT;
+ALTER TABLE objects_watch ADD COLUMN classes TEXT NOT NULL DEFAULT '';
+ALTER TABLE objects_watch ADD COLUMN class_count BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE objects_watch ADD COLUMN calls BIGINT;
+ALTER TABLE objects_watch ADD COLUMN failures BIGINT;
+ALTER TABLE objects_watch ADD COLUMN lost BIGINT;
+ALTER TABLE objects_watch ADD COLUMN received BIGINT;
+ALTER TABLE objects_watch ADD COLUMN not_told BIGINT NOT NULL DEFAULT 0;
+)";
+
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
-    static const std::vector<Migration> steps = {
-        {1, bundles}, {2, runs_and_accounts}, {3, losses}, {4, outliers}, {5, build_labels}, {6, causes},  {7, rules},
-        {8, units},   {9, subjects},          {10, teams}, {11, quotas},  {12, views},       {13, objects}};
+    static const std::vector<Migration> steps = {{1, bundles},      {2, runs_and_accounts},
+                                                 {3, losses},       {4, outliers},
+                                                 {5, build_labels}, {6, causes},
+                                                 {7, rules},        {8, units},
+                                                 {9, subjects},     {10, teams},
+                                                 {11, quotas},      {12, views},
+                                                 {13, objects},     {14, object_figures}};
     return steps;
 }
 

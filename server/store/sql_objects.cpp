@@ -7,6 +7,8 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t parts_at_once = 1000;
+// So that sums of many parts stay within the column.
+constexpr std::uint64_t lines_counted_limit = 1ULL << 30;
 
 // The oldest but the first, until what is left fits.
 Status drop_old_parts(Connection& connection, const std::string& watch) {
@@ -38,6 +40,55 @@ Status drop_watch(Connection& connection, const std::string& watch) {
     return success();
 }
 
+// Of a part that came for the first time.
+Status count_part(Connection& connection, const trace::ObjectsPart& part, const ObjectFigures& figures) {
+    TRY(
+        connection.execute("UPDATE objects_watch SET received = received + 1, lost = lost + $2, calls = calls + $3,"
+                           " failures = CASE WHEN failures < $4 THEN $4 ELSE failures END,"
+                           " not_told = CASE WHEN not_told < $5 THEN $5 ELSE not_told END WHERE id = $1",
+                           {part.watch_id, std::min(part.lost_lines, lines_counted_limit), figures.calls,
+                            figures.failures, figures.not_told}));
+    if (!figures.began_realtime_ns) return success();
+    TRY(connection.execute("UPDATE objects_watch SET began_ns = $2, classes = $3, class_count = $4 WHERE id = $1",
+                           {part.watch_id, *figures.began_realtime_ns, figures.classes, figures.class_count}));
+    return success();
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        lines.emplace_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return lines;
+}
+
+const std::string watch_columns =
+    "SELECT id, host, process, pid, first_ns, last_ns, parts, ended, began_ns, classes,"
+    " class_count, calls, failures, lost, received, not_told FROM objects_watch";
+
+ObjectWatch watch_of(const Rows& row) {
+    ObjectWatch watch;
+    watch.id = row.text(0);
+    watch.host = row.text(1);
+    watch.process = row.text(2);
+    watch.pid = row.small(3);
+    watch.first_realtime_ns = row.natural(4);
+    watch.last_realtime_ns = row.natural(5);
+    watch.parts = row.small(6);
+    watch.ended = row.integer(7) != 0;
+    watch.began_realtime_ns = row.optional(8);
+    watch.classes = lines_of(row.bytes(9));
+    watch.class_count = row.natural(10);
+    watch.calls = row.optional(11);
+    watch.failures = row.optional(12);
+    watch.lost_lines = row.optional(13);
+    watch.received_parts = row.optional(14);
+    watch.not_told = row.natural(15);
+    return watch;
+}
+
 Status keep_object_watches_small(Connection& connection, const std::string& newest) {
     std::vector<std::string> gone;
     {
@@ -58,13 +109,14 @@ Status keep_object_watches_small(Connection& connection, const std::string& newe
 }  // namespace
 
 // A watch is its first sender's: nobody else tells of it.
-Status add_objects_part(Connection& connection, const Receipt& receipt, const trace::RunBatch& batch) {
+Status add_objects_part(Connection& connection, const Receipt& receipt, const trace::RunBatch& batch,
+                        const ObjectFigures& figures) {
     const trace::ObjectsPart& part = *batch.objects;
     const std::string host = stored_text(batch.host), process = stored_text(part.process),
                       sender = stored_text(receipt.sender);
     TRY(connection.execute(
-        "INSERT INTO objects_watch(id, host, sender, process, pid, first_ns, last_ns, parts, ended, bytes)"
-        " VALUES($1,$2,$3,$4,$5,$6,$6,0,0,0) ON CONFLICT(id) DO NOTHING",
+        "INSERT INTO objects_watch(id, host, sender, process, pid, first_ns, last_ns, parts, ended, bytes,"
+        " calls, failures, lost, received) VALUES($1,$2,$3,$4,$5,$6,$6,0,0,0,0,0,0,0) ON CONFLICT(id) DO NOTHING",
         {part.watch_id, host, sender, process, part.pid, receipt.received_realtime_ns}));
     TRY_ASSIGN(
         const auto own,
@@ -73,11 +125,12 @@ Status add_objects_part(Connection& connection, const Receipt& receipt, const tr
                            " WHERE id = $1 AND host = $2 AND sender = $3",
                            {part.watch_id, host, sender, receipt.received_realtime_ns, part.number, part.last}));
     if (own == 0) return make_error(ErrorKind::Invalid, "this watch of objects is another sender's");
-    TRY(
-        connection.execute("INSERT INTO objects_part(watch, number, lost, last, lines) VALUES($1,$2,$3,$4,$5)"
-                           " ON CONFLICT(watch, number) DO NOTHING",
-                           {part.watch_id, part.number, std::min<std::uint64_t>(part.lost_lines, INT64_MAX), part.last,
-                            Value::bytes(part.lines)}));
+    TRY_ASSIGN(const auto added,
+               connection.execute("INSERT INTO objects_part(watch, number, lost, last, lines) VALUES($1,$2,$3,$4,$5)"
+                                  " ON CONFLICT(watch, number) DO NOTHING",
+                                  {part.watch_id, part.number, std::min<std::uint64_t>(part.lost_lines, INT64_MAX),
+                                   part.last, Value::bytes(part.lines)}));
+    if (added != 0) TRY(count_part(connection, part, figures));
     TRY(drop_old_parts(connection, part.watch_id));
     TRY(
         connection.execute("UPDATE objects_watch SET bytes = (SELECT CAST(coalesce(sum(length(lines)), 0) AS BIGINT)"
@@ -97,19 +150,28 @@ Result<std::vector<ObjectWatch>> SqlStore::object_watches(std::uint32_t limit) {
     std::vector<ObjectWatch> watches;
     const Status looked = database_->read([&](Connection& connection) -> Status {
         watches.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT id, host, process, pid, first_ns, last_ns, parts, ended FROM objects_watch"
-                                    " ORDER BY last_ns DESC, id LIMIT $1",
-                                    {limit}));
+        TRY_ASSIGN(const auto rows, connection.query(watch_columns + " ORDER BY last_ns DESC, id LIMIT $1", {limit}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
-            watches.push_back({rows->text(0), rows->text(1), rows->text(2), rows->small(3), rows->natural(4),
-                               rows->natural(5), rows->small(6), rows->integer(7) != 0});
+            watches.push_back(watch_of(*rows));
         }
     });
     if (!looked) return looked.error();
     return watches;
+}
+
+Result<std::optional<ObjectWatch>> SqlStore::object_watch(const std::string& id) {
+    std::optional<ObjectWatch> watch;
+    const Status looked = database_->read([&](Connection& connection) -> Status {
+        watch.reset();
+        TRY_ASSIGN(const auto rows, connection.query(watch_columns + " WHERE id = $1", {id}));
+        TRY_ASSIGN(const bool found, rows->next());
+        if (found) watch = watch_of(*rows);
+        return success();
+    });
+    if (!looked) return looked.error();
+    return watch;
 }
 
 Result<std::vector<StoredObjectsPart>> SqlStore::objects_parts(const std::string& watch, std::uint32_t after,

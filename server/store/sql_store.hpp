@@ -50,6 +50,7 @@ class SqlStore : public Store {
 
     // objects (sql_objects.cpp)
     [[nodiscard]] Result<std::vector<ObjectWatch>> object_watches(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<ObjectWatch>> object_watch(const std::string& id) override;
     [[nodiscard]] Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch, std::uint32_t after,
                                                                        std::uint64_t limit_bytes) override;
 

@@ -14,7 +14,7 @@ async function pagesOf(context) {
     overview: "/", events: "/events", event: eventPath(world.event.name), "event of delays": eventPath(world.delays_event), "unknown event": "/event/unheard%20of",
     causes: "/causes", cause: `/cause/${causes[0].id}`, run: `/run/${runs[0].id}`, bundles: "/bundles", delay: delayPath(world.delay), machine: `${delayPath(world.delay)}/machine`, "bad bundle": `/bundle/${world.bad_bundle}`,
     compare: `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
-    account: "/account", accounts: "/accounts", audit: "/audit", rules: "/rules", "no page": "/nowhere/at/all",
+    account: "/account", accounts: "/accounts", audit: "/audit", rules: "/rules", objects: "/objects", watches: "/watches", ...(world.watch ? { watch: `/watch/${world.watch.id}` } : {}), "no page": "/nowhere/at/all",
   };
 }
 

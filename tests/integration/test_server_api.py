@@ -502,6 +502,7 @@ class Api(ServerCase):
         self.assertEqual(watches["watches"], [])
         checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11", expect=404)
         checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11?after=x", expect=400)
+        checker.ask("GET", "/api/v1/objects/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11/summary", expect=404)
 
     def check_forms(self, checker, address):
         """Each form is what `lagtrap export` writes of the same bundle."""

@@ -79,7 +79,7 @@ class Teams(ServerCase):
             if re.search(r"/(runs|causes)/\{id\}", pattern) and not own:
                 self.assertEqual(response.status, 404, address)
             if pattern in ("/api/v1/bundles/{digest}", "/api/v1/bundles/{digest}/system", "/api/v1/bundles/{digest}/trace",
-                           "/api/v1/bundles/{digest}/delays/{number}/machine", "/api/v1/objects", "/api/v1/objects/{watch}"):
+                           "/api/v1/bundles/{digest}/delays/{number}/machine", "/api/v1/objects", "/api/v1/objects/{watch}", "/api/v1/objects/{watch}/summary"):
                 self.assertEqual(response.status, 403, address)
             elif own:
                 self.assertIn(response.status, (200, 422), f"{address}: {text[:300]}")

@@ -19,7 +19,7 @@ ALLOWED = {
     "formats": {"core", "trace", "analysis"},
     "uploader": {"core", "settings", "spool"},
     "daemon": {"core", "sandbox", "spool", "binaries", "calls", "settings", "bpf", "trace"},
-    "server": {"core", "sandbox", "trace", "analysis", "formats"},
+    "server": {"core", "sandbox", "calls", "trace", "analysis", "formats"},
     "cli": {"core", "sandbox", "spool", "binaries", "calls", "settings", "bpf", "trace", "analysis", "formats", "uploader"},
     "examples": {"markers"},
 }

@@ -100,7 +100,7 @@ export const bundles = [
   { digest: big_bundle, bytes: 18432000, received_ns: ns(now_ms - 7200000), started_ns: ns(now_ms - 7260000), host: "web-07", event: "open document", process: "office", delays: 1, longest_delay_ns: 1250e6, bad_reason: null, parsed: true },
   { digest: bad_bundle, bytes: 20480, received_ns: ns(now_ms - 9000000), started_ns: null, host: "", event: "", process: "", delays: 0, longest_delay_ns: 0, bad_reason: "the trace ends in the middle of a packet at byte 20112", parsed: true },
 ];
-const followed = {
+export const followed = {
   pid: 4002, process: "shop", length_ns: 10e9, memory: "", told: 812, not_told: 90, taken_out: 1,
   classes: [
     { name: "shop::Cart", created: 412, released: 399, alive: 13, failures: 7, released_twice: 0, used_after: 0, unknown: 2, replaced: 0, not_followed: 0 },

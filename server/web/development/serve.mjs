@@ -13,6 +13,7 @@ import { changeCause, findCause, listCauses } from "./causes.mjs";
 import { answerRules } from "./rules.mjs";
 import { compareSets, setFlame } from "./sets.mjs";
 import { buildLabels, overview, split, trend } from "./trends.mjs";
+import { listWatches, watchSummary, watch_world } from "./watches.mjs";
 import { bad_bundle, big_bundle, good_bundle, hostile_name, ns, slow_function } from "./data.mjs";
 
 const { values } = parseArgs({ options: { pages: { type: "string" }, port: { type: "string", default: "0" }, world: { type: "string" } } });
@@ -168,6 +169,7 @@ async function answer(request, response, url) {
   if (kind === "events" && what === "compare") return (number === "flame" ? setFlame : compareSets)(name, query);
   if (kind === "events") return { summary, delays: delaySummary, runs: listRuns, stages: stageStacks, times: timeShift, causes, trend, split }[what]?.(name, query) ?? unknown();
   if (kind === "delays") return listAllDelays(query);
+  if (kind === "objects") return name === undefined ? listWatches() : ((what === "summary" ? watchSummary(name) : null) ?? unknown());
   if (kind === "choices") return choices(query);
   if (kind === "formats") return { formats: [{ name: "folded", title: "Folded stacks", use: "stacks with their microseconds", suffix: "folded", state: "on-cpu" }] };
   if (kind === "runs") return runDetail(name);
@@ -214,6 +216,7 @@ server.listen(Number(values.port), "127.0.0.1", async () => {
     url: address, accounts: { admin: { account: "admin", password }, reader: { account: "reader", password } },
     event: { name: "checkout", runs: 1400, hidden: 12, stage: "price", host: "web-03", unit: "container shop-canary", cause: slow_function }, worse: { event: "checkout", build: "v4.0", cause: slow_function }, lost: { host: "web-03", runs: "1,234" }, quiet_event: "open document", delays_event: "import catalogue", hostile_event: hostile_name,
     delay: { bundle: good_bundle, number: 1, function: slow_function, hostile_function: hostile_name, followed_class: "shop::Cart", traced_function: "shop::price_cart", woken: true }, big_delay: { bundle: big_bundle, number: 1, nodes: 50000 }, bad_bundle,
+    watch: watch_world,
   };
   if (values.world) await writeFile(values.world, JSON.stringify(world, null, 2));
   console.log(`${address}  accounts admin and reader, password ${password}`);

@@ -88,6 +88,51 @@ export function useMore<T extends { next: string | null }>(path: string): Parts<
   };
 }
 
+export interface Followed<T> {
+  data: T | null; // the last answer; kept when a later one fails
+  error: ApiError | null;
+}
+
+// Asks again `every_ms` after each answer while `goesOn` says so of the last one, nothing is paused and somebody can see the page.
+export function useFollowed<T>(path: string, every_ms: number, paused: boolean, goesOn: (data: T) => boolean): Followed<T> {
+  const [state, setState] = useState<Followed<T>>({ data: null, error: null });
+  useEffect(() => {
+    if (paused) return;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let waits = false; // for the page to be seen
+    const ask = () => {
+      waits = document.hidden;
+      if (waits) return;
+      get<T>(path, abort.signal).then(
+        (data) => {
+          if (abort.signal.aborted) return;
+          setState({ data, error: null });
+          if (goesOn(data)) timer = setTimeout(ask, every_ms);
+        },
+        (error) => {
+          if (abort.signal.aborted) return;
+          const problem = asApiError(error);
+          setState((old) => ({ data: old.data, error: problem }));
+          // Refused or gone for good; others may end by themselves.
+          if (problem.status < 400 || problem.status === 429 || problem.status >= 500) timer = setTimeout(ask, every_ms);
+        },
+      );
+    };
+    const seen = () => {
+      if (waits && !document.hidden) ask();
+    };
+    document.addEventListener("visibilitychange", seen);
+    ask();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, [path, every_ms, paused]);
+  return state;
+}
+
 // The time now, in milliseconds; the page is drawn anew every `every_ms` while somebody can see it.
 export function useClock(every_ms: number): number {
   const [now, setNow] = useState(Date.now);

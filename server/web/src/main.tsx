@@ -20,6 +20,7 @@ import { RunPage } from "./pages/run";
 import { SignIn } from "./pages/sign_in";
 import { Empty, Failure, Title } from "./parts";
 import { keepCellsLabelled } from "./cell_labels";
+import { WatchPage, Watches } from "./pages/watches";
 import { followLinks, usePlace } from "./router";
 import { parseRoute } from "./routes";
 import { chooseUtc, inUtc, zoneName } from "./zone";
@@ -38,6 +39,8 @@ function Page({ session }: { session: Session }) {
     case "run": return <RunPage key={route.id} id={route.id} session={session} />;
     case "bundles": return <Bundles place={place} />;
     case "objects": return <AllObjects place={place} />;
+    case "watches": return <Watches />;
+    case "watch": return <WatchPage key={route.id} id={route.id} />;
     case "delay": return <DelayPage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
     case "machine": return <MachinePage key={`${route.digest} ${route.number}`} digest={route.digest} number={route.number} place={place} />;
     case "account": return <OwnAccount session={session} />;
@@ -72,7 +75,7 @@ function Head({ session, onSignOut, onZone }: { session: Session | null; onSignO
           <a href="/events" aria-current={current("/events")}>Events</a>
           <a href="/causes" aria-current={current("/causes")}>Causes</a>
           <a href="/bundles" aria-current={current("/bundles")}>Bundles</a>
-          <a href="/objects" aria-current={current("/objects")}>Objects</a>
+          <a href="/objects" aria-current={current("/objects") ?? (place.path.startsWith("/watch") ? "true" : undefined)}>Objects</a>
           {session.role === "admin" && <a href="/rules" aria-current={current("/rules")}>Rules</a>}
           {session.role === "admin" && <a href="/accounts" aria-current={current("/accounts")}>Accounts</a>}
           {session.role === "admin" && <a href="/audit" aria-current={current("/audit")}>Audit</a>}

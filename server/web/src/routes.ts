@@ -9,6 +9,8 @@ export type Route =
   | { page: "run"; id: string }
   | { page: "bundles" }
   | { page: "objects" }
+  | { page: "watches" }
+  | { page: "watch"; id: string }
   | { page: "delay"; digest: string; number: number | null }
   | { page: "machine"; digest: string; number: number }
   | { page: "account" }
@@ -37,6 +39,7 @@ export function parseRoute(path: string): Route {
     if (first === "causes") return { page: "causes" };
     if (first === "bundles") return { page: "bundles" };
     if (first === "objects") return { page: "objects" };
+    if (first === "watches") return { page: "watches" };
     if (first === "account") return { page: "account" };
     if (first === "accounts") return { page: "accounts" };
     if (first === "audit") return { page: "audit" };
@@ -48,6 +51,7 @@ export function parseRoute(path: string): Route {
       const event = decoded(second);
       if (event !== null) return { page: "event", event };
     }
+    if (first === "watch" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(second)) return { page: "watch", id: second };
     if (first === "cause" && /^\d{1,19}$/.test(second)) return { page: "cause", id: second };
     if (first === "rule" && /^\d{1,19}$/.test(second)) return { page: "rule", id: second };
     if (first === "run" && /^\d{1,20}$/.test(second)) return { page: "run", id: second };

@@ -38,6 +38,10 @@ export type Bundle = Schemas["Bundle"];
 export type BundleList = Schemas["BundleList"];
 export type Delay = Schemas["Delay"];
 export type Surroundings = Schemas["Surroundings"];
+export type FollowedObjects = Schemas["Objects"];
+export type ObjectWatch = Schemas["ObjectWatch"];
+export type ObjectWatches = Schemas["ObjectWatches"];
+export type ObjectWatchSummary = Schemas["ObjectWatchSummary"];
 export type CreationStack = Schemas["CreationStack"];
 export type TracedFunctions = Schemas["TracedFunctions"];
 export type RunCalls = Schemas["RunCalls"];
@@ -90,19 +94,6 @@ export interface PartShift {
   reason: string;
   middle_ns: number;
   slow_ns: number;
-}
-export interface FollowedObjects {
-  process: string;
-  length_ns: number;
-  memory: string;
-  told: number;
-  not_told: number;
-  taken_out: number;
-  classes: { name: string; created: number; released: number; alive: number; failures: number; released_twice: number; used_after: number; unknown: number; replaced: number; not_followed: number }[];
-  failures: { function: string; module: string; count: number; error: string; object: number; title: string }[];
-  functions: { name: string; module: string; role: string; calls: number; failures: number; elapsed_ns: number }[];
-  longest: { name: string; module: string; role: string; depth: number; begin_ns: number; elapsed_ns: number; bytes: number; object: number; title: string; state: string; error: string }[];
-  oldest: { class: string; object: number; title: string; age_ns: number; uses: number; bytes: number; caller: string; shares_stack: boolean; stack: CreationStack | null }[];
 }
 export type FlameNode = [number, number, number, number, number];
 export interface TimelineInterval {

@@ -65,6 +65,9 @@ test("addresses lead to pages", () => {
   assert.deepEqual(parseRoute("/cause/12"), { page: "cause", id: "12" });
   assert.deepEqual(parseRoute("/cause/x"), { page: "missing" });
   assert.deepEqual(parseRoute("/bundles"), { page: "bundles" });
+  assert.deepEqual(parseRoute("/watches"), { page: "watches" });
+  assert.deepEqual(parseRoute("/watch/0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11"), { page: "watch", id: "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11" });
+  assert.deepEqual(parseRoute("/watch/0b5f7c1e"), { page: "missing" });
   assert.deepEqual(parseRoute("/accounts/"), { page: "accounts" });
   assert.deepEqual(parseRoute("/audit"), { page: "audit" });
   assert.deepEqual(parseRoute(`/bundle/${digest}/3/machine`), { page: "machine", digest, number: 3 });

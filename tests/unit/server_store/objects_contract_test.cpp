@@ -1,7 +1,12 @@
+#include <optional>
 #include <string>
+#include <vector>
 
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "calls/object_stream.hpp"
+#include "server/store/object_figures.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
 namespace lagtrap::server {
@@ -60,6 +65,61 @@ TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
     EXPECT_EQ(watches[0].first_realtime_ns, monday + second);
     EXPECT_EQ(watches[0].last_realtime_ns, monday + 4 * second);
     EXPECT_TRUE(watches[0].ended);
+}
+
+// Lines as the daemon tells them.
+std::string told_lines(bool first, std::uint64_t calls, std::optional<std::uint64_t> failures) {
+    std::string lines;
+    const auto add_line = [&](const boost::json::object& object) { lines += boost::json::serialize(object) + "\n"; };
+    if (first) {
+        calls::ObjectsStarted started;
+        started.began_realtime_ns = monday - 5;
+        for (int number = 0; number < 25; ++number) started.classes.push_back("Class" + std::to_string(number));
+        started.functions.resize(1);
+        add_line(calls::to_json(started));
+    }
+    add_line(calls::to_json(std::vector<calls::ObjectCall>(calls)));
+    calls::ObjectCounts counts;
+    counts.classes.resize(2);
+    counts.classes[0].failures = 1;
+    counts.classes[1].failures = failures.value_or(1) - 1;
+    if (failures) add_line(calls::to_json(counts));
+    return lines;
+}
+
+TEST_F(ObjectsContract, AWatchHasTheFiguresOfThePartsThatCame) {
+    EXPECT_FALSE(must(store_->object_watch(watch)));
+    EXPECT_TRUE(add(watch, 1, told_lines(true, 3, 2)));
+    EXPECT_TRUE(add(watch, 4, told_lines(false, 5, 9)));
+    // Older figures that come later do not take the place of newer ones; a part that is there does not count again.
+    EXPECT_TRUE(add(watch, 2, told_lines(false, 1, 4)));
+    EXPECT_TRUE(add(watch, 2, told_lines(false, 100, 400)));
+    const auto found = must(store_->object_watch(watch));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->began_realtime_ns, monday - 5);
+    EXPECT_EQ(found->classes.size(), watch_classes_limit);
+    EXPECT_EQ(found->classes.front(), "Class0");
+    EXPECT_EQ(found->class_count, 25U);
+    EXPECT_EQ(found->calls, 9U);
+    EXPECT_EQ(found->failures, 9U);
+    EXPECT_EQ(found->lost_lines, 7U);
+    EXPECT_EQ(found->parts, 4U);
+    EXPECT_EQ(found->received_parts, 3U);
+    const auto listed = must(store_->object_watches(10));
+    ASSERT_EQ(listed.size(), 1U);
+    EXPECT_EQ(listed[0].failures, 9U);
+}
+
+TEST_F(ObjectsContract, FiguresAreThoseOfPartsThatAreKeptNoLongerToo) {
+    const std::string large = "{\"odd\":\"" + std::string(5 << 20, 'x') + "\"}\n";
+    EXPECT_TRUE(add(watch, 1, told_lines(true, 1, {})));
+    for (std::uint32_t number = 2; number <= 6; ++number)
+        EXPECT_TRUE(add(watch, number, large + told_lines(false, 1, 1)));
+    EXPECT_EQ(numbers(), "1 4 5 6 ");
+    const auto found = must(store_->object_watch(watch));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->calls, 6U);
+    EXPECT_EQ(found->received_parts, 6U);
 }
 
 TEST_F(ObjectsContract, AWatchIsItsFirstSenders) {

@@ -7,7 +7,7 @@ import { useMore } from "../load";
 import { Empty, Failure, Section, Time, Title } from "../parts";
 import type { Place } from "../router";
 import type { DelayList, FollowedObjects } from "../types";
-import { CallTree, fileName, matcher, objectName, shownCalls, wrongs } from "./objects";
+import { CallTree, ObjectPages, fileName, matcher, objectName, shownCalls, wrongs } from "./objects";
 
 type Found = DelayList["delays"][number] & { objects: FollowedObjects };
 
@@ -21,6 +21,7 @@ export function AllObjects({ place }: { place: Place }) {
   return (
     <main id="main">
       <Title text={filters.event ? `Objects of ${filters.event}` : "Objects"} />
+      <ObjectPages current="delays" />
       <FilterBar filters={filters} event={filters.event} />
       {list.problem && <Failure error={list.problem} again={list.more} />}
       {done && found.length === 0 && <Nothing looked={looked.length} more={list.next !== null} />}
@@ -40,7 +41,7 @@ function Nothing({ looked, more }: { looked: number; more: boolean }) {
     <Empty title={looked === 0 ? "No delay matches these filters." : "None of these delays tells of objects."}>
       <p>
         {more ? "Older ones may, and " : ""}an event has objects followed after a breach where it has <code>{'<object class="..."/>'}</code> or <code>{'<object preset="..."/>'}</code> in
-        the settings. <code>lagtrap objects</code> follows them by hand.
+        the settings. <code>lagtrap objects</code> follows them by hand, and with <code>--send</code> they are <a href="/watches">watched live</a>.
       </p>
     </Empty>
   );

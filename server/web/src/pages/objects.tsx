@@ -1,43 +1,67 @@
-// What objects of a delay's process did while they were followed: failures first, then what lived, and the longest calls as trees.
+// What objects of a process did while they were followed: failures first, then what lived, and calls as trees. Of a delay, or of a
+// watch that goes on.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { formatBytes, formatCount, formatDuration } from "../format";
+import { formatBytes, formatCount, formatDuration, plural } from "../format";
 import { FunctionName, Section, Scroll } from "../parts";
 import type { CreationStack, FollowedObjects } from "../types";
 
 type Call = FollowedObjects["longest"][number];
 
 export function ObjectsView({ objects }: { objects: FollowedObjects }) {
+  return (
+    <Section title="Objects" aside={<><span class="muted">{span(objects)}</span> <a href="/objects">Objects of all delays</a></>}>
+      <ObjectsFigures objects={objects} />
+    </Section>
+  );
+}
+
+// The two pages of objects, and which of them one is on.
+export function ObjectPages({ current }: { current: "delays" | "watches" | "watch" }) {
+  return (
+    <nav class="subpages" aria-label="Pages of objects">
+      <a href="/objects" aria-current={current === "delays" ? "page" : undefined}>Of delays</a>
+      <a href="/watches" aria-current={current === "watches" ? "page" : undefined}>Watched live</a>
+    </nav>
+  );
+}
+
+// `latest`: the trees that ended last, the newest first, and what to write before each.
+export function ObjectsFigures({ objects, latest }: { objects: FollowedObjects; latest?: { calls: Call[]; when: (call: Call) => ComponentChildren } }) {
   const [filter, setFilter] = useState("");
   const [failedOnly, setFailedOnly] = useState(false);
+  const [mark, setMark] = useState("");
   const wanted = matcher(filter);
+  const marked_ns = Number(mark) > 0 ? Number(mark) * 1e6 : Infinity;
   const failures = objects.failures.filter((one) => wanted(`${one.function} ${one.error} ${one.title}`));
   const functions = objects.functions.filter((one) => wanted(one.name) && (!failedOnly || one.failures > 0));
   return (
-    <Section title="Objects" aside={<><span class="muted">{span(objects)}</span> <a href="/objects">Objects of all delays</a></>}>
-      <div data-testid="objects">
-        <p>
-          <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
-            onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
-          <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>
-        </p>
-        <FailuresTable failures={failures} />
-        {!failedOnly && <ClassesTable objects={objects} wanted={wanted} />}
-        <h3>Calls</h3>
-        <Scroll label="Figures of objects">
-          <table class="list">
-            <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
-            <tbody>{functions.map((one) => (
-              <tr key={`${one.module} ${one.name} ${one.role}`}>
-                <td class="code" title={one.module}><FunctionName name={one.name} /></td><td>{one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
-                <td class="number">{formatCount(one.calls)}</td><td class="number">{formatCount(one.failures)}</td>
-              </tr>))}</tbody>
-          </table>
-        </Scroll>
-        <CallTree calls={shownCalls(objects.longest, wanted, failedOnly)} />
-        {!failedOnly && <OldestTable objects={objects} wanted={wanted} />}
-        <p class="muted">{losses(objects)}</p>
-      </div>
-    </Section>
+    <div data-testid="objects">
+      <p>
+        <label>Filter <input type="search" value={filter} placeholder="cart -test" data-testid="objects-filter"
+          onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
+        <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>{" "}
+        <label>Mark calls over <input type="number" min="0" step="any" class="short" value={mark} data-testid="objects-mark"
+          onInput={(event) => setMark(event.currentTarget.value)} /> ms</label>
+      </p>
+      <FailuresTable failures={failures} />
+      {!failedOnly && <ClassesTable objects={objects} wanted={wanted} />}
+      <h3>Calls</h3>
+      <Scroll label="Figures of objects">
+        <table class="list">
+          <thead><tr><th>Function</th><th>What it does</th><th class="number">Time</th><th class="number">Calls</th><th class="number">Failures</th></tr></thead>
+          <tbody>{functions.map((one) => (
+            <tr key={`${one.module} ${one.name} ${one.role}`}>
+              <td class="code" title={one.module}><FunctionName name={one.name} /></td><td>{roles[one.role] ?? one.role}</td><td class="number">{formatDuration(one.elapsed_ns)}</td>
+              <td class="number">{formatCount(one.calls)}</td><td class="number">{formatCount(one.failures)}</td>
+            </tr>))}</tbody>
+        </table>
+      </Scroll>
+      {latest && <CallTree title="Latest calls, the newest first" calls={shownCalls(latest.calls, wanted, failedOnly)} when={latest.when} marked_ns={marked_ns} />}
+      <CallTree calls={shownCalls(objects.longest, wanted, failedOnly)} marked_ns={marked_ns} />
+      {!failedOnly && <OldestTable objects={objects} wanted={wanted} />}
+      <p class="muted">{losses(objects)}</p>
+    </div>
   );
 }
 
@@ -50,7 +74,7 @@ export function matcher(filter: string): (text: string) => boolean {
   };
 }
 
-function span(objects: FollowedObjects): string {
+export function span(objects: FollowedObjects): string {
   const memory = objects.memory === "" ? "" : `; memory is not counted: ${objects.memory}`;
   return `of ${objects.process}, followed for ${formatDuration(objects.length_ns)}${memory}`;
 }
@@ -95,9 +119,9 @@ function ClassesTable({ objects, wanted }: { objects: FollowedObjects; wanted: (
 export function wrongs(one: FollowedObjects["classes"][number]): string {
   const said: string[] = [];
   if (one.released_twice > 0) said.push(`${formatCount(one.released_twice)} released twice`);
-  if (one.used_after > 0) said.push(`${formatCount(one.used_after)} calls after release`);
+  if (one.used_after > 0) said.push(`${plural(one.used_after, "call")} after release`);
   if (one.replaced > 0) said.push(`${formatCount(one.replaced)} gone without a release that was seen`);
-  if (one.unknown > 0) said.push(`${formatCount(one.unknown)} calls on what nobody saw created`);
+  if (one.unknown > 0) said.push(`${plural(one.unknown, "call")} on what nobody saw created`);
   if (one.not_followed > 0) said.push(`${formatCount(one.not_followed)} not followed`);
   return said.join("; ");
 }
@@ -115,23 +139,34 @@ export function shownCalls(calls: Call[], wanted: (text: string) => boolean, fai
   return calls.filter((_, at) => kept.has(at));
 }
 
-export function CallTree({ calls }: { calls: Call[] }) {
+const rows_at_first = 200;
+
+export function CallTree({ calls, title = "Longest calls, with what they called", when, marked_ns = Infinity }: {
+  calls: Call[];
+  title?: string;
+  when?: (call: Call) => ComponentChildren;
+  marked_ns?: number;
+}) {
+  const [all, setAll] = useState(false);
   if (calls.length === 0) return null;
+  const shown = all ? calls : calls.slice(0, rows_at_first);
   return (
     <>
-      <h3>Longest calls, with what they called</h3>
-      <Scroll label="Longest calls">
-        <table class="list" data-testid="object-calls">
-          <thead><tr><th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
-          <tbody>{calls.map((call, at) => (
+      <h3>{title}</h3>
+      <Scroll label={title}>
+        <table class="list" data-testid={when ? "object-latest" : "object-calls"}>
+          <thead><tr>{when && <th>At</th>}<th class="number">Time</th><th class="number">Memory</th><th>Call</th><th>Object</th><th>Error</th></tr></thead>
+          <tbody>{shown.map((call, at) => (
             <tr key={at}>
-              <td class="number">{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
+              {when && <td class="muted at">{call.depth === 0 ? when(call) : ""}</td>}
+              <td class={`number ${call.elapsed_ns > marked_ns ? "object-long" : ""}`}>{formatDuration(call.elapsed_ns)}</td><td class="number">{change(call.bytes)}</td>
               <td class={`code ${look(call)}`} title={call.module} style={{ paddingLeft: `${0.5 + 1.2 * call.depth}rem` }}>{sign(call.role)}<FunctionName name={call.name} still /></td>
               <td class="code muted">{objectName(call.object, call.title)}</td>
               <td class="object-failed">{call.error || (call.state === "used after release" || call.state === "released twice" ? call.state : "")}</td>
             </tr>))}</tbody>
         </table>
       </Scroll>
+      {calls.length > rows_at_first && <p><button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "Show fewer calls" : `Show ${formatCount(calls.length - rows_at_first)} more calls`}</button></p>}
     </>
   );
 }
@@ -174,6 +209,8 @@ function look(call: Call): string {
   if (call.error !== "") return "object-failed";
   return call.role === "create" ? "object-created" : call.role === "release" ? "object-released" : "";
 }
+
+const roles: Record<string, string> = { create: "creates", use: "uses", release: "releases", message: "tells an error" };
 
 function sign(role: string): string {
   return role === "create" ? "+ " : role === "release" ? "− " : "";
