@@ -89,8 +89,13 @@ def goroutines_have_trees():
             CallTrace(daemon, watched.process.pid, "main.(*Server).handle", "--depth", "1") as trace:
         watched.go()
         told = json.loads(watched.process.stdout.readline())
-        trees = trace.take(told["calls"])
-        check(len({tree["goroutine"] for tree in trees}) > 1 and all(tree["calls"][0]["end"] == "returned" for tree in trees), f"{trees[:2]}")
+        watched.process.kill()
+        lines = trace.lines()
+        trees, ended = [line["tree"] for line in lines if "tree" in line], lines[-1]["ended"]
+        check(trees and ended["calls"] + ended["not_kept"] == told["calls"], f"{ended} instead of {told['calls']} requests")
+        for tree in trees:
+            names = [call["function"] for call in tree["calls"]]
+            check(tree["goroutine"] > 0 and names.count("time.Sleep") == 2 and tree["calls"][0]["end"] == "returned", f"{tree}")
 
 
 def what_is_beyond_the_limit_is_said():
