@@ -366,13 +366,13 @@ SEC("uprobe")
 int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     if (count->taken_out || is_of_no_tree(is_target)) return 0;
-    struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
     if (thread) begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
     return 0;
@@ -395,13 +395,13 @@ SEC("uprobe") /* behind the check of a Go function's stack */
 int on_go_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 function = cookie;
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (task->tgid != target_pid) return 0;
     struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
     if (!count) return 0;
     count->hits++;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     if (count->taken_out || is_of_no_tree(is_target)) return 0;
-    struct task_struct* task = bpf_get_current_task_btf();
-    if (task->tgid != target_pid) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);

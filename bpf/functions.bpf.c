@@ -9,7 +9,6 @@
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/one_stack.bpf.h"
 #include "bpf/stack_range.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -188,17 +187,13 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
     if (net_ns >= all->least_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
-/* A walk from the innermost open call outwards. */
-struct frame_walk {
-    struct traced_thread* thread;
-    __u64 stack_pointer;
-    __u64 now_ns;
-    __u32 function; /* that begins, or ends */
-    __u32 found;    /* out: the call's number from 1 */
-    __u32 place;    /* that is looked at next, from 1 */
-    __u32 shared;   /* whichever function it is */
-    __u32 padding;
-};
+static __always_inline void end_left_call(struct traced_thread* thread, __u32 depth, __u64 now_ns) {
+    end_call(thread, depth, now_ns, LAGTRAP_TRACED_LEFT);
+}
+
+#define OPEN_CALLS_THREAD struct traced_thread
+#define OPEN_CALLS_FRAME struct traced_frame
+#include "bpf/open_calls.bpf.h"
 
 struct frame_caller_walk {
     struct traced_thread* thread;
@@ -230,25 +225,6 @@ static long find_caller(__u32 index, struct frame_caller_walk* walk) {
     return 0;
 }
 
-/* Finds the open call that ends here. Only what lies deeper can have been left without being seen. */
-static long find_ended(__u32 index, struct frame_walk* walk) {
-    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
-    if (!frame) return 1;
-    if (frame->stack_pointer == walk->stack_pointer && (walk->shared || frame->function == walk->function)) {
-        walk->found = walk->place;
-        return 1;
-    }
-    if (frame->stack_pointer > walk->stack_pointer && on_one_stack(frame->stack_pointer, walk->stack_pointer)) return 1;
-    walk->place--;
-    return 0;
-}
-
-static long end_inner(__u32 index, struct frame_walk* walk) {
-    if (walk->thread->depth <= walk->found) return 1;
-    end_call(walk->thread, walk->thread->depth, walk->now_ns, LAGTRAP_TRACED_LEFT);
-    return 0;
-}
-
 SEC("uprobe")
 int on_traced_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
@@ -274,7 +250,7 @@ int on_traced_call(struct pt_regs* ctx) {
         stack_range_of(stack_pointer, &walk.stack);
         bpf_loop(LAGTRAP_TRACED_DEPTH, find_caller, &walk, 0);
         if (walk.found) return 0;
-        struct frame_walk left = {.thread = thread, .now_ns = now_ns, .found = walk.caller};
+        struct open_call_walk left = {.thread = thread, .now_ns = now_ns, .found = walk.caller};
         bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &left, 0);
     }
     __u32 place = thread->depth;
@@ -300,21 +276,8 @@ static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool share
     if (task->tgid != target_pid) return 0;
     struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (!thread) return 0;
-    __u32 depth = thread->depth;
-    struct traced_frame* innermost = frame_at(thread, depth - 1);
-    if (!innermost) return 0;
-    if (innermost->stack_pointer != stack_pointer || (!shared && innermost->function != number)) {
-        struct frame_walk walk = {.thread = thread,
-                                  .stack_pointer = stack_pointer,
-                                  .now_ns = now_ns,
-                                  .function = number,
-                                  .place = depth,
-                                  .shared = shared};
-        bpf_loop(LAGTRAP_TRACED_DEPTH, find_ended, &walk, 0);
-        if (!walk.found) return 0;
-        bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &walk, 0);
-        depth = walk.found;
-    }
+    __u32 depth = find_end_of_call(thread, LAGTRAP_TRACED_DEPTH, stack_pointer, number, shared, now_ns);
+    if (!depth) return 0;
     end_call(thread, depth, now_ns, LAGTRAP_TRACED_RETURNED);
     return 0;
 }

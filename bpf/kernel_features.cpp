@@ -25,7 +25,7 @@ namespace lagtrap::bpf {
 namespace {
 
 constexpr unsigned capability_perfmon = 38, capability_bpf = 39;
-constexpr auto uprobe_multi_attach = static_cast<bpf_attach_type>(48);  // BPF_TRACE_UPROBE_MULTI of Linux 6.6
+constexpr auto uprobe_multi_attach = static_cast<bpf_attach_type>(trace_uprobe_multi);
 
 struct Asked {
     bool has = false;
@@ -130,6 +130,8 @@ Feature feature_of(const char* name, const std::function<Asked()>& ask) {
 }
 
 }  // namespace
+
+bool has_uprobe_multi() { return ask_uprobe_multi().has; }
 
 std::vector<Feature> ask_kernel() {
     ::libbpf_set_print(nullptr);

@@ -23,6 +23,12 @@ struct Feature {
 // "cookies", "loops", "uprobe-events", "sampler", "uprobe-multi", "run-time-statistics", "detached-tracefs". In this order.
 [[nodiscard]] std::vector<Feature> ask_kernel();
 
+// BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (linux/bpf.h of 6.6): the build machine's headers may be older.
+inline constexpr int trace_uprobe_multi = 48;
+
+// Whether the kernel attaches many uprobes by one link (Linux 6.6), as the feature "uprobe-multi" is asked for.
+[[nodiscard]] bool has_uprobe_multi();
+
 // Capabilities (CAP_BPF, ...) that the daemon needs and this process lacks, by name; empty: none, or all are covered by
 // CAP_SYS_ADMIN.
 [[nodiscard]] std::vector<std::string> missing_capabilities();

@@ -12,7 +12,6 @@
 #include "bpf/object_ends.bpf.h"
 #include "bpf/object_life.bpf.h"
 #include "bpf/object_threads.bpf.h"
-#include "bpf/one_stack.bpf.h"
 #include "bpf/thrown_text.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -33,20 +32,17 @@ int BPF_PROG(count_off_cpu, bool preempt, struct task_struct* prev, struct task_
     return 0;
 }
 
-/* A walk from the innermost open call outwards. */
-struct object_frame_walk {
-    struct object_thread* thread;
-    __u64 stack_pointer;
-    __u64 now_ns;
-    __u32 function; /* that begins, or ends */
-    __u32 found;    /* out: the call's number from 1 */
-    __u32 place;    /* that is looked at next, from 1 */
-    __u32 shared;   /* whichever function it is */
-    __u32 relinking;
-};
+static __always_inline void end_left_call(struct object_thread* thread, __u32 depth, __u64 now_ns) {
+    struct ending ending = {.now_ns = now_ns, .left = 1};
+    end_call(thread, depth, &ending);
+}
+
+#define OPEN_CALLS_THREAD struct object_thread
+#define OPEN_CALLS_FRAME struct object_frame
+#include "bpf/open_calls.bpf.h"
 
 /* Ends a call that cannot be open any more when one begins at this place of the stack. `found`: that one is known. */
-static long end_left(__u32 index, struct object_frame_walk* walk) {
+static long end_left(__u32 index, struct open_call_walk* walk) {
     struct object_thread* thread = walk->thread;
     __u32 depth = thread->depth;
     struct object_frame* frame = frame_at(thread, depth - 1);
@@ -59,28 +55,7 @@ static long end_left(__u32 index, struct object_frame_walk* walk) {
     } else if (!on_one_stack(frame->stack_pointer, walk->stack_pointer)) {
         return 1;
     }
-    struct ending ending = {.now_ns = walk->now_ns, .left = 1};
-    end_call(thread, depth, &ending);
-    return 0;
-}
-
-/* Finds the open call that ends here. Only what lies deeper can have been left without being seen. */
-static long find_ended(__u32 index, struct object_frame_walk* walk) {
-    struct object_frame* frame = frame_at(walk->thread, walk->place - 1);
-    if (!frame) return 1;
-    if (frame->stack_pointer == walk->stack_pointer && (walk->shared || frame->function == walk->function)) {
-        walk->found = walk->place;
-        return 1;
-    }
-    if (frame->stack_pointer > walk->stack_pointer && on_one_stack(frame->stack_pointer, walk->stack_pointer)) return 1;
-    walk->place--;
-    return 0;
-}
-
-static long end_inner(__u32 index, struct object_frame_walk* walk) {
-    if (walk->thread->depth <= walk->found) return 1;
-    struct ending ending = {.now_ns = walk->now_ns, .left = 1};
-    end_call(walk->thread, walk->thread->depth, &ending);
+    end_left_call(thread, depth, walk->now_ns);
     return 0;
 }
 
@@ -126,11 +101,11 @@ int on_object_call(struct pt_regs* ctx) {
     struct object_frame* innermost = frame_at(thread, thread->depth - 1);
     if (innermost && innermost->stack_pointer <= stack_pointer) {
         __u64 now_ns = bpf_ktime_get_ns();
-        struct object_frame_walk walk = {.thread = thread,
-                                         .stack_pointer = stack_pointer,
-                                         .now_ns = now_ns,
-                                         .function = number,
-                                         .relinking = now_ns < all->relinking_until_ns};
+        struct open_call_walk walk = {.thread = thread,
+                                      .stack_pointer = stack_pointer,
+                                      .now_ns = now_ns,
+                                      .function = number,
+                                      .relinking = now_ns < all->relinking_until_ns};
         bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
         if (walk.found) return 0;
     }
@@ -187,18 +162,8 @@ static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stac
         if (function) function->hits++;
     }
     if (!thread || !innermost) return 0;
-    if (innermost->stack_pointer != stack_pointer || (!shared && innermost->function != number)) {
-        struct object_frame_walk walk = {.thread = thread,
-                                         .stack_pointer = stack_pointer,
-                                         .now_ns = now_ns,
-                                         .function = number,
-                                         .place = depth,
-                                         .shared = shared};
-        bpf_loop(LAGTRAP_OBJECT_DEPTH, find_ended, &walk, 0);
-        if (!walk.found) return 0;
-        bpf_loop(LAGTRAP_OBJECT_DEPTH, end_inner, &walk, 0);
-        depth = walk.found;
-    }
+    depth = find_end_of_call(thread, LAGTRAP_OBJECT_DEPTH, stack_pointer, number, shared, now_ns);
+    if (!depth) return 0;
     struct ending ending = {.now_ns = now_ns, .result = ctx->rax};
     end_call(thread, depth, &ending);
     return 0;
@@ -263,7 +228,7 @@ SEC("uprobe") /* __cxa_begin_catch: what its caller called has been left */
 int on_catch(struct pt_regs* ctx) {
     struct object_thread* thread = thread_in_call();
     if (!thread) return 0;
-    struct object_frame_walk walk = {.thread = thread, .stack_pointer = PT_REGS_SP(ctx), .now_ns = bpf_ktime_get_ns()};
+    struct open_call_walk walk = {.thread = thread, .stack_pointer = PT_REGS_SP(ctx), .now_ns = bpf_ktime_get_ns()};
     bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
     return 0;
 }

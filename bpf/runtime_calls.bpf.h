@@ -2,8 +2,9 @@
  *
  * Calls that the runtime of a language tells of by USDT probes of its own. A part of functions.bpf.c.
  *
- * The stack pointer says nothing here: interpreters keep frames of their own. Calls of a thread end in the order in which they
- * began, or what was begun later has been left.
+ * Interpreters keep frames of their own, so the stack pointer says no more than which stack of the thread runs: fibers have one each.
+ * Calls on one stack end in the order in which they began, or what was begun later has been left. So has what other stacks have
+ * open when one goes on: what is open is what the thread's own stack has, and what the fiber that runs has on top of that.
  */
 #ifndef LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
 #define LAGTRAP_BPF_RUNTIME_CALLS_BPF_H
@@ -23,6 +24,17 @@ struct {
 } runtime_names SEC(".maps");
 
 #define NO_NUMBER 0xffffffff
+
+struct mm_struct___own_stack {
+    unsigned long start_stack;
+} KERNEL_TYPE;
+struct thread_struct___own_stack {
+    unsigned long fsbase;
+} KERNEL_TYPE;
+struct task_struct___own_stack {
+    struct mm_struct___own_stack* mm;
+    struct thread_struct___own_stack thread;
+} KERNEL_TYPE;
 
 /* `to` has room for so many bytes, a power of two, and is all 0. */
 static __always_inline void read_text(struct pt_regs* ctx, const struct lagtrap_argument* text,
@@ -137,7 +149,7 @@ static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 wit
 
 /* Ends of functions that are taken out are not looked at, so what was open of them then stays: a class that is loaded opens
  * hundreds. Those on top go when another call begins. */
-static long drop_taken_out(__u32 index, struct frame_walk* walk) {
+static long drop_taken_out(__u32 index, struct open_call_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->thread->depth - 1);
     if (!frame) return 1;
     struct lagtrap_traced_function* function = function_of(frame->function);
@@ -146,23 +158,83 @@ static long drop_taken_out(__u32 index, struct frame_walk* walk) {
     return 0;
 }
 
-static __always_inline void begin_runtime_call(struct runtime_hit* hit) {
+struct stack_walk {
+    struct traced_thread* thread;
+    struct stack_range stack;
+    __u64 stack_pointer;
+    __u32 number; /* of the function that ends, or NO_NUMBER: any */
+    __u32 place;  /* that is looked at next, from 1 */
+    __u32 found;  /* out: number from 1 of the innermost open call on the stack */
+    __u32 padding;
+};
+
+static __always_inline bool is_near(__u64 one, __u64 other) {
+    return (one < other ? other - one : one - other) < FAR_BELOW_BYTES;
+}
+
+static long find_on_stack(__u32 index, struct stack_walk* walk) {
+    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
+    if (!frame) return 1;
+    if ((walk->number == NO_NUMBER || walk->number == frame->function) &&
+        (is_near(frame->stack_pointer, walk->stack_pointer) || is_in(&walk->stack, frame->stack_pointer))) {
+        walk->found = walk->place;
+        return 1;
+    }
+    walk->place--;
+    return 0;
+}
+
+/* Number from 1 of the innermost open call, of a function or NO_NUMBER, on the stack of a place; 0: none. */
+static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 stack_pointer, __u32 number) {
+    if (!thread) return 0;
+    struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
+    if (!innermost) return 0;
+    if ((number == NO_NUMBER || number == innermost->function) && is_near(innermost->stack_pointer, stack_pointer))
+        return thread->depth;
+    struct stack_walk walk = {
+        .thread = thread, .stack_pointer = stack_pointer, .number = number, .place = thread->depth};
+    find_stack(stack_pointer, &walk.stack);
+    bpf_loop(LAGTRAP_TRACED_DEPTH, find_on_stack, &walk, 0);
+    return walk.found;
+}
+
+/* A place of the stack that the thread began with: threads have what is their own at its end, programs their arguments. */
+static __always_inline __u64 own_stack_place(struct task_struct* task) {
+    if (task->pid == task->tgid) return BPF_CORE_READ((struct task_struct___own_stack*)task, mm, start_stack);
+    return BPF_CORE_READ((struct task_struct___own_stack*)task, thread.fsbase);
+}
+
+/* Ends what was left for the stack that runs now. */
+static __always_inline void leave_other_stacks(struct traced_thread* thread, struct task_struct* task,
+                                               __u64 stack_pointer) {
+    __u32 caller = innermost_on_stack(thread, stack_pointer, NO_NUMBER);
+    if (!caller) caller = innermost_on_stack(thread, own_stack_place(task), NO_NUMBER);
+    if (caller == thread->depth) return;
+    struct open_call_walk left = {.thread = thread, .now_ns = bpf_ktime_get_ns(), .found = caller};
+    bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &left, 0);
+}
+
+/* Number from 1 of the call around it. */
+static __always_inline __u32 begin_runtime_call(struct runtime_hit* hit, struct task_struct* task,
+                                                __u64 stack_pointer) {
     struct traced_thread* thread = &hit->thread->calls;
-    struct frame_walk walk = {.thread = thread};
+    struct open_call_walk walk = {.thread = thread};
     bpf_loop(LAGTRAP_TRACED_DEPTH, drop_taken_out, &walk, 0);
+    leave_other_stacks(thread, task, stack_pointer);
     __u32 place = thread->depth;
     struct traced_frame* frame = frame_at(thread, place);
     if (!frame) {
         __sync_fetch_and_add(&hit->all->too_deep, 1);
-        return;
+        return place;
     }
-    frame->stack_pointer = 0;
+    frame->stack_pointer = stack_pointer;
     frame->off_cpu_ns = thread->off_cpu_ns;
     frame->children_ns = 0;
     frame->probes_ns = 0;
     frame->function = hit->number;
     thread->depth = place + 1;
     frame->begin_ns = bpf_ktime_get_ns();
+    return place;
 }
 
 SEC("uprobe")
@@ -173,26 +245,15 @@ int on_runtime_entry(struct pt_regs* ctx) {
     struct runtime_hit hit = {};
     bool counted = runtime_hit_of(ctx, task, &hit);
     __u32 within = hit.thread ? hit.thread->calls.depth : 0;
-    if (counted) begin_runtime_call(&hit);
+    if (counted) within = begin_runtime_call(&hit, task, PT_REGS_SP(ctx));
     count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
     return 0;
 }
 
-static long find_by_number(__u32 index, struct frame_walk* walk) {
-    struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
-    if (!frame) return 1;
-    if (frame->function == walk->function) {
-        walk->found = walk->place;
-        return 1;
-    }
-    walk->place--;
-    return 0;
-}
-
-static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns) {
+static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns, __u64 stack_pointer) {
     struct traced_thread* thread = &hit->thread->calls;
-    struct frame_walk walk = {.thread = thread, .now_ns = now_ns, .function = hit->number, .place = thread->depth};
-    bpf_loop(LAGTRAP_TRACED_DEPTH, find_by_number, &walk, 0);
+    struct open_call_walk walk = {.thread = thread, .now_ns = now_ns};
+    walk.found = innermost_on_stack(thread, stack_pointer, hit->number);
     if (!walk.found) {
         if (hit->flags & LAGTRAP_RUNTIME_UNBEGUN) __sync_fetch_and_add(&hit->function->unbegun, 1);
         return;
@@ -208,7 +269,7 @@ int on_runtime_return(struct pt_regs* ctx) {
     if (task->tgid != target_pid) return 0;
     struct runtime_hit hit = {};
     bool counted = runtime_hit_of(ctx, task, &hit);
-    if (counted) end_runtime_call(&hit, began_ns);
+    if (counted) end_runtime_call(&hit, began_ns, PT_REGS_SP(ctx));
     __u32 within = hit.thread ? hit.thread->calls.depth : 0;
     count_runtime_hit(&hit, within, bpf_ktime_get_ns() - began_ns, counted);
     return 0;

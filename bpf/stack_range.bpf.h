@@ -25,6 +25,12 @@ static __always_inline void stack_range_of(__u64 place, struct stack_range* rang
     bpf_find_vma(bpf_get_current_task_btf(), place, note_range, range, 0);
 }
 
+/* The same; empty where it is not to be had. */
+static __always_inline void find_stack(__u64 place, struct stack_range* range) {
+    range->begin = range->end = 0;
+    bpf_find_vma(bpf_get_current_task_btf(), place, note_range, range, 0);
+}
+
 static __always_inline bool is_in(const struct stack_range* range, __u64 place) {
     return place >= range->begin && place < range->end;
 }

@@ -1,4 +1,3 @@
-#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/process_name.hpp"
+#include "cli/process_trace.hpp"
 #include "cli/source_lookup.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
@@ -74,7 +73,7 @@ class CallsShow {
     // The answer is over, or somebody has interrupted it.
     int finish() {
         if (ended_) return exit_done;
-        if (interrupted == 0) return console_.fail("lagtrapd has gone; its probes went with it");
+        if (interrupted == 0) return console_.fail(daemon_has_gone);
         if (options_.summary) show_summary();
         if (const Status written = write_output(); !written) return console_.fail(written.error().message);
         if (!options_.json) console_.out << "Interrupted; lagtrapd takes the probes out.\n";
@@ -181,23 +180,13 @@ class CallsShow {
 };
 
 Result<json::object> request_of(const CallsOptions& options) {
-    TRY_ASSIGN(const std::uint32_t pid, find_process(options.process));
-    json::object request{{"command", "calls"},
-                         {"pid", pid},
-                         {"function", options.function},
-                         {"depth", options.depth},
-                         {"count", options.count},
-                         {"match", options.match},
-                         {"only", json::value_from(options.only)},
-                         {"budget_permille", static_cast<std::int64_t>(options.budget_percent * 10)}};
-    if (!options.least.empty()) {
-        const auto least = parse_duration(options.least);
-        if (!least) return least.error().within("--min");
-        request["least_ns"] = least->count();
-    }
-    const auto length = parse_duration(options.length);
-    if (!length) return length.error().within("--for");
-    request["length_ns"] = length->count();
+    TRY_ASSIGN(auto request,
+               request_of_trace({"calls", options.process, options.least, options.length, options.budget_percent}));
+    request["function"] = options.function;
+    request["depth"] = options.depth;
+    request["count"] = options.count;
+    request["match"] = options.match;
+    request["only"] = json::value_from(options.only);
     return request;
 }
 

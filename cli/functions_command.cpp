@@ -10,8 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
 #include "cli/functions_text.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/process_name.hpp"
+#include "cli/process_trace.hpp"
 #include "cli/source_lookup.hpp"
 #include "cli/text_layout.hpp"
 #include "core/duration.hpp"
@@ -134,18 +133,10 @@ class FunctionsShow {
 };
 
 Result<json::object> request_of(const FunctionsOptions& options) {
-    TRY_ASSIGN(const std::uint32_t pid, find_process(options.process));
-    json::object request{{"command", "functions"},
-                         {"pid", pid},
-                         {"include", options.include},
-                         {"exclude", options.exclude},
-                         {"budget_permille", static_cast<std::int64_t>(options.budget_percent * 10)}};
-    const auto least = parse_duration(options.least);
-    if (!least) return least.error().within("--min");
-    request["least_ns"] = least->count();
-    const auto length = parse_duration(options.length);
-    if (!length) return length.error().within("--for");
-    request["length_ns"] = length->count();
+    TRY_ASSIGN(auto request,
+               request_of_trace({"functions", options.process, options.least, options.length, options.budget_percent}));
+    request["include"] = options.include;
+    request["exclude"] = options.exclude;
     const auto rate = parse_byte_size(options.bytes_per_second);
     if (!rate) return rate.error().within("--rate");
     request["bytes_per_second"] = *rate;
@@ -161,22 +152,9 @@ int trace_functions(const FunctionsOptions& options, Console& console) {
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
     auto lines = DaemonLines::ask(options.socket, *request);
     if (!lines) return console.fail(lines.error().message);
-    note_interrupts();
-    bool asked_to_end = false;
-    const volatile std::sig_atomic_t never = 0;
-    for (;;) {
-        const auto line = lines->next(calls::line_limit_bytes, asked_to_end ? never : interrupted);
-        if (!line) return console.fail(line.error().message);
-        if (*line) {
-            if (const Status shown = show.show(**line); !shown) return console.fail(shown.error().message);
-            continue;
-        }
-        // What was seen so far is told at the end, so that is waited for.
-        if (interrupted == 0 || asked_to_end) break;
-        asked_to_end = true;
-        if (const Status said = lines->say_enough(); !said) return console.fail(said.error().message);
-    }
-    return show.ended() ? exit_done : console.fail("lagtrapd has gone; its probes went with it");
+    const Status told = each_line(*lines, [&](const std::string& line) { return show.show(line); });
+    if (!told) return console.fail(told.error().message);
+    return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }
 
 }  // namespace lagtrap::cli

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -14,12 +13,11 @@
 #include "calls/object_summary.hpp"
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
-#include "cli/interrupt.hpp"
 #include "cli/objects_connect.hpp"
 #include "cli/objects_sender.hpp"
 #include "cli/objects_show.hpp"
 #include "cli/objects_text.hpp"
-#include "cli/process_name.hpp"
+#include "cli/process_trace.hpp"
 #include "cli/text_layout.hpp"
 #include "core/duration.hpp"
 #include "settings/parser.hpp"
@@ -69,24 +67,14 @@ Result<json::array> rules_of(const ObjectsOptions& options) {
 
 Result<json::object> request_of(const ObjectsOptions& options) {
     TRY_ASSIGN(json::array rules, rules_of(options));
-    TRY_ASSIGN(const std::uint32_t pid, find_process(options.process));
-    json::object request{{"command", "objects"},
-                         {"pid", pid},
-                         {"rules", std::move(rules)},
-                         {"include", options.include},
-                         {"exclude", options.exclude},
-                         {"memory", options.no_memory ? 0 : 1},
-                         {"calls_per_second", options.calls_per_second},
-                         {"budget_permille", static_cast<std::int64_t>(options.budget_percent * 10)}};
-    const auto least = parse_duration(options.least);
-    if (!least) return least.error().within("--min");
-    request["least_ns"] = least->count();
-    const auto length = parse_duration(options.length);
-    if (!length) return length.error().within("--for");
-    request["length_ns"] = length->count();
-    const auto patience = parse_duration(options.patience);
-    if (!patience) return patience.error().within("--patience");
-    request["patience_ns"] = patience->count();
+    TRY_ASSIGN(auto request,
+               request_of_trace({"objects", options.process, options.least, options.length, options.budget_percent}));
+    request["rules"] = std::move(rules);
+    request["include"] = options.include;
+    request["exclude"] = options.exclude;
+    request["memory"] = options.no_memory ? 0 : 1;
+    request["calls_per_second"] = options.calls_per_second;
+    TRY(put_duration(request, "patience_ns", options.patience, "--patience"));
     return request;
 }
 
@@ -111,24 +99,6 @@ int read_lines(const ObjectsOptions& options, ObjectsShow& show, Console& consol
         if (!shown) return console.fail(fmt::format("{}:{}: {}", options.read, number, shown.error().message));
     }
     return show.ended() ? exit_done : console.fail(options.read + ": it was cut short: its last line is missing");
-}
-
-// Feeds every line of the daemon's answer to `take`, until it ends; the first interrupt asks the daemon to end it.
-Status each_line(DaemonLines& lines, const std::function<Status(const std::string&)>& take) {
-    note_interrupts();
-    bool asked_to_end = false;
-    const volatile std::sig_atomic_t never = 0;
-    for (;;) {
-        TRY_ASSIGN(const auto line, lines.next(calls::line_limit_bytes, asked_to_end ? never : interrupted));
-        if (line) {
-            TRY(take(*line));
-            continue;
-        }
-        // What was seen so far is told at the end, so that is waited for.
-        if (interrupted == 0 || asked_to_end) return success();
-        asked_to_end = true;
-        TRY(lines.say_enough());
-    }
 }
 
 Result<std::string> spool_of(const ObjectsOptions& options) {
@@ -168,13 +138,13 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
     const Status last = sender ? sender->end() : success();
     if (!told) return console.fail(told.error().message);
     if (!last) return console.fail(last.error().message);
-    if (!sender) return console.fail("lagtrapd has gone; its probes went with it");
+    if (!sender) return console.fail(daemon_has_gone);
     console.out << fmt::format("{} in {}{}\n", counted(sender->parts(), "part", "parts"), *spool,
                                sender->lost_lines() == 0
                                    ? std::string()
                                    : fmt::format("; {} lost for want of room there: does the uploader run?",
                                                  counted(sender->lost_lines(), "line", "lines")));
-    return ended ? exit_done : console.fail("lagtrapd has gone; its probes went with it");
+    return ended ? exit_done : console.fail(daemon_has_gone);
 }
 
 }  // namespace
@@ -198,7 +168,7 @@ int trace_objects(const ObjectsOptions& options, Console& console) {
     if (!lines) return console.fail(lines.error().message);
     const Status told = each_line(*lines, [&](const std::string& line) { return show.show(line); });
     if (!told) return console.fail(told.error().message);
-    return show.ended() ? exit_done : console.fail("lagtrapd has gone; its probes went with it");
+    return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }
 
 }  // namespace lagtrap::cli

@@ -51,6 +51,7 @@ int errno_of(std::string_view name) {
     if (name == "ENOSPC") return ENOSPC;
     if (name == "EDQUOT") return EDQUOT;
     if (name == "EROFS") return EROFS;
+    if (name == "EINVAL") return EINVAL;
     return 0;
 }
 

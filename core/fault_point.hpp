@@ -5,7 +5,7 @@
 // In a test build the environment decides, read once, and never by a program that runs with more rights than its
 // caller's (secure_getenv):
 //   LAGTRAP_FAULT=POINT[@N]:kill          SIGKILL to itself at POINT
-//   LAGTRAP_FAULT=POINT[@N]:error:EIO     the step fails with this errno (EIO, ENOSPC, EDQUOT, EROFS)
+//   LAGTRAP_FAULT=POINT[@N]:error:EIO     the step fails with this errno (EIO, ENOSPC, EDQUOT, EROFS, EINVAL)
 //   LAGTRAP_FAULT=list                    prints the program's points, one a line, and exits with 0
 //   LAGTRAP_FAULT_LOG=FILE                appends the process id and the name of every point that is passed
 // With @N only the N-th time that the point is passed counts, without it every time. A wrong LAGTRAP_FAULT ends the

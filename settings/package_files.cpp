@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/files.hpp"
+#include "sandbox/dpkg_files.hpp"
 
 namespace lagtrap::settings {
 
@@ -20,14 +21,14 @@ constexpr std::uint64_t list_limit_bytes = 16ULL << 20;
 // The list of a package of several architectures has the architecture in its name.
 std::vector<fs::path> lists_of(std::string_view package, const fs::path& folder) {
     std::error_code failed;
-    const fs::path plain = folder / (std::string(package) + ".list");
+    const fs::path plain = folder / (std::string(package) + std::string(dpkg_list_suffix));
     if (fs::exists(plain, failed)) return {plain};
     std::vector<fs::path> lists;
     const std::string beginning = std::string(package) + ":";
     for (fs::directory_iterator file(folder, failed); !failed && file != fs::directory_iterator();
          file.increment(failed)) {
         const std::string name = file->path().filename().string();
-        if (name.starts_with(beginning) && name.ends_with(".list")) lists.push_back(file->path());
+        if (name.starts_with(beginning) && name.ends_with(dpkg_list_suffix)) lists.push_back(file->path());
     }
     return lists;
 }

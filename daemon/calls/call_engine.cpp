@@ -132,11 +132,8 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(pid_t pid, std::chrono::nan
         bpf_program__set_autoload(program, of_go);
     for (bpf_program* program : {programs.on_call, programs.on_call_exit, programs.on_indirect_call})
         bpf_program__set_autoload(program, !of_go);
-    if (has_uprobe_multi())
-        for (bpf_program* program :
-             {programs.on_call, programs.on_call_exit, programs.on_call_return, programs.on_indirect_call,
-              programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
-            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    expect_uprobes({programs.on_call, programs.on_call_exit, programs.on_call_return, programs.on_indirect_call,
+                    programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call});
     self->programs_->rodata->goid_offset = go.goid_offset;
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
     self->programs_->rodata->least_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));

@@ -1,9 +1,6 @@
 #include "daemon/calls/call_trace.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <future>
@@ -14,11 +11,9 @@
 #include <utility>
 
 #include <boost/json.hpp>
-#include <fmt/core.h>
 
 #include "calls/call_stream.hpp"
 #include "core/clock.hpp"
-#include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/calls/call_engine.hpp"
 #include "daemon/calls/call_thinning.hpp"
@@ -26,6 +21,7 @@
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/processes/process_cpu_time.hpp"
+#include "daemon/processes/traced_process.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -63,10 +59,7 @@ class Trace {
   private:
     Status begin() {
         const std::uint32_t pid = request_.wishes.pid;
-        process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-        if (!process_.valid())
-            return make_error(ErrorKind::NotFound,
-                              fmt::format("there is no process {}; a thread's number is not enough", pid));
+        TRY_ASSIGN(process_, TracedProcess::open(pid));
         const std::uint64_t began_ns = monotonic_ns();
         TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
         const std::uint64_t planned_ns = monotonic_ns();
@@ -106,7 +99,7 @@ class Trace {
     void tell_begin(std::uint64_t plan_ns, std::uint64_t attach_ns) {
         calls::Started started;
         started.pid = request_.wishes.pid;
-        started.process = process_name();
+        started.process = process_->name();
         for (const PlannedFunction& function : plan_.functions) {
             functions_.push_back(told_function(function, false));
             kinds_.push_back(CallCosts::kind_of(function));
@@ -121,22 +114,10 @@ class Trace {
         (void)answer_.say(json::serialize(calls::to_json(started)));
     }
 
-    [[nodiscard]] std::string process_name() const {
-        auto name = read_file(fmt::format("/proc/{}/comm", request_.wishes.pid), 64);
-        if (!name) return {};
-        while (!name->empty() && name->back() == '\n') name->pop_back();
-        return printable(*name);
-    }
-
     // Net of probes: the programs in the kernel know only what it took with them.
     [[nodiscard]] bool is_short(const calls::Tree& tree) const {
         return !request_.with_probes && request_.least.count() != 0 &&
                calls::net_times(tree, functions_).front().wall_ns < static_cast<std::uint64_t>(request_.least.count());
-    }
-
-    [[nodiscard]] bool process_has_ended() const {
-        pollfd waiting{process_.get(), POLLIN, 0};
-        return ::poll(&waiting, 1, 0) == 1;
     }
 
     // Returns why it ends.
@@ -162,7 +143,7 @@ class Trace {
             if (request_.count != 0 && told == request_.count) return "as many calls as were asked for";
             if (answer_.is_unwanted()) return "the client is gone";
             if (stop_.load()) return "lagtrapd stops";
-            if (process_has_ended()) return "the process ended";
+            if (process_->has_ended()) return "the process ended";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns >= static_cast<std::uint64_t>(request_.length.count()))
                 return "the time is over";
@@ -281,7 +262,7 @@ class Trace {
     CostMeters& meters_;
     AnswerLines& answer_;
     const std::atomic<bool>& stop_;
-    UniqueFd process_;
+    std::optional<TracedProcess> process_;
     CallPlanner planner_;
     CallPlan plan_;
     std::set<std::uint32_t> taken_out_;
@@ -301,23 +282,18 @@ class Trace {
 
 Result<CallRequest> parse_call_request(const json::object& request) {
     CallRequest parsed;
-    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
-    if (pid == 0) return wrong("\"calls\" needs a \"pid\"");
-    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.pid, pid_in(request, "calls"));
     TRY_ASSIGN(parsed.wishes.function, text_in(request, "function"));
     if (parsed.wishes.function.empty()) return wrong("\"calls\" needs a \"function\"");
     TRY_ASSIGN(const auto depth, number_in(request, "depth", 3, 0, most_call_levels));
     parsed.wishes.depth = static_cast<unsigned>(depth);
     TRY_ASSIGN(parsed.wishes.match, text_in(request, "match"));
     TRY_ASSIGN(parsed.wishes.only, texts_in(request, "only"));
-    TRY_ASSIGN(const auto least, number_in(request, "least_ns", 0, 0, longest_request_ns));
-    parsed.least = std::chrono::nanoseconds(least);
+    TRY_ASSIGN(parsed.least, time_in(request, "least_ns"));
     TRY_ASSIGN(const auto count, number_in(request, "count", 0, 0, most_count));
     parsed.count = static_cast<std::uint64_t>(count);
-    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
-    parsed.length = std::chrono::nanoseconds(length);
-    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
-    parsed.budget = static_cast<double>(budget) / 1000;
+    TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
+    TRY_ASSIGN(parsed.budget, budget_in(request));
     return parsed;
 }
 

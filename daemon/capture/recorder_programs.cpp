@@ -21,6 +21,7 @@
 #include "daemon/kernel/context_switches.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
+#include "daemon/kernel/shared_maps.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -181,13 +182,12 @@ Status RecorderPrograms::load(const TimedThreads& threads) {
     leave_out_missing(std::array{programs_->progs.on_tick});
     programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     const UnwindStore& store = unwinder_.store();
-    for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
-                                  std::pair(programs_->maps.unwind_tables, store.tables_fd()),
-                                  std::pair(programs_->maps.unwind_processes, store.processes_fd()),
-                                  std::pair(programs_->maps.timed_sets, threads.sets_fd()),
-                                  std::pair(programs_->maps.thread_times, threads.times_fd())})
-        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
-            return libbpf_error("give the recorder the tables that it shares", failed);
+    TRY(share_maps({{programs_->maps.unwind_regions, store.regions_fd()},
+                    {programs_->maps.unwind_tables, store.tables_fd()},
+                    {programs_->maps.unwind_processes, store.processes_fd()},
+                    {programs_->maps.timed_sets, threads.sets_fd()},
+                    {programs_->maps.thread_times, threads.times_fd()}},
+                   "give the recorder the tables that it shares"));
     if (const int failed = collector_bpf__load(programs_); failed != 0)
         return libbpf_error("load the recorder's BPF programs", failed);
     (void)take_libbpf_messages();

@@ -8,6 +8,7 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::int64_t longest_request_ns = 24LL * 3600 * 1'000'000'000;
 constexpr std::size_t longest_text = 4096;
 constexpr std::size_t most_only = 1000;
 
@@ -25,6 +26,23 @@ Result<std::int64_t> number_in(const json::object& request, const char* name, st
         return wrong(fmt::format("\"{}\" is {}; a whole number from {} to {} is expected", name,
                                  json::serialize(*value).substr(0, 100), least, most));
     return number;
+}
+
+Result<std::uint32_t> pid_in(const json::object& request, const char* command) {
+    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
+    if (pid == 0) return wrong(fmt::format("\"{}\" needs a \"pid\"", command));
+    return static_cast<std::uint32_t>(pid);
+}
+
+Result<std::chrono::nanoseconds> time_in(const json::object& request, const char* name,
+                                         std::chrono::nanoseconds otherwise) {
+    TRY_ASSIGN(const auto time_ns, number_in(request, name, otherwise.count(), 0, longest_request_ns));
+    return std::chrono::nanoseconds(time_ns);
+}
+
+Result<double> budget_in(const json::object& request) {
+    TRY_ASSIGN(const auto permille, number_in(request, "budget_permille", 100, 1, 100'000));
+    return static_cast<double>(permille) / 1000;
 }
 
 Result<std::string> text_in(const json::object& request, const char* name) {

@@ -1,6 +1,7 @@
 // Fields of a request at the control socket. Each error says what was found and what is allowed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,10 +12,14 @@
 
 namespace lagtrap::daemon {
 
-inline constexpr std::int64_t longest_request_ns = 24LL * 3600 * 1'000'000'000;
-
 [[nodiscard]] Result<std::int64_t> number_in(const boost::json::object& request, const char* name,
                                              std::int64_t otherwise, std::int64_t least, std::int64_t most);
+// Those that requests for traces of a process have in common: its number ("pid", which `command` needs), a time in nanoseconds of
+// up to a day, and the share of a CPU that probes may take ("budget_permille", a tenth where it is absent).
+[[nodiscard]] Result<std::uint32_t> pid_in(const boost::json::object& request, const char* command);
+[[nodiscard]] Result<std::chrono::nanoseconds> time_in(const boost::json::object& request, const char* name,
+                                                       std::chrono::nanoseconds otherwise = {});
+[[nodiscard]] Result<double> budget_in(const boost::json::object& request);
 // Empty where it is absent.
 [[nodiscard]] Result<std::string> text_in(const boost::json::object& request, const char* name);
 [[nodiscard]] Result<std::vector<std::string>> texts_in(const boost::json::object& request, const char* name);

@@ -17,6 +17,7 @@
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
+#include "daemon/kernel/shared_maps.hpp"
 #include "daemon/probes/exit_cookies.hpp"
 #include "daemon/threads/at_once.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
@@ -140,14 +141,12 @@ Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads&
         programs_->rodata->walk_scratch_count = static_cast<__u32>(cpus) * scratches_of_cpu;
         bpf_map__set_max_entries(programs_->maps.walk_scratches, programs_->rodata->walk_scratch_count);
     }
-    for (const auto& [map, fd] : {std::pair(programs_->maps.unwind_regions, store.regions_fd()),
-                                  std::pair(programs_->maps.unwind_tables, store.tables_fd()),
-                                  std::pair(programs_->maps.unwind_processes, store.processes_fd()),
-                                  std::pair(programs_->maps.timed_sets, threads.sets_fd()),
-                                  std::pair(programs_->maps.thread_times, threads.times_fd())})
-        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
-            return libbpf_error("give the listener the tables that it shares", failed);
-    return success();
+    return share_maps({{programs_->maps.unwind_regions, store.regions_fd()},
+                       {programs_->maps.unwind_tables, store.tables_fd()},
+                       {programs_->maps.unwind_processes, store.processes_fd()},
+                       {programs_->maps.timed_sets, threads.sets_fd()},
+                       {programs_->maps.thread_times, threads.times_fd()}},
+                      "give the listener the tables that it shares");
 }
 
 Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
@@ -163,13 +162,9 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
     self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
-    if (has_uprobe_multi()) {
-        const auto type = static_cast<bpf_attach_type>(trace_uprobe_multi);
-        for (bpf_program* program :
-             {self->programs_->progs.on_site, self->programs_->progs.on_usdt, self->programs_->progs.on_entry,
-              self->programs_->progs.on_exit, self->programs_->progs.on_return, self->programs_->progs.on_go})
-            bpf_program__set_expected_attach_type(program, type);
-    }
+    const auto& programs = self->programs_->progs;
+    expect_uprobes(
+        {programs.on_site, programs.on_usdt, programs.on_entry, programs.on_exit, programs.on_return, programs.on_go});
     self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     self->name_run_queue_events();
     self->leave_out_unused();

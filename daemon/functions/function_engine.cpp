@@ -19,10 +19,8 @@ Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(pid_t pid, bool run
     self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
     const auto& all = self->programs_->progs;
-    if (has_uprobe_multi())
-        for (bpf_program* program : {all.on_traced_call, all.on_traced_exit, all.on_traced_return, all.on_runtime_entry,
-                                     all.on_runtime_return})
-            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    expect_uprobes(
+        {all.on_traced_call, all.on_traced_exit, all.on_traced_return, all.on_runtime_entry, all.on_runtime_return});
     if (!runtimes) (void)bpf_map__set_max_entries(self->programs_->maps.runtime_names, 1);
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
     if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)

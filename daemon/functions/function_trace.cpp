@@ -38,17 +38,12 @@ std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::n
 
 Result<FunctionRequest> parse_function_request(const json::object& request) {
     FunctionRequest parsed;
-    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
-    if (pid == 0) return make_error(ErrorKind::Invalid, "\"functions\" needs a \"pid\"");
-    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.pid, pid_in(request, "functions"));
     TRY_ASSIGN(parsed.wishes.include, text_in(request, "include"));
     TRY_ASSIGN(parsed.wishes.exclude, text_in(request, "exclude"));
-    TRY_ASSIGN(const auto least, number_in(request, "least_ns", parsed.least.count(), 0, longest_request_ns));
-    parsed.least = std::chrono::nanoseconds(least);
-    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
-    parsed.length = std::chrono::nanoseconds(length);
-    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
-    parsed.budget = static_cast<double>(budget) / 1000;
+    TRY_ASSIGN(parsed.least, time_in(request, "least_ns", parsed.least));
+    TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
+    TRY_ASSIGN(parsed.budget, budget_in(request));
     TRY_ASSIGN(const auto rate, number_in(request, "bytes_per_second", 200'000, 1'000, 100'000'000));
     parsed.bytes_per_second = static_cast<std::uint64_t>(rate);
     return parsed;

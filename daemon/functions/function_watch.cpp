@@ -1,17 +1,10 @@
 #include "daemon/functions/function_watch.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "core/clock.hpp"
-#include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/processes/process_cpu_time.hpp"
 
@@ -33,10 +26,7 @@ Result<std::unique_ptr<FunctionWatch>> FunctionWatch::begin(const FunctionReques
 Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<CallCosts()>& measure,
                             const std::atomic<bool>& stop) {
     const std::uint32_t pid = request_.wishes.pid;
-    process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!process_.valid())
-        return make_error(ErrorKind::NotFound,
-                          fmt::format("there is no process {}; a thread's number is not enough", pid));
+    TRY_ASSIGN(process_, TracedProcess::open(pid));
     const std::uint64_t asked_ns = monotonic_ns();
     TRY_ASSIGN(plan_, plan_functions(request_.wishes, inspector, stop));
     plan_.told.plan_ns = monotonic_ns() - asked_ns;
@@ -76,8 +66,7 @@ Status FunctionWatch::attach(const CallCosts& costs) {
 void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbes::Refused>& refused) {
     calls::FunctionsStarted& told = plan_.told;
     told.pid = request_.wishes.pid;
-    if (auto name = read_file(fmt::format("/proc/{}/comm", told.pid), 64))
-        told.process = printable(name->substr(0, name->find('\n')));
+    told.process = process_->name();
     for (const PlannedFunction& function : plan_.functions) {
         calls::Function one;
         one.name = printable(function.name);
@@ -196,10 +185,7 @@ double FunctionWatch::budget() const {
     return request_.budget / static_cast<double>(std::max<std::size_t>(sharers, 1));
 }
 
-bool FunctionWatch::process_has_ended() const {
-    pollfd waiting{process_.get(), POLLIN, 0};
-    return ::poll(&waiting, 1, 0) == 1;
-}
+bool FunctionWatch::process_has_ended() const { return process_->has_ended(); }
 
 FunctionWatch::Losses FunctionWatch::losses() const {
     const lagtrap_traced_totals totals = engine_->totals();

@@ -12,7 +12,6 @@
 
 #include "calls/function_stream.hpp"
 #include "core/result.hpp"
-#include "core/unique_fd.hpp"
 #include "daemon/calls/call_costs.hpp"
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/functions/function_engine.hpp"
@@ -21,6 +20,7 @@
 #include "daemon/functions/runtime_pauses.hpp"
 #include "daemon/functions/told_rate.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/traced_process.hpp"
 
 namespace lagtrap::daemon {
 
@@ -87,7 +87,7 @@ class FunctionWatch {
     [[nodiscard]] bool renumber(calls::FunctionTotals& totals) const;
 
     const FunctionRequest request_;
-    UniqueFd process_;
+    std::optional<TracedProcess> process_;
     FunctionPlan plan_;
     std::unique_ptr<FunctionEngine> engine_;
     ToldRate rate_;

@@ -1,14 +1,13 @@
 #include "daemon/kernel/libbpf_support.hpp"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/bpf.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdarg>
 #include <cstdio>
+
+#include "bpf/kernel_features.hpp"
+#include "core/fault_point.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -38,25 +37,10 @@ int keep_message(libbpf_print_level level, const char* format, std::va_list argu
     return 0;
 }
 
-bool try_uprobe_multi() {
-    // Fails with EBADF where the kernel knows the link type and looks at the path, with EINVAL where it does not.
-    const std::array<bpf_insn, 2> instructions{
-        {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
-    const auto attach_type = static_cast<bpf_attach_type>(trace_uprobe_multi);
-    LIBBPF_OPTS(bpf_prog_load_opts, load_options, .expected_attach_type = attach_type);
-    const int program =
-        bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", instructions.data(), instructions.size(), &load_options);
-    if (program < 0) return false;
-    const unsigned long offset = 0;
-    LIBBPF_OPTS(bpf_link_create_opts, link_options);
-    link_options.uprobe_multi.path = "/";
-    link_options.uprobe_multi.offsets = &offset;
-    link_options.uprobe_multi.cnt = 1;
-    const int link = bpf_link_create(program, -1, attach_type, &link_options);
-    const bool known = link == -EBADF;
-    if (link >= 0) ::close(link);
-    ::close(program);
-    return known;
+// The fault makes any kernel one that has none, for tests of what is done without.
+Status ask_uprobe_multi() {
+    FAULT_POINT("kernel.uprobe_multi");
+    return bpf::has_uprobe_multi() ? success() : Status(make_error(ErrorKind::Unsupported, "the kernel has none"));
 }
 
 }  // namespace
@@ -78,8 +62,14 @@ Error libbpf_error(const std::string& doing, int negative_errno) {
 }
 
 bool has_uprobe_multi() {
-    static const bool known = try_uprobe_multi();
+    static const bool known = ask_uprobe_multi().ok();
     return known;
+}
+
+void expect_uprobes(std::initializer_list<bpf_program*> programs) {
+    if (!has_uprobe_multi()) return;
+    for (bpf_program* program : programs)
+        bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi));
 }
 
 void DestroyLink::operator()(bpf_link* link) const { bpf_link__destroy(link); }

@@ -1,12 +1,14 @@
 // What the daemon needs around libbpf: its messages as text for our errors, and questions to the kernel.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 
 #include "core/result.hpp"
 
 struct bpf_link;
+struct bpf_program;
 
 namespace lagtrap::daemon {
 
@@ -18,11 +20,10 @@ void keep_libbpf_messages();
 // An error from a negative errno as libbpf returns it, with its messages.
 [[nodiscard]] Error libbpf_error(const std::string& doing, int negative_errno);
 
-// BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (linux/bpf.h of 6.6): the build machine's headers may be older.
-inline constexpr int trace_uprobe_multi = 48;
-
 // Whether the kernel attaches many uprobes by one link (Linux 6.6). Asked once by trying.
 [[nodiscard]] bool has_uprobe_multi();
+// Before they are loaded: these programs run at uprobes, and the links will be those of has_uprobe_multi().
+void expect_uprobes(std::initializer_list<bpf_program*> programs);
 
 struct DestroyLink {
     void operator()(bpf_link* link) const;

@@ -15,6 +15,7 @@
 #include "binaries/elf/program_file.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "daemon/kernel/shared_maps.hpp"
 #include "daemon/probes/exit_cookies.hpp"
 #include "objects.skel.h"
 
@@ -49,21 +50,17 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(pid_t pid, const Object
     self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
     const auto& all = self->programs_->progs;
-    if (has_uprobe_multi())
-        for (bpf_program* program :
-             {all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw, all.on_catch,
-              all.on_memory_call, all.on_memory_return, all.on_object_jump, all.on_memory_exit})
-            bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(trace_uprobe_multi));
+    expect_uprobes({all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw, all.on_catch,
+                    all.on_memory_call, all.on_memory_return, all.on_object_jump, all.on_memory_exit});
     self->programs_->rodata->target_pid = static_cast<__u32>(pid);
     self->programs_->rodata->errno_slot = plan.errno_slot;
     self->programs_->rodata->memory_by_request = plan.memory_by_request ? 1 : 0;
     if (!plan.memory_by_request) bpf_map__set_max_entries(self->programs_->maps.blocks, 1);
     const auto& maps = self->programs_->maps;
-    for (const auto& [map, fd] :
-         {std::pair(maps.unwind_regions, tables.regions_fd()), std::pair(maps.unwind_tables, tables.tables_fd()),
-          std::pair(maps.unwind_processes, tables.processes_fd())})
-        if (const int failed = bpf_map__reuse_fd(map, fd); failed != 0)
-            return libbpf_error("give the programs that follow objects the unwind tables", failed);
+    TRY(share_maps({{maps.unwind_regions, tables.regions_fd()},
+                    {maps.unwind_tables, tables.tables_fd()},
+                    {maps.unwind_processes, tables.processes_fd()}},
+                   "give the programs that follow objects the unwind tables"));
     if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that follow objects", failed);
     TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),

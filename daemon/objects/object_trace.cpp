@@ -1,12 +1,9 @@
 #include "daemon/objects/object_trace.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,13 +13,12 @@
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/objects/object_engine.hpp"
 #include "daemon/processes/process_cpu_time.hpp"
+#include "daemon/processes/traced_process.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -52,10 +48,7 @@ class ObjectTrace {
 
     Status begin(const std::function<CallCosts()>& measure) {
         const std::uint32_t pid = request_.wishes.pid;
-        process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-        if (!process_.valid())
-            return make_error(ErrorKind::NotFound,
-                              fmt::format("there is no process {}; a thread's number is not enough", pid));
+        TRY_ASSIGN(process_, TracedProcess::open(pid));
         const std::uint64_t asked_ns = monotonic_ns();
         TRY_ASSIGN(plan_, planner_.plan(request_.wishes));
         plan_.told.plan_ns = monotonic_ns() - asked_ns;
@@ -103,7 +96,7 @@ class ObjectTrace {
 
   private:
     void await_tables() {
-        const auto enough = [this] { return answer_.is_unwanted() || stop_.load() || process_has_ended(); };
+        const auto enough = [this] { return answer_.is_unwanted() || stop_.load() || process_->has_ended(); };
         const auto missing = unwinder_.prepare(request_.wishes.pid, request_.patience, enough);
         if (missing == 0) return;
         const std::string what =
@@ -131,8 +124,7 @@ class ObjectTrace {
     void describe() {
         calls::ObjectsStarted& told = plan_.told;
         told.pid = request_.wishes.pid;
-        if (auto name = read_file(fmt::format("/proc/{}/comm", told.pid), 64))
-            told.process = printable(name->substr(0, name->find('\n')));
+        told.process = process_->name();
         told.attached_by =
             has_uprobe_multi()
                 ? "uprobe_multi: in this process alone"
@@ -159,16 +151,11 @@ class ObjectTrace {
             }
             if (answer_.is_unwanted()) return "nobody wants more";
             if (stop_.load()) return "lagtrapd stops";
-            if (process_has_ended()) return "the process ended";
+            if (process_->has_ended()) return "the process ended";
             if (request_.length.count() != 0 &&
                 now_ns - began_ns_ >= static_cast<std::uint64_t>(request_.length.count()))
                 return "the time is over";
         }
-    }
-
-    [[nodiscard]] bool process_has_ended() const {
-        pollfd waiting{process_.get(), POLLIN, 0};
-        return ::poll(&waiting, 1, 0) == 1;
     }
 
     // A class without its creations, or its releases, would be counted wrongly: both go.
@@ -275,7 +262,7 @@ class ObjectTrace {
     const std::atomic<bool>& stop_;
     ObjectPlanner planner_;
     CallThinning thinning_;
-    UniqueFd process_;
+    std::optional<TracedProcess> process_;
     ObjectPlan plan_;
     std::vector<calls::Function> thinned_;
     std::unique_ptr<ObjectEngine> engine_;
@@ -301,22 +288,17 @@ Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
 
 Result<ObjectRequest> parse_object_request(const json::object& request) {
     ObjectRequest parsed;
-    TRY_ASSIGN(const auto pid, number_in(request, "pid", 0, 1, 1 << 22));
-    if (pid == 0) return make_error(ErrorKind::Invalid, "\"objects\" needs a \"pid\"");
-    parsed.wishes.pid = static_cast<std::uint32_t>(pid);
+    TRY_ASSIGN(parsed.wishes.pid, pid_in(request, "objects"));
     TRY_ASSIGN(parsed.wishes.rules, rules_in(request));
     TRY_ASSIGN(parsed.wishes.include, text_in(request, "include"));
     TRY_ASSIGN(parsed.wishes.exclude, text_in(request, "exclude"));
     TRY_ASSIGN(const auto memory, number_in(request, "memory", 1, 0, 1));
     parsed.wishes.memory = memory != 0;
-    TRY_ASSIGN(const auto least, number_in(request, "least_ns", 0, 0, longest_request_ns));
-    parsed.least = std::chrono::nanoseconds(least);
-    TRY_ASSIGN(const auto length, number_in(request, "length_ns", 0, 0, longest_request_ns));
-    parsed.length = std::chrono::nanoseconds(length);
-    TRY_ASSIGN(const auto budget, number_in(request, "budget_permille", 100, 1, 100'000));
-    parsed.budget = static_cast<double>(budget) / 1000;
-    TRY_ASSIGN(const auto patience, number_in(request, "patience_ns", 5'000'000'000, 0, longest_request_ns));
-    parsed.patience = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(patience));
+    TRY_ASSIGN(parsed.least, time_in(request, "least_ns"));
+    TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
+    TRY_ASSIGN(parsed.budget, budget_in(request));
+    TRY_ASSIGN(const auto patience, time_in(request, "patience_ns", 5s));
+    parsed.patience = std::chrono::duration_cast<std::chrono::milliseconds>(patience);
     TRY_ASSIGN(const auto rate, number_in(request, "calls_per_second", 5'000, 1, 1'000'000));
     parsed.calls_per_second = static_cast<std::uint64_t>(rate);
     return parsed;

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <optional>
 
+#include "bpf/kernel_features.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/perf_event.hpp"
@@ -61,7 +62,7 @@ UniqueFd load_empty_program(bool multi) {
     const std::array<bpf_insn, 2> instructions{
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
     LIBBPF_OPTS(bpf_prog_load_opts, options);
-    if (multi) options.expected_attach_type = static_cast<bpf_attach_type>(trace_uprobe_multi);
+    if (multi) options.expected_attach_type = static_cast<bpf_attach_type>(bpf::trace_uprobe_multi);
     return UniqueFd(
         ::bpf_prog_load(BPF_PROG_TYPE_KPROBE, "measured", "GPL", instructions.data(), instructions.size(), &options));
 }
@@ -74,7 +75,7 @@ UniqueFd probe_many(int program, std::uint64_t offset, bool at_return) {
     options.uprobe_multi.cnt = 1;
     options.uprobe_multi.pid = static_cast<__u32>(::getpid());
     options.uprobe_multi.flags = at_return ? 1 : 0;  // BPF_F_UPROBE_MULTI_RETURN
-    return UniqueFd(::bpf_link_create(program, -1, static_cast<bpf_attach_type>(trace_uprobe_multi), &options));
+    return UniqueFd(::bpf_link_create(program, -1, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi), &options));
 }
 
 // The same by the older interface. The descriptor is the event's, which the program's attachment goes with.

@@ -69,48 +69,48 @@ void add_delay(std::string& line, const StoredDelay& stored) {
     line += "\r\n";
 }
 
+// `page_of` gives a filter's next page, `rows_of` what is in it; each row is a line of the format that is asked for.
+template <typename PageOf, typename RowsOf, typename AddCells, typename JsonOf>
+Reply export_list(const Route& route, const std::string& event, const char* name, const char* columns,
+                  const PageOf& page_of, const RowsOf& rows_of, const AddCells& add_cells, const JsonOf& json_of) {
+    const auto filter = read_filter(route, event);
+    if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
+    const auto format = read_list_format(route);
+    if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
+    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
+    auto next = [=, wanted = std::get<Filter>(filter)](std::optional<PageKey> after,
+                                                       std::string& text) -> Result<std::optional<PageKey>> {
+        TRY_ASSIGN(const auto page, page_of(wanted, after));
+        for (const auto& row : rows_of(page)) {
+            if (csv) {
+                add_cells(text, row);
+            } else {
+                text += json::serialize(json_of(row)) + "\n";
+            }
+        }
+        return page.next;
+    };
+    return list_file(std::get<ListFormat>(format), name, columns, std::move(next));
+}
+
 }  // namespace
 
 Reply export_runs(EvidenceStore& store, const Route& route) {
-    const auto filter = read_filter(route, route.arguments[0]);
-    if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    const auto format = read_list_format(route);
-    if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
-    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
-    auto next = [&store, wanted = std::get<Filter>(filter), csv](std::optional<PageKey> after,
-                                                                 std::string& text) -> Result<std::optional<PageKey>> {
-        TRY_ASSIGN(const RunPage page, store.runs(wanted, RunOrder::Newest, page_limit, after));
-        for (const StoredRun& run : page.runs) {
-            if (csv) {
-                add_run(text, run);
-            } else {
-                text += json::serialize(run_json(run)) + "\n";
-            }
-        }
-        return page.next;
+    const auto page_of = [&store](const Filter& wanted, const std::optional<PageKey>& after) {
+        return store.runs(wanted, RunOrder::Newest, page_limit, after);
     };
-    return list_file(std::get<ListFormat>(format), "runs", run_columns, std::move(next));
+    const auto rows_of = [](const RunPage& page) -> const auto& { return page.runs; };
+    const auto json_of = [](const StoredRun& run) { return run_json(run); };
+    return export_list(route, route.arguments[0], "runs", run_columns, page_of, rows_of, add_run, json_of);
 }
 
 Reply export_delays(EvidenceStore& store, const Route& route) {
-    const auto filter = read_filter(route, {});
-    if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
-    const auto format = read_list_format(route);
-    if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
-    const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
-    auto next = [&store, wanted = std::get<Filter>(filter), csv](std::optional<PageKey> after,
-                                                                 std::string& text) -> Result<std::optional<PageKey>> {
-        TRY_ASSIGN(const DelayPage page, store.list_delays(wanted, {}, RunOrder::Newest, page_limit, after));
-        for (const StoredDelay& stored : page.delays) {
-            if (csv) {
-                add_delay(text, stored);
-            } else {
-                text += json::serialize(placed_delay_json(stored)) + "\n";
-            }
-        }
-        return page.next;
+    const auto page_of = [&store](const Filter& wanted, const std::optional<PageKey>& after) {
+        return store.list_delays(wanted, {}, RunOrder::Newest, page_limit, after);
     };
-    return list_file(std::get<ListFormat>(format), "delays", delay_columns, std::move(next));
+    const auto rows_of = [](const DelayPage& page) -> const auto& { return page.delays; };
+    const auto json_of = [](const StoredDelay& delay) { return placed_delay_json(delay); };
+    return export_list(route, {}, "delays", delay_columns, page_of, rows_of, add_delay, json_of);
 }
 
 }  // namespace lagtrap::server

@@ -253,9 +253,10 @@ def wrong_requests_are_told_plainly():
             check(answer["ok"] is False and answer["error"], f"{request}: {answer}")
 
 
-run(trees_are_as_the_programs_note, coroutines_go_on_and_no_call_is_missed, time_asleep_is_that_of_the_sleeper, what_exceptions_and_longjmp_leave_has_ended,
-    a_target_that_an_exception_leaves_is_told_at_the_next_event, a_thread_that_ends_inside_ends_its_tree,
-    threads_do_not_mix, calls_beyond_a_trees_room_are_counted, what_is_called_too_often_is_taken_out,
-    only_calls_that_took_the_minimum_are_told, only_is_all_that_is_watched, depth_and_libraries_are_followed, calls_through_pointers_are_seen_and_watched,
-    probes_are_out_when_either_side_is_gone, exceptions_pass_functions_with_probes,
-    trees_go_to_a_file_that_opens_in_perfetto, wrong_requests_are_told_plainly)
+if __name__ == "__main__":
+    run(trees_are_as_the_programs_note, coroutines_go_on_and_no_call_is_missed, time_asleep_is_that_of_the_sleeper, what_exceptions_and_longjmp_leave_has_ended,
+        a_target_that_an_exception_leaves_is_told_at_the_next_event, a_thread_that_ends_inside_ends_its_tree,
+        threads_do_not_mix, calls_beyond_a_trees_room_are_counted, what_is_called_too_often_is_taken_out,
+        only_calls_that_took_the_minimum_are_told, only_is_all_that_is_watched, depth_and_libraries_are_followed, calls_through_pointers_are_seen_and_watched,
+        probes_are_out_when_either_side_is_gone, exceptions_pass_functions_with_probes,
+        trees_go_to_a_file_that_opens_in_perfetto, wrong_requests_are_told_plainly)

@@ -21,10 +21,12 @@ EVERYTHING = 1_000_000
 
 
 class Busy:
-    """A program that computes until it is killed; `pid` is as this machine counts."""
+    """A program that computes until it is killed; `pid` is as this machine counts. Runtimes leave files where they run (node's
+    isolate-*.log), so each runs in a folder of its own, which goes with it."""
 
     def __init__(self, *command, **options):
-        self.started = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, **options)
+        self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-busy-")
+        self.started = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, cwd=self.folder.name, **options)
         self.pid = self.started.pid
         line = self.started.stdout.readline()
         check(line == "ready\n", f"{command[0]} said {line!r}")
@@ -48,6 +50,7 @@ class Busy:
         if self.started.poll() is None:
             self.end()
         pathlib.Path(f"/tmp/perf-{self.pid}.map").unlink(missing_ok=True)
+        self.folder.cleanup()
 
 
 class BusyElsewhere(Busy):
@@ -138,12 +141,11 @@ def record_its_end(busy, end=None):
 
 def node_with_a_jitdump():
     """Node writes the last 2 MB of its jitdump when it ends, and not if it is killed."""
-    with tempfile.TemporaryDirectory() as folder:
-        stop = pathlib.Path(folder) / "stop"
-        with Busy(NODE, "--perf-prof", NO_INLINING, PROGRAMS / "busy.js", stop, cwd=folder) as busy:
-            check(os.path.exists(f"{folder}/jit-{busy.pid}.dump"), "node wrote no jitdump")
-            check(not os.path.exists(f"/tmp/perf-{busy.pid}.map"), "there is a perf map too")
-            check_node(record_its_end(busy, stop.touch))
+    with Busy(NODE, "--perf-prof", NO_INLINING, PROGRAMS / "busy.js", "stop") as busy:
+        folder = pathlib.Path(busy.folder.name)
+        check((folder / f"jit-{busy.pid}.dump").exists(), "node wrote no jitdump")
+        check(not os.path.exists(f"/tmp/perf-{busy.pid}.map"), "there is a perf map too")
+        check_node(record_its_end(busy, (folder / "stop").touch))
 
 
 def node_ends_while_recorded():

@@ -1,9 +1,13 @@
 """lagtrap functions of programs whose runtimes tell of their functions by probes of their own: Ruby, Java, Python."""
 
+import collections
+import json
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
+import threading
 
 from call_programs import FunctionTrace
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, check_trace, decode_trace, report, run, wait_for
@@ -128,6 +132,155 @@ def methods_of_java_are_counted_and_timed_compiled_ones_too():
         check(dict(lines[-1]["ended_functions"]["runtimes"][0][2])["library of the language"] >= 1, f"{lines[-1]}")
 
 
+class Rounds(OwnedProcess):
+    """Does what each line says, and repeats the line."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(self.process.stdout.readline() == "ready\n", f"{command[0]} did not say that it is ready")
+        self.pid = self.process.pid
+
+    def run(self, line):
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        check(self.process.stdout.readline() == f"{line}\n", f"{line} did not end")
+
+
+class ManyFunctions(Rounds):
+    """A class of Java with so many functions, which two threads call in step."""
+
+    def __init__(self, count):
+        self.folder = tempfile.TemporaryDirectory()
+        functions = "\n".join(f"static int f{number}(int from) {{ return from + {number}; }}" for number in range(count))
+        cases = "".join(f"case {number}: f{number}(number); return; " for number in range(count))
+        source = (PROGRAMS / "Many.java").read_text(encoding="utf-8").replace(
+            "//FUNCTIONS", f"static final int COUNT = {count};\n{functions}\nstatic void call(int number) {{ switch (number) {{ {cases}}} }}")
+        path = pathlib.Path(self.folder.name, "Many.java")
+        path.write_text(source, encoding="utf-8")
+        subprocess.run([JDK / "javac", "-d", self.folder.name, path], check=True)
+        super().__init__(JDK / "java", "-XX:+DTraceMethodProbes", "-cp", self.folder.name, "Many")
+
+    def __exit__(self, *what):
+        super().__exit__(*what)
+        self.folder.cleanup()
+
+
+class ReadAlong(FunctionTrace):
+    """Reads what is said while it is said: a pipe has no room for thousands of functions."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.said = []
+        self.reader = threading.Thread(target=lambda: self.said.extend(self.client.stdout))
+        self.reader.start()
+
+    def interrupt(self):
+        self.client.send_signal(signal.SIGINT)
+        self.reader.join()
+        check(self.client.wait(timeout=120) == 0, self.client.stderr.read())
+        return [json.loads(line) for line in self.said]
+
+    def __exit__(self, *what):
+        super().__exit__(*what)
+        self.reader.join()
+
+
+# None is told by itself.
+COUNTED_ALONE = ("--budget", "10000", "--rate", "50MB", "--min", "1h")
+
+
+def a_function_that_threads_call_at_once_gets_one_number():
+    count, later_rounds = 400, 10
+    with idle_daemon() as daemon, ManyFunctions(count) as program, ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
+        program.run(1)
+        program.run(later_rounds)
+        lines = trace.end()
+        told = collections.Counter(row[0] for line in lines for row in line.get("more", ()))
+        counts = calls_of(trace.counts(lines))
+        names = [f"Many.f{number}" for number in range(count)]
+        check(all(told[name] == 1 for name in names), f"told more or less than once: {[(name, told[name]) for name in names if told[name] != 1]}")
+        # Who comes second while the first one gets the number is not counted, and is never late again.
+        missing = [2 * (1 + later_rounds) - counts[name] for name in names]
+        check(set(missing) <= {0, 1}, f"{collections.Counter(missing)}")
+        unnamed = lines[-1]["ended_functions"]["unnamed"]
+        check(sum(missing) <= unnamed, f"{sum(missing)} calls are missing, {unnamed} hits are said to have had no name")
+
+
+def functions_beyond_the_limit_are_said():
+    count, rounds, most = 5000, 4, 4096
+    with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "many.rb", count) as program, \
+            ReadAlong(daemon, program.pid, *COUNTED_ALONE) as trace:
+        # What is told of new functions goes through a ring, and is told again where that is full.
+        for _ in range(rounds):
+            program.run("all")
+        lines = trace.end()
+        told = collections.Counter(row[0] for line in lines for row in line.get("more", ()))
+        check(set(told.values()) == {1} and len(told) == most, f"{len(told)} functions: {told.most_common(3)}")
+        counts = calls_of(trace.counts(lines))
+        check(counts["Object#call_all"] == rounds and max(counts.values()) == rounds, f"{collections.Counter(counts.values())}")
+        counted = sum(calls for name, calls in counts.items() if name.startswith("Object#many_"))
+        unnamed = lines[-1]["ended_functions"]["unnamed"]
+        missing = count * rounds - counted
+        check(2 * (count + 1 - most) * rounds <= unnamed and missing <= unnamed <= 2 * missing, f"{counted} calls counted, {unnamed} hits unnamed")
+
+
+def intervals_of(trace, lines):
+    """Of each method: when each of its calls began and ended."""
+    intervals = collections.defaultdict(list)
+    for line in lines:
+        for call in line.get("calls", ()):
+            intervals[trace.names[call[0]].removeprefix("Object#")].append((call[2], call[3]))
+    return intervals
+
+
+def contains(outer, inner):
+    return any(begin <= other and end >= other_end for begin, end in outer for other, other_end in inner)
+
+
+def fibers_call_nothing_of_each_other():
+    with idle_daemon() as daemon:
+        for mode, own in (("reactor", "take_turns"), ("thread", "take_turns"), ("bare", None)):
+            with Rounds("/usr/bin/ruby", PROGRAMS / "fibers.rb") as program, FunctionTrace(daemon, program.pid, *PLENTY) as trace:
+                program.run(mode)
+                lines = trace.end()
+                counts, at = trace.counts(lines), intervals_of(trace, lines)
+                names = ("turn_a", "turn_b", "step_a", "step_b")
+                check([counts[f"Object#{name}"][1] for name in names] == [1, 1, 4, 4], f"{mode}: {calls_of(counts)}")
+                for one, other in (("turn_a", "turn_b"), ("turn_a", "step_b"), ("turn_b", "turn_a"), ("turn_b", "step_a"), ("step_a", "step_b")):
+                    check(not contains(at[one], at[other]), f"{mode}: {one} contains {other}: {at}")
+                check(contains(at["turn_a"], at["step_a"]) and contains(at["turn_b"], at["step_b"]), f"{mode}: their own: {at}")
+                check([counts[f"Object#{name}"][2] for name in ("turn_a", "turn_b")] == [1, 1], f"{mode}: they are marked: {counts}")
+                if own:
+                    check(counts[f"Object#{own}"][2] == 0 and all(contains(at[own], at[name]) for name in names), f"{mode}: {at}")
+
+
+def what_a_fiber_calls_stands_below_who_resumed_it():
+    with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "fibers.rb") as program:
+        with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
+            program.run("whole")
+            lines = trace.end()
+            counts, at = trace.counts(lines), intervals_of(trace, lines)
+            check(calls_of(counts) == {"Object#whole": 1, "Object#beside": 2} and counts["Object#whole"][2] == counts["Object#beside"][2] == 0, f"{counts}")
+            check(all(contains(at["whole"], [one]) for one in at["beside"]), f"{at}")
+        with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
+            program.run("enumerator")
+            lines = trace.end()
+            counts, at = trace.counts(lines), intervals_of(trace, lines)
+            check(calls_of(counts) == {"Object#outer": 1, "Object#consume": 1, "Object#produce": 1, "Object#make": 3, "Object#beside": 4}, f"{calls_of(counts)}")
+            check(not contains(at["produce"], at["beside"]) and not contains(at["make"], at["beside"]), f"{at}")
+            check(contains(at["produce"], at["make"]) and all(contains(at["consume"], [one]) for one in at["make"]), f"{at}")
+
+
+def short_methods_of_ruby_are_counted():
+    """However short: empty ones, aliases, those of blocks. What has no body in Ruby is not told of."""
+    with idle_daemon() as daemon, Rounds("/usr/bin/ruby", PROGRAMS / "short.rb") as program:
+        with FunctionTrace(daemon, program.pid, *PLENTY) as trace:
+            program.run("all")
+            counts = calls_of(trace.counts(trace.end()))
+        expected = {"empty": 2, "constant": 3, "endless": 1, "yields": 1, "defined": 1, "method_missing": 1, "inherited": 1}
+        check(counts == {f"Short#{name}": calls for name, calls in expected.items()} | {"Shorter#inherited": 1}, f"{counts}")
+
+
 def functions_of_python_are_counted():
     """Debian's 3.11 tells ends alone: there are no times, and that is said."""
     with idle_daemon() as daemon, Shop(*PYTHON) as shop:
@@ -220,7 +373,9 @@ def probes_are_out_when_the_daemon_is_killed():
         check(shop.fill(3) == unwatched(3), "the program's result")
 
 
-run(methods_of_ruby_are_counted_and_timed, methods_in_c_are_watched_where_they_are_wanted,
-    methods_of_java_are_counted_and_timed_compiled_ones_too, functions_of_python_are_counted,
-    what_cannot_be_seen_is_said_with_what_to_do, slices_nest_as_the_calls_did, a_recording_has_them,
-    what_costs_too_much_is_watched_in_turns, probes_are_out_when_the_daemon_is_killed)
+if __name__ == "__main__":
+    run(methods_of_ruby_are_counted_and_timed, methods_in_c_are_watched_where_they_are_wanted,
+        methods_of_java_are_counted_and_timed_compiled_ones_too, a_function_that_threads_call_at_once_gets_one_number, functions_beyond_the_limit_are_said,
+        short_methods_of_ruby_are_counted, fibers_call_nothing_of_each_other, what_a_fiber_calls_stands_below_who_resumed_it, functions_of_python_are_counted,
+        what_cannot_be_seen_is_said_with_what_to_do, slices_nest_as_the_calls_did, a_recording_has_them,
+        what_costs_too_much_is_watched_in_turns, probes_are_out_when_the_daemon_is_killed)

@@ -284,8 +284,9 @@ def redis_counts_as_it_does_itself():
         check("processCommand" in rows["debugCommand"]["path"], f"{rows['debugCommand']['path']}")
 
 
-run(functions_are_traced_from_the_breach_on, standing_ones_know_what_came_before, whatever_ends_it_takes_the_probes_out,
-    a_process_that_comes_later_is_watched_and_one_that_ends_is_left,
-    four_processes_are_watched_at_once_and_share_what_they_may_cost, it_works_beside_calls,
-    what_is_called_too_often_is_taken_out_and_said, what_cannot_be_traced_is_said_once, a_killed_daemon_leaves_what_was_told,
-    redis_counts_as_it_does_itself)
+if __name__ == "__main__":
+    run(functions_are_traced_from_the_breach_on, standing_ones_know_what_came_before, whatever_ends_it_takes_the_probes_out,
+        a_process_that_comes_later_is_watched_and_one_that_ends_is_left,
+        four_processes_are_watched_at_once_and_share_what_they_may_cost, it_works_beside_calls,
+        what_is_called_too_often_is_taken_out_and_said, what_cannot_be_traced_is_said_once, a_killed_daemon_leaves_what_was_told,
+        redis_counts_as_it_does_itself)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text.hpp"
+#include "trace/perfetto/event_parts.hpp"
 #include "trace/perfetto/perfetto_fields.hpp"
 
 namespace lagtrap::trace {
@@ -10,12 +11,6 @@ namespace {
 
 // Interned numbers begin at 1; ours at 0.
 std::uint64_t iid(std::uint64_t id) { return id + 1; }
-
-void add_string(protozero::pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
-    protozero::pbf_writer entry(interned, field);
-    entry.add_uint64(perfetto::interned_string::iid, id);
-    entry.add_bytes(perfetto::interned_string::text, text);
-}
 
 bool mark(std::vector<bool>& defined, std::size_t index) {
     if (index >= defined.size()) defined.resize(index + 1);
@@ -40,8 +35,9 @@ void CallstackInterner::clear() {
 void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& interned) {
     if (!mark(mappings_defined_, id)) return;
     const RecordedModule& module = modules_.at(id);
-    add_string(interned, perfetto::interned_data::mapping_paths, iid(id), printable(module.path));
-    if (!module.build_id.empty()) add_string(interned, perfetto::interned_data::build_ids, iid(id), module.build_id);
+    perfetto::add_interned(interned, perfetto::interned_data::mapping_paths, iid(id), printable(module.path));
+    if (!module.build_id.empty())
+        perfetto::add_interned(interned, perfetto::interned_data::build_ids, iid(id), module.build_id);
     // Neither start nor end: one mapping stands for the module in all processes, wherever it lay there.
     protozero::pbf_writer mapping(interned, perfetto::interned_data::mappings);
     mapping.add_uint64(perfetto::mapping::iid, iid(id));
@@ -52,12 +48,12 @@ void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& inter
 
 void CallstackInterner::define_name(FunctionName name, protozero::pbf_writer& interned) {
     if (name != no_name && mark(names_defined_, name))
-        add_string(interned, perfetto::interned_data::function_names, name, stacks_.name(name));
+        perfetto::add_interned(interned, perfetto::interned_data::function_names, name, stacks_.name(name));
 }
 
 void CallstackInterner::define_source(FunctionName path, protozero::pbf_writer& interned) {
     if (path != no_name && mark(sources_defined_, path))
-        add_string(interned, perfetto::interned_data::source_paths, path, stacks_.name(path));
+        perfetto::add_interned(interned, perfetto::interned_data::source_paths, path, stacks_.name(path));
 }
 
 void CallstackInterner::define_frame(FrameId id, protozero::pbf_writer& interned) {

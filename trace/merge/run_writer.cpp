@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/text.hpp"
+#include "trace/perfetto/event_parts.hpp"
 #include "trace/perfetto/perfetto_fields.hpp"
 
 namespace lagtrap::trace {
@@ -45,18 +46,6 @@ constexpr std::array annotation_names{
     "end_tid",       "delay",     "open",          "abandoned",   "reported_at_deadline",
     "first",         "stage_tid", "earlier_begin", "goroutine",   "in_go",
     "without_stages"};
-
-void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
-    pbf_writer entry(interned, field);
-    entry.add_uint64(perfetto::interned_string::iid, id);
-    entry.add_string(perfetto::interned_string::text, text);
-}
-
-void annotate(pbf_writer& event, Annotation name, std::uint64_t value) {
-    pbf_writer annotation(event, perfetto::track_event::debug_annotations);
-    annotation.add_uint64(perfetto::debug_annotation::name_iid, name);
-    annotation.add_uint64(perfetto::debug_annotation::uint_value, value);
-}
 
 void annotate_flag(pbf_writer& event, Annotation name, bool value) {
     pbf_writer annotation(event, perfetto::track_event::debug_annotations);
@@ -111,15 +100,16 @@ void RunWriter::event(std::uint64_t at_ns, Fill fill) {
         if (!std::exchange(names_defined_, true)) {
             pbf_writer interned(packet, perfetto::trace_packet::interned_data);
             for (std::size_t i = 0; i < category_names.size(); ++i)
-                add_string(interned, perfetto::interned_data::event_categories, i + 1, category_names[i]);
+                perfetto::add_interned(interned, perfetto::interned_data::event_categories, i + 1, category_names[i]);
             for (std::size_t i = 0; i < annotation_names.size(); ++i)
-                add_string(interned, perfetto::interned_data::debug_annotation_names, i + 1, annotation_names[i]);
+                perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_names, i + 1,
+                                       annotation_names[i]);
             for (std::size_t i = 0; i < session_.events.size(); ++i) {
                 const SessionEvent& known = session_.events[i];
-                add_string(interned, perfetto::interned_data::event_names, i + 1, printable(known.name));
+                perfetto::add_interned(interned, perfetto::interned_data::event_names, i + 1, printable(known.name));
                 for (std::size_t j = 0; j < known.stages.size(); ++j)
-                    add_string(interned, perfetto::interned_data::event_names, first_stage_name_[i] + j,
-                               printable(known.stages[j]));
+                    perfetto::add_interned(interned, perfetto::interned_data::event_names, first_stage_name_[i] + j,
+                                           printable(known.stages[j]));
             }
         }
         pbf_writer track_event(packet, perfetto::trace_packet::track_event);
@@ -197,19 +187,19 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         slice.add_enum(perfetto::track_event::type, perfetto::track_event::slice_begin);
         slice.add_uint64(perfetto::track_event::name_iid, run.event + 1);
         slice.add_uint64(perfetto::track_event::track_uuid, open.track);
-        annotate(slice, run_id, facts.id);
+        perfetto::annotate(slice, run_id, facts.id);
         annotate_text(slice, event_name, printable(known.name));
-        annotate(slice, threshold_ns, known.threshold_ns);
-        annotate(slice, duration_ns, facts.duration_ns);
-        annotate(slice, queued_ns, facts.queued_ns);
+        perfetto::annotate(slice, threshold_ns, known.threshold_ns);
+        perfetto::annotate(slice, duration_ns, facts.duration_ns);
+        perfetto::annotate(slice, queued_ns, facts.queued_ns);
         const bool of_goroutine = is_of_goroutine(run);
-        annotate(slice, key, of_goroutine ? 0 : run.key);
-        if (of_goroutine) annotate(slice, goroutine, run.key);
-        annotate(slice, depth, run.depth);
-        annotate(slice, begin_pid, run.begin_pid);
-        annotate(slice, begin_tid, run.begin_tid);
-        annotate(slice, end_pid, run.end_pid);
-        annotate(slice, end_tid, run.end_tid);
+        perfetto::annotate(slice, key, of_goroutine ? 0 : run.key);
+        if (of_goroutine) perfetto::annotate(slice, goroutine, run.key);
+        perfetto::annotate(slice, depth, run.depth);
+        perfetto::annotate(slice, begin_pid, run.begin_pid);
+        perfetto::annotate(slice, begin_tid, run.begin_tid);
+        perfetto::annotate(slice, end_pid, run.end_pid);
+        perfetto::annotate(slice, end_tid, run.end_tid);
         annotate_flag(slice, is_delay, facts.delay);
         annotate_flag(slice, is_open, (run.flags & LAGTRAP_RUN_OPEN) != 0);
         annotate_flag(slice, is_abandoned, (run.flags & LAGTRAP_RUN_ABANDONED) != 0);
@@ -227,8 +217,8 @@ void RunWriter::begin_stage(const OpenRun& open, const lagtrap_stage_hit& stage)
         slice.add_enum(perfetto::track_event::type, perfetto::track_event::slice_begin);
         slice.add_uint64(perfetto::track_event::name_iid, first_stage_name_[open.event] + stage.stage);
         slice.add_uint64(perfetto::track_event::track_uuid, open.track);
-        annotate(slice, run_id, open.id);
-        annotate(slice, stage_tid, stage.tid);
+        perfetto::annotate(slice, run_id, open.id);
+        perfetto::annotate(slice, stage_tid, stage.tid);
     });
 }
 

@@ -8,6 +8,7 @@
 #include "binaries/elf/program_file.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "sandbox/dpkg_files.hpp"
 #include "sandbox/foreign_file.hpp"
 
 namespace lagtrap::trace {
@@ -17,9 +18,6 @@ constexpr std::uint64_t status_limit_bytes = 256ULL << 20;
 constexpr std::uint64_t list_limit_bytes = 16ULL << 20;
 constexpr std::size_t packages_limit = 100'000;
 constexpr std::size_t version_limit_bytes = 128;
-
-constexpr std::string_view dpkg_status = "/var/lib/dpkg/status";
-constexpr std::string_view dpkg_info = "/var/lib/dpkg/info/";
 
 // Takes the first line off.
 std::string_view take_line(std::string_view& text) {
@@ -50,10 +48,8 @@ std::string_view longest_word(std::string_view program) {
 }  // namespace
 
 bool is_package_file(const std::filesystem::path& path) {
-    const std::string name = name_on_machine(path).native();
-    if (name == dpkg_status) return true;
-    if (!name.starts_with(dpkg_info) || !name.ends_with(".list")) return false;
-    return name.find('/', dpkg_info.size()) == std::string::npos;
+    const std::filesystem::path name = name_on_machine(path);
+    return name == dpkg_status || (name.parent_path() == dpkg_lists && name.native().ends_with(dpkg_list_suffix));
 }
 
 std::string PackageVersions::version_of(const std::string& program, const std::string& build_id) {
@@ -90,7 +86,8 @@ void PackageVersions::load() {
         if (status.ends_with(" installed") && name.find('/') == std::string::npos &&
             architecture.find('/') == std::string::npos) {
             const std::string suffix = multiple == "same" ? ":" + architecture : "";
-            packages_->push_back({name + suffix + ".list", printable(version.substr(0, version_limit_bytes))});
+            packages_->push_back(
+                {name + suffix + std::string(dpkg_list_suffix), printable(version.substr(0, version_limit_bytes))});
         }
         for (std::string* field : {&name, &architecture, &multiple, &version, &status}) field->clear();
     }
@@ -98,8 +95,8 @@ void PackageVersions::load() {
 
 // Where /bin is a link to /usr/bin, some lists still say /bin.
 bool PackageVersions::owns(const Package& package, std::string_view program) {
-    const auto content =
-        read_file(on_machine(std::string(dpkg_info) + package.list, machine_), std::min(list_limit_bytes, bytes_left_));
+    const auto content = read_file(on_machine(std::filesystem::path(dpkg_lists) / package.list, machine_),
+                                   std::min(list_limit_bytes, bytes_left_));
     if (!content) return false;
     bytes_left_ -= content->size();
     constexpr std::string_view usr = "/usr";

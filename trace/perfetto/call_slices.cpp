@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "trace/perfetto/event_parts.hpp"
 #include "trace/perfetto/perfetto_fields.hpp"
 
 namespace lagtrap::trace {
@@ -30,18 +31,6 @@ enum Annotation : std::uint64_t {
 };
 constexpr std::array annotation_names{"wall_ns", "own_ns", "on_cpu_ns", "runnable_ns", "blocked_ns", "module",
                                       "source",  "ended",  "not_kept",  "seen",        "begin_pid",  "begin_tid"};
-
-void add_string(pbf_writer& interned, perfetto::Field field, std::uint64_t id, const std::string& text) {
-    pbf_writer entry(interned, field);
-    entry.add_uint64(perfetto::interned_string::iid, id);
-    entry.add_string(perfetto::interned_string::text, text);
-}
-
-void annotate(pbf_writer& event, Annotation name, std::uint64_t value) {
-    pbf_writer annotation(event, perfetto::track_event::debug_annotations);
-    annotation.add_uint64(perfetto::debug_annotation::name_iid, name);
-    annotation.add_uint64(perfetto::debug_annotation::uint_value, value);
-}
 
 void annotate_text(pbf_writer& event, Annotation name, std::uint64_t text) {
     pbf_writer annotation(event, perfetto::track_event::debug_annotations);
@@ -169,36 +158,39 @@ void CallSlices::write_begin(const Edge& edge, std::uint64_t track) {
         if (is_first || is_new_function || !fresh.empty()) {
             pbf_writer interned(packet, perfetto::trace_packet::interned_data);
             if (is_first) {
-                add_string(interned, perfetto::interned_data::event_categories, call_category, kind_.category);
+                perfetto::add_interned(interned, perfetto::interned_data::event_categories, call_category,
+                                       kind_.category);
                 for (std::size_t i = 0; i < annotation_names.size(); ++i)
-                    add_string(interned, perfetto::interned_data::debug_annotation_names, i + 1, annotation_names[i]);
+                    perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_names, i + 1,
+                                           annotation_names[i]);
             }
             if (is_new_function)
-                add_string(interned, perfetto::interned_data::event_names, call.function + 1, function.name);
+                perfetto::add_interned(interned, perfetto::interned_data::event_names, call.function + 1,
+                                       function.name);
             for (std::size_t i = 0; i < fresh.size(); ++i)
-                add_string(interned, perfetto::interned_data::debug_annotation_string_values, first_fresh + i,
-                           fresh[i]);
+                perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_string_values,
+                                       first_fresh + i, fresh[i]);
         }
         pbf_writer slice(packet, perfetto::trace_packet::track_event);
         slice.add_uint64(perfetto::track_event::category_iids, call_category);
         slice.add_enum(perfetto::track_event::type, perfetto::track_event::slice_begin);
         slice.add_uint64(perfetto::track_event::name_iid, call.function + 1);
         slice.add_uint64(perfetto::track_event::track_uuid, track);
-        annotate(slice, wall_ns, times.wall_ns);
-        annotate(slice, own_ns, times.own_ns);
+        perfetto::annotate(slice, wall_ns, times.wall_ns);
+        perfetto::annotate(slice, own_ns, times.own_ns);
         if (tree.goroutine == 0) {
-            annotate(slice, on_cpu_ns, times.on_cpu_ns);
-            annotate(slice, runnable_ns, times.runnable_ns);
-            annotate(slice, blocked_ns, times.blocked_ns);
+            perfetto::annotate(slice, on_cpu_ns, times.on_cpu_ns);
+            perfetto::annotate(slice, runnable_ns, times.runnable_ns);
+            perfetto::annotate(slice, blocked_ns, times.blocked_ns);
         }
         if (module_text != 0) annotate_text(slice, module, module_text);
         if (source_text != 0) annotate_text(slice, source, source_text);
         if (ended_text != 0) annotate_text(slice, ended, ended_text);
-        if (call.left_out != 0) annotate(slice, not_kept, call.left_out);
-        if (function.seen) annotate(slice, seen, 1);
+        if (call.left_out != 0) perfetto::annotate(slice, not_kept, call.left_out);
+        if (function.seen) perfetto::annotate(slice, seen, 1);
         if (edge.call == 0) {
-            annotate(slice, begin_pid, tree.pid);
-            annotate(slice, begin_tid, tree.tid);
+            perfetto::annotate(slice, begin_pid, tree.pid);
+            perfetto::annotate(slice, begin_tid, tree.tid);
         }
     });
 }

@@ -1,5 +1,7 @@
 // Drawing the visible part of a flame graph. The canvas is never larger than what is seen: browsers give up on
 // canvases of some ten thousand pixels, and deep stacks are higher than that.
+import { cutText, frame, marksOf } from "../drawing/paint";
+import { type Span, Scale } from "../drawing/span";
 import { foldName } from "../names";
 import type { NodeColours } from "./colours";
 import { type Layout, firstAfter } from "./layout";
@@ -8,9 +10,8 @@ import type { FlameTree, Matches } from "./tree";
 export const row_height = 18;
 const font = "11px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
-export interface View {
-  from: number; // the visible part, as shares of the whole
-  to: number;
+// The visible part, as shares of the whole.
+export interface View extends Span {
   zoomed: number; // the node that fills the width
   selected: number;
   hovered: number;
@@ -44,10 +45,9 @@ export function drawFlame(
   context: CanvasRenderingContext2D, width: number, height: number, tree: FlameTree, layout: Layout, view: View,
   colours: NodeColours, matches: Matches | null, ink: Ink,
 ): void {
-  context.clearRect(0, 0, width, height);
   context.font = font;
   context.textBaseline = "middle";
-  const scale = width / (view.to - view.from);
+  const scale = new Scale(view, 0, width);
   const first_row = Math.floor(view.scroll / row_height);
   const last_row = Math.min(layout.rows.length - 1, Math.floor((view.scroll + height) / row_height));
   const labels: [number, number, number, number][] = [];
@@ -58,8 +58,8 @@ export function drawFlame(
     for (let index = firstAfter(layout, row, view.from); index < row.length; ++index) {
       const node = row[index];
       if (layout.left[node] >= view.to) break;
-      const left = Math.max(0, (layout.left[node] - view.from) * scale);
-      const right = Math.min(width, (layout.right[node] - view.from) * scale);
+      const left = Math.max(0, scale.x(layout.left[node]));
+      const right = Math.min(width, scale.x(layout.right[node]));
       if (right <= drawn_to) continue;
       const start = Math.max(left, drawn_to);
       const box = Math.max(right - start - (right - left > 3 ? 1 : 0), 0.75);
@@ -72,9 +72,8 @@ export function drawFlame(
     }
   }
   drawLabels(context, tree, labels, matches, ink);
-  outline(context, layout, view, view.hovered, scale, width, ink.text, 1);
   // The root is chosen at first; a frame around everything would say nothing.
-  if (view.selected > 0) outline(context, layout, view, view.selected, scale, width, ink.accent, 2);
+  for (const [node, colour, thickness] of marksOf(view.hovered, view.selected > 0 ? view.selected : -1, ink)) outline(context, layout, view, node, scale, width, colour, thickness);
 }
 
 function drawLabels(
@@ -87,20 +86,18 @@ function drawLabels(
     const found = matches !== null && matches.found[node];
     context.globalAlpha = matches !== null && !found ? 0.75 : 1;
     context.fillStyle = found ? "#1c1f23" : ink.text;
-    context.fillText(text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`, left + 4, top + row_height / 2);
+    context.fillText(cutText(text, room), left + 4, top + row_height / 2);
   }
   context.globalAlpha = 1;
 }
 
 function outline(
-  context: CanvasRenderingContext2D, layout: Layout, view: View, node: number, scale: number, width: number, colour: string, thickness: number,
+  context: CanvasRenderingContext2D, layout: Layout, view: View, node: number, scale: Scale, width: number, colour: string, thickness: number,
 ): void {
   if (node < 0 || layout.right[node] <= layout.left[node]) return;
-  const left = Math.max(0, (layout.left[node] - view.from) * scale);
-  const right = Math.min(width, (layout.right[node] - view.from) * scale);
+  const left = Math.max(0, scale.x(layout.left[node]));
+  const right = Math.min(width, scale.x(layout.right[node]));
   if (right <= 0 || left >= width) return;
-  context.strokeStyle = colour;
-  context.lineWidth = thickness;
   const inset = thickness / 2;
-  context.strokeRect(left + inset, layout.depth[node] * row_height - view.scroll + inset, Math.max(1, right - left - 1 - thickness), row_height - 1 - thickness);
+  frame(context, colour, thickness, left + inset, layout.depth[node] * row_height - view.scroll + inset, Math.max(1, right - left - 1 - thickness), row_height - 1 - thickness);
 }

@@ -1,5 +1,7 @@
 // A flame graph that can be zoomed, searched and walked through with the keyboard.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Scale } from "../drawing/span";
+import { type Keys, bringIntoSight, placeOn, pressKey, usePainting, useSize } from "../drawing/surface";
 import { formatDifference, formatDuration, formatShare } from "../format";
 import { useTheme } from "../theme";
 import { differenceColours, moduleColours } from "./colours";
@@ -39,7 +41,7 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
   );
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const size = useSize(scroller);
   const [selected, setSelected] = useState(0);
   const [hovered, setHovered] = useState(-1);
   const shown = zoomed < tree.parent.length ? zoomed : 0;
@@ -50,57 +52,21 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
     scroll: scroller.current?.scrollTop ?? 0,
   };
 
-  const paint = () => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || size.width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
-    const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-    if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const paintSoon = usePainting(canvas, size, (context) => {
     view.scroll = scroller.current?.scrollTop ?? 0;
     drawFlame(context, size.width, size.height, tree, layout, view, colours, matches, {
       text: theme.text, line: theme.line, surface: theme.surface, accent: theme.accent, match: theme.dark ? "#f0e442" : "#f6d743", dark: theme.dark,
     });
-  };
-  const painter = useRef(paint);
-  painter.current = paint;
-  const frame = useRef(0);
-  const paintSoon = () => {
-    if (frame.current === 0)
-      frame.current = requestAnimationFrame(() => {
-        frame.current = 0;
-        painter.current();
-      });
-  };
-
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(paintSoon);
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  });
   useEffect(() => {
     setSelected(0);
     setHovered(-1);
   }, [tree]);
 
-  const scrollTo = (node: number) => {
-    const element = scroller.current;
-    if (!element) return;
-    const top = layout.depth[node] * row_height;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + row_height > element.scrollTop + element.clientHeight) element.scrollTop = top + row_height - element.clientHeight;
-  };
   const select = (node: number) => {
     if (node < 0) return;
     setSelected(node);
-    scrollTo(node);
+    if (scroller.current) bringIntoSight(scroller.current, layout.depth[node] * row_height, row_height);
     // What is out of sight is brought into it.
     if (!isWithin(tree, node, shown) && !isWithin(tree, shown, node)) onZoom(0);
   };
@@ -110,12 +76,11 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
   }, [reveal]);
 
   const at = (event: MouseEvent): number => {
-    const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
-    const share = view.from + ((event.clientX - box.left) / box.width) * (view.to - view.from);
-    return nodeAt(layout, share, Math.floor((event.clientY - box.top + (scroller.current?.scrollTop ?? 0)) / row_height));
+    const { x, y } = placeOn(canvas, event);
+    return nodeAt(layout, new Scale(view, 0, size.width).at(x), Math.floor((y + (scroller.current?.scrollTop ?? 0)) / row_height));
   };
   const widthOf = (node: number) => layout.right[node] - layout.left[node];
-  const keys: Record<string, () => void> = {
+  const keys: Keys = {
     ArrowUp: () => select(tree.parent[selected]),
     ArrowDown: () => {
       const child = layout.first_child[selected];
@@ -138,13 +103,7 @@ export function FlameGraph({ tree, width, difference, matches, zoomed, onZoom, r
       <div
         class="flame-scroller" ref={scroller} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }}
         aria-describedby="flame-keys" onScroll={paintSoon}
-        onKeyDown={(event) => {
-          const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-          if (!action) return;
-          event.preventDefault();
-          setHovered(-1);
-          action();
-        }}
+        onKeyDown={(event) => pressKey(event, keys, () => setHovered(-1))}
       >
         <canvas
           ref={canvas} class="flame-canvas" data-nodes={tree.parent.length} data-rows={layout.rows.length}

@@ -1,4 +1,5 @@
 // Where each node of a flame graph stands: left and right edges as shares of the whole, and its row.
+import { firstPlace } from "../drawing/span";
 import type { FlameTree } from "./tree";
 
 export type Width = "value" | "baseline";
@@ -70,14 +71,7 @@ export function layOut(tree: FlameTree, width: Width): Layout {
 
 // The index in the row of the first node that ends right of `share`.
 export function firstAfter(layout: Layout, row: Int32Array, share: number): number {
-  let low = 0;
-  let high = row.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (layout.right[row[middle]] > share) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstPlace(row.length, (place) => layout.right[row[place]] > share);
 }
 
 // The node at a place; -1 where there is none.

@@ -2,11 +2,12 @@
 import { colourOfState, run_colours, stage_colours, state_colours } from "../colours";
 import { formatDuration } from "../format";
 import type { Theme } from "../colours";
+import { cutText, drawAxis, drawStretch, fill, font, frame, inkOn, marksOf } from "../drawing/paint";
+import { Scale } from "../drawing/span";
 import { type Arrow, type Machine, type Row, type ThreadRow, type View, cellAt, firstEndingAfter, processName, several, state_words, threadName } from "./model";
 
 export const row_height = 20;
 export const axis_height = 20;
-const font = "11px system-ui, sans-serif";
 const bar = row_height - 3;
 
 export interface Picture {
@@ -28,22 +29,15 @@ export function timeWords(ns: number): string {
   return ns < 0 ? `−${formatDuration(-ns)}` : formatDuration(ns);
 }
 
-// Black or white, whichever is told apart from the colour.
-function inkOn(colour: string): string {
-  const part = (at: number) => parseInt(colour.slice(at, at + 2), 16);
-  return 0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5) > 140 ? "#101316" : "#ffffff";
-}
-
 export class MachineDrawing {
-  private readonly scale: number;
+  private readonly scale: Scale;
 
   constructor(private readonly context: CanvasRenderingContext2D, private readonly machine: Machine, private readonly theme: Theme, private readonly picture: Picture) {
-    this.scale = (picture.width - picture.gutter) / (picture.view.to - picture.view.from);
+    this.scale = new Scale(picture.view, picture.gutter, picture.width - picture.gutter);
   }
 
   draw(): void {
     const { context, picture, theme } = this;
-    context.clearRect(0, 0, picture.width, picture.height);
     context.font = font;
     context.textBaseline = "middle";
     const first = Math.max(0, Math.floor(picture.scroll / row_height));
@@ -52,25 +46,17 @@ export class MachineDrawing {
     context.beginPath();
     context.rect(picture.gutter, axis_height, picture.width - picture.gutter, picture.height - axis_height);
     context.clip();
-    context.globalAlpha = 0.08;
-    context.fillStyle = theme.accent;
-    context.fillRect(this.x(0), axis_height, Math.max(1, this.x(picture.delay_ns) - this.x(0)), picture.height);
-    context.globalAlpha = 1;
+    fill(context, theme.accent, 0.08, this.x(0), axis_height, Math.max(1, this.x(picture.delay_ns) - this.x(0)), picture.height);
     for (let index = first; index <= last; ++index) this.row(picture.rows[index], this.top(index));
     this.arrows(first, last);
-    if (picture.drag) {
-      context.globalAlpha = 0.2;
-      context.fillStyle = theme.accent;
-      context.fillRect(this.x(picture.drag.from), axis_height, this.x(picture.drag.to) - this.x(picture.drag.from), picture.height);
-      context.globalAlpha = 1;
-    }
+    drawStretch(context, this.scale, picture.drag, theme, axis_height, picture.height);
     context.restore();
     for (let index = first; index <= last; ++index) this.name(picture.rows[index], this.top(index));
     this.axis();
   }
 
   private x(ns: number): number {
-    return this.picture.gutter + (ns - this.picture.view.from) * this.scale;
+    return this.scale.x(ns);
   }
   private top(index: number): number {
     return axis_height + index * row_height - this.picture.scroll;
@@ -92,16 +78,12 @@ export class MachineDrawing {
   }
 
   private box(colour: string, left: number, right: number, top: number, height: number, opacity = 1): void {
-    this.context.globalAlpha = opacity;
-    this.context.fillStyle = colour;
-    this.context.fillRect(left, top, right - left > 3 ? right - left - 0.5 : right - left, height);
-    this.context.globalAlpha = 1;
+    fill(this.context, colour, opacity, left, top, right - left > 3 ? right - left - 0.5 : right - left, height);
   }
   private label(text: string, colour: string, left: number, right: number, top: number, height: number): void {
     if (right - left < 30) return;
-    const room = Math.floor((right - left - 6) / 6);
     this.context.fillStyle = colour;
-    this.context.fillText(text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`, left + 3, top + height / 2 + 0.5);
+    this.context.fillText(cutText(text, Math.floor((right - left - 6) / 6)), left + 3, top + height / 2 + 0.5);
   }
 
   private row(row: Row, top: number): void {
@@ -109,15 +91,13 @@ export class MachineDrawing {
     if (row.kind === "cpu") this.cpu(row.cpu, top);
     if (row.kind === "thread") this.thread(row.thread, top);
     if (row.kind === "process") for (const thread of row.threads) this.thread(thread, top, true);
-    for (const [mark, colour, thickness] of [[this.picture.hovered, this.theme.text, 1], [this.picture.chosen, this.theme.accent, 2]] as const) {
+    for (const [mark, colour, thickness] of marksOf(this.picture.hovered, this.picture.chosen, this.theme)) {
       if (!mark || mark.key !== row.key || (row.kind !== "thread" && row.kind !== "cpu")) continue;
       const cells = row.kind === "cpu" ? row.cpu : row.thread.cells;
       const place = cellAt(cells, mark.at);
       if (place < 0) continue;
-      this.context.strokeStyle = colour;
-      this.context.lineWidth = thickness;
       const left = this.x(cells.from[place]);
-      this.context.strokeRect(left, top + 1, Math.max(2, this.x(cells.to[place]) - left), bar);
+      frame(this.context, colour, thickness, left, top + 1, Math.max(2, this.x(cells.to[place]) - left), bar);
     }
   }
 
@@ -201,10 +181,7 @@ export class MachineDrawing {
     else text = `   ${row.thread.name || "thread"} ${row.thread.tid}`;
     context.fillText(text, 2, top + row_height / 2);
     context.restore();
-    context.fillStyle = theme.line;
-    context.globalAlpha = 0.6;
-    context.fillRect(0, top + row_height - 1, picture.width, row.kind === "process" || row.kind === "runs" ? 1 : 0.5);
-    context.globalAlpha = 1;
+    fill(context, theme.line, 0.6, 0, top + row_height - 1, picture.width, row.kind === "process" || row.kind === "runs" ? 1 : 0.5);
   }
 
   private arrows(first: number, last: number): void {
@@ -231,24 +208,13 @@ export class MachineDrawing {
     }
   }
 
-  // Round steps, about one label per 110 pixels; always in sight.
+  // Always in sight.
   private axis(): void {
     const { context, picture, theme } = this;
     context.fillStyle = theme.surface;
     context.fillRect(0, 0, picture.width, axis_height);
     context.font = font;
-    const raw = 110 / this.scale;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= raw) ?? raw;
-    for (let at = Math.ceil(picture.view.from / step) * step; at <= picture.view.to; at += step) {
-      const x = this.x(at);
-      context.fillStyle = theme.line;
-      context.fillRect(x, axis_height - 4, 1, 4);
-      context.fillStyle = theme.muted;
-      const text = Math.abs(at) < step / 2 ? "0" : timeWords(at);
-      const width = context.measureText(text).width;
-      context.fillText(text, Math.max(picture.gutter, Math.min(picture.width - width, x - width / 2)), axis_height / 2 - 2);
-    }
+    drawAxis(context, this.scale, picture.view, { left: picture.gutter, width: picture.width - picture.gutter, ticks: axis_height - 4, text: axis_height / 2 - 2 }, theme, timeWords);
     context.fillStyle = theme.line;
     context.fillRect(0, axis_height - 1, picture.width, 1);
   }

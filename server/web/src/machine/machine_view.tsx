@@ -1,5 +1,7 @@
 // The rows of the machine as something to look closer at, to search and to walk through with the keyboard.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Scale, spanAround, zoomSpan } from "../drawing/span";
+import { type Keys, bringIntoSight, placeOn, pressKey, usePainting, usePointing, useSearchKey, useSize } from "../drawing/surface";
 import { formatDuration, plural } from "../format";
 import { StackList } from "../parts";
 import { useTheme } from "../theme";
@@ -58,14 +60,12 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLInputElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const size = useSize(scroller, onWidth);
   const [chosen, setChosen] = useState<Mark | null>(null);
   const [hovered, setHovered] = useState<Mark | null>(null);
-  const [drag, setDrag] = useState<View | null>(null);
   const [opened, setOpened] = useState<Map<number, boolean>>(new Map());
   const [at_match, setAtMatch] = useState(-1);
   const order = useRef(new Map<number, number>());
-  const began = useRef<{ at: number; x: number; view: View; touch: boolean } | null>(null);
   const own_pid = machine.threads.find((thread) => thread.of_delay)?.pid ?? 0;
   // At first the delay's own process and small ones are open.
   const rows = useMemo(
@@ -86,50 +86,13 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
   const wake = selected?.kind === "thread" && place >= 0 ? wakeOf(machine, selected.thread, place) : null;
   const arrows = useMemo(() => arrowsOf(machine, rows, view, wake), [machine, rows, view, wake]);
 
-  const paint = () => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || size.width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
-    const pixels = [Math.round(size.width * ratio), Math.round(height * ratio)];
-    if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    new MachineDrawing(context, machine, theme, {
-      width: size.width, gutter, height, scroll: scroller.current?.scrollTop ?? 0, view, delay_ns, rows, arrows, chosen, hovered, drag, found,
-    }).draw();
-  };
-  const painter = useRef(paint);
-  painter.current = paint;
-  const frame = useRef(0);
-  const paintSoon = () => {
-    if (frame.current === 0)
-      frame.current = requestAnimationFrame(() => {
-        frame.current = 0;
-        painter.current();
-      });
-  };
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (!element) return undefined;
-    const measure = () => {
-      setSize({ width: element.clientWidth, height: element.clientHeight });
-      onWidth(element.clientWidth);
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(paintSoon);
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
   useEffect(() => setAtMatch(-1), [text]);
 
   const show = (next: View) => onView(clampView(next, machine.recorded));
   const span = view.to - view.from;
   const zoomBy = (factor: number, centre?: number) => {
     const middle = centre ?? (chosen && chosen.at >= view.from && chosen.at <= view.to ? chosen.at : (view.from + view.to) / 2);
-    const before = (middle - view.from) / span;
-    show({ from: middle - before * span * factor, to: middle + (1 - before) * span * factor });
+    show(zoomSpan(view, factor, middle));
   };
   const pan = (share: number) => show({ from: view.from + share * span, to: view.to + share * span });
   const whole = () => show({ from: -0.05 * delay_ns, to: 1.05 * delay_ns });
@@ -151,35 +114,22 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
     element?.addEventListener("wheel", listener, { passive: false });
     return () => element?.removeEventListener("wheel", listener);
   }, []);
-  useEffect(() => {
-    const listener = (event: KeyboardEvent) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName)) return;
-      event.preventDefault();
-      box.current?.focus();
-    };
-    document.addEventListener("keydown", listener);
-    return () => document.removeEventListener("keydown", listener);
-  }, []);
+  useSearchKey(box);
 
-  const timeAt = (x: number) => view.from + ((x - gutter) / Math.max(1, size.width - gutter)) * span;
+  const timeAt = (x: number) => new Scale(view, gutter, size.width - gutter).at(x);
   const markAt = (event: MouseEvent): Mark | null => {
-    const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
-    const y = event.clientY - box.top;
+    const { x, y } = placeOn(canvas, event);
     const row = rows[Math.floor((y - axis_height + (scroller.current?.scrollTop ?? 0)) / row_height)];
-    return y < axis_height || !row ? null : { key: row.key, at: timeAt(event.clientX - box.left) };
+    return y < axis_height || !row ? null : { key: row.key, at: timeAt(x) };
   };
   const reveal = (key: string) => {
-    const element = scroller.current;
     const index = rows.findIndex((row) => row.key === key);
-    if (!element || index < 0) return;
-    const top = index * row_height;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + axis_height + row_height > element.scrollTop + height) element.scrollTop = top + axis_height + row_height - height;
+    if (scroller.current && index >= 0) bringIntoSight(scroller.current, index * row_height, row_height, axis_height);
   };
   const choose = (mark: Mark) => {
     setChosen(mark);
     setHovered(null);
-    if (mark.at < view.from || mark.at > view.to) show({ from: mark.at - span / 2, to: mark.at + span / 2 });
+    if (mark.at < view.from || mark.at > view.to) show(spanAround(mark.at, span));
   };
   useEffect(() => {
     if (chosen) reveal(chosen.key);
@@ -220,7 +170,28 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
     const match: Match = matches[next];
     chooseThread(match.tid, match.at ?? Math.max(view.from, Math.min(view.to, delay_ns / 2)));
   };
-  const keys: Record<string, () => void> = {
+  const pointing = usePointing({
+    timeAt: (event) => timeAt(placeOn(canvas, event).x),
+    shown: view,
+    onPoint: (event) => setHovered(event && markAt(event)),
+    onClick: (event) => {
+      const mark = markAt(event);
+      const row = mark && rows.find((one) => one.key === mark.key);
+      if (row?.kind === "process") toggle(row.pid, !row.open);
+      if (mark) choose(mark);
+    },
+    onStretch: show,
+    onPan: (from, pixels) => {
+      const by = (pixels / Math.max(1, size.width - gutter)) * (from.to - from.from);
+      show({ from: from.from + by, to: from.to + by });
+    },
+  });
+  const paintSoon = usePainting(canvas, { width: size.width, height }, (context) => {
+    new MachineDrawing(context, machine, theme, {
+      width: size.width, gutter, height, scroll: scroller.current?.scrollTop ?? 0, view, delay_ns, rows, arrows, chosen, hovered, drag: pointing.stretch, found,
+    }).draw();
+  });
+  const keys: Keys = {
     ArrowUp: () => stepRow(-1), ArrowDown: () => stepRow(1), ArrowLeft: () => stepCell(-1), ArrowRight: () => stepCell(1),
     Enter: enter, Escape: whole, w: toWaker, a: () => pan(-0.25), d: () => pan(0.25),
     "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2),
@@ -259,46 +230,11 @@ export function MachineView({ machine, delay_ns, view, loading, text, onText, on
       <div
         class="machine" ref={scroller} tabIndex={0} role="application" aria-label={`Timeline of the machine, ${plural(rows.length, "row")}`} aria-describedby="machine-keys"
         style={{ height: `${height}px` }} aria-busy={loading} onScroll={paintSoon}
-        onKeyDown={(event) => {
-          const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-          if (!action) return;
-          event.preventDefault();
-          action();
-        }}
+        onKeyDown={(event) => pressKey(event, keys)}
       >
         <canvas
           ref={canvas} class="flame-canvas" data-rows={rows.length} data-arrows={arrows.length} data-finest={machine.finest} style={{ width: `${size.width}px`, height: `${height}px` }}
-          onPointerDown={(event) => {
-            if (event.button !== 0) return;
-            const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
-            began.current = { at: timeAt(event.clientX - box.left), x: event.clientX, view, touch: event.pointerType === "touch" };
-          }}
-          onPointerMove={(event) => {
-            const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
-            const start = began.current;
-            if (start && start.touch) {
-              const by = ((start.x - event.clientX) / Math.max(1, size.width - gutter)) * (start.view.to - start.view.from);
-              show({ from: start.view.from + by, to: start.view.to + by });
-            } else if (start && Math.abs(event.clientX - start.x) > 4) {
-              const at = timeAt(event.clientX - box.left);
-              setDrag({ from: Math.min(start.at, at), to: Math.max(start.at, at) });
-            }
-            setHovered(markAt(event));
-          }}
-          onPointerUp={(event) => {
-            const start = began.current;
-            if (drag) show(drag);
-            else if (start && Math.abs(event.clientX - start.x) <= 4) {
-              const mark = markAt(event);
-              const row = mark && rows.find((one) => one.key === mark.key);
-              if (row?.kind === "process") toggle(row.pid, !row.open);
-              if (mark) choose(mark);
-            }
-            began.current = null;
-            setDrag(null);
-          }}
-          onPointerLeave={() => { began.current = null; setDrag(null); setHovered(null); }}
-          onPointerCancel={() => { began.current = null; setDrag(null); }}
+          {...pointing.listeners}
           onDblClick={enter}
         />
         <div style={{ height: `${Math.max(0, tall - height)}px` }} />

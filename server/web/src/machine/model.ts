@@ -1,14 +1,13 @@
 // The machine around a delay: the answer's flat tables as rows that are quick to draw and to search. Draws nothing.
+import { type Span, clampSpan, firstPlace } from "../drawing/span";
 import type { Frame, MachineAnswer } from "../types";
 
 export const state_words = ["on CPU", "runnable", "throttled", "blocked", "several"] as const;
 export const several = 4;
 const wake_words = ["", "", "by its own time-out", "by a timer", "by a packet", "by a disk", "by a device", "by an interrupt"];
 
-export interface View {
-  from: number; // after the delay's begin, nanoseconds
-  to: number;
-}
+// After the delay's begin, nanoseconds.
+export type View = Span;
 
 export interface Cells {
   from: Float64Array;
@@ -175,14 +174,7 @@ export function threadName(machine: Machine, tid: number): string {
 
 // The place of the first that ends after `at`.
 export function firstEndingAfter(to: Float64Array, at: number): number {
-  let low = 0;
-  let high = to.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (to[middle] > at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstPlace(to.length, (place) => to[place] > at);
 }
 
 // The cell at a moment, or -1.
@@ -280,9 +272,7 @@ export function wanted(machine: Machine | null, view: View, width: number, recor
 
 // Within what was recorded, never shorter than a microsecond.
 export function clampView(view: View, recorded: View): View {
-  const span = Math.min(recorded.to - recorded.from, Math.max(1000, view.to - view.from));
-  const from = Math.max(recorded.from, Math.min(recorded.to - span, view.from));
-  return { from, to: from + span };
+  return clampSpan(view, recorded, 1000);
 }
 
 export interface Arrow {

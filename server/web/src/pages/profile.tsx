@@ -1,5 +1,6 @@
 // The flame graph of a delay with its controls, and the stacks that took most. What is chosen stands in the address.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useSearchKey } from "../drawing/surface";
 import { difference_steps, legendOf } from "../flame/colours";
 import { labelOf } from "../flame/draw";
 import { FlameGraph } from "../flame/flame_graph";
@@ -71,17 +72,7 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
     const timer = setTimeout(() => setQuery({ search: text }, "replace"), 300);
     return () => clearTimeout(timer);
   }, [text]);
-  useEffect(() => {
-    // "/" goes to the search box, as in many programs.
-    const listener = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
-      event.preventDefault();
-      box.current?.focus();
-    };
-    document.addEventListener("keydown", listener);
-    return () => document.removeEventListener("keydown", listener);
-  }, []);
+  useSearchKey(box);
   const step = (direction: number) => {
     if (!matches || matches.nodes.length === 0) return;
     const index = reveal ? (reveal.index + direction + matches.nodes.length) % matches.nodes.length : 0;

@@ -1,6 +1,9 @@
 // What the thread of the delay did from moment to moment.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { stage_colours, colourOfReason, colourOfState, state_colours } from "../colours";
+import { drawAxis, drawStretch, fill, font, frame, marksOf } from "../drawing/paint";
+import { type Span, Scale, clampSpan, firstPlace, spanAround } from "../drawing/span";
+import { type Keys, placeOn, pressKey, usePainting, usePointing, useSize } from "../drawing/surface";
 import { formatCount, formatDuration, plural } from "../format";
 import { useGet } from "../load";
 import { Empty, Ready, Section, StackList, Swatch } from "../parts";
@@ -45,48 +48,41 @@ function describe(interval: TimelineInterval): string {
 
 function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
   const theme = useTheme();
+  const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const { width } = useSize(box);
   const whole = Math.max(1, Number(BigInt(timeline.to_ns) - BigInt(timeline.from_ns)));
-  const [view, setView] = useState({ from: 0, to: whole });
+  const [view, setView] = useState<Span>({ from: 0, to: whole });
   const [selected, setSelected] = useState(-1);
   const [hovered, setHovered] = useState(-1);
-  const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
-  const began = useRef<{ at: number; x: number } | null>(null);
   const reasons = useMemo(() => delay.blocked.map((entry) => entry.reason), [delay]);
   const has_stages = delay.stages.length > 0;
   const top = has_stages ? stage_height + 2 : 0;
   const height = top + state_height + sample_height + axis_height;
 
-  useLayoutEffect(() => {
-    const element = canvas.current?.parentElement;
-    if (!element) return undefined;
-    const measure = () => setWidth(element.clientWidth);
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
-  const x = (ns: number) => ((ns - view.from) / (view.to - view.from)) * width;
-  useEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || width === 0) return;
-    const ratio = window.devicePixelRatio || 1;
-    element.width = Math.round(width * ratio);
-    element.height = Math.round(height * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.font = "11px system-ui, sans-serif";
+  const scale = new Scale(view, 0, width);
+  const x = (ns: number) => scale.x(ns);
+  const intervalAt = (ns: number) => {
+    const place = firstPlace(timeline.intervals.length, (one) => timeline.intervals[one].to_ns > ns);
+    return place < timeline.intervals.length && timeline.intervals[place].from_ns <= ns ? place : -1;
+  };
+  const show = (span: Span) => setView(clampSpan(span, { from: 0, to: whole }, 1000));
+  const timeAt = (event: MouseEvent) => scale.at(placeOn(canvas, event).x);
+  const { stretch, listeners } = usePointing({
+    timeAt,
+    shown: view,
+    onPoint: (event) => setHovered(event === null ? -1 : intervalAt(timeAt(event))),
+    onClick: (event) => setSelected(intervalAt(timeAt(event))),
+    onStretch: show,
+  });
+  usePainting(canvas, { width, height }, (context) => {
+    context.font = font;
     context.textBaseline = "middle";
     delay.stages.forEach((stage, index) => {
       const left = Math.max(0, x(stage.at_ns));
       const right = Math.min(width, x(stage.at_ns + stage.duration_ns));
       if (right <= left) return;
-      context.globalAlpha = 0.35;
-      context.fillStyle = stage_colours[index % stage_colours.length];
-      context.fillRect(left, 0, Math.max(1, right - left - 1), stage_height);
-      context.globalAlpha = 1;
+      fill(context, stage_colours[index % stage_colours.length], 0.35, left, 0, Math.max(1, right - left - 1), stage_height);
       context.fillStyle = theme.text;
       if (context.measureText(stage.name).width + 8 < right - left) context.fillText(stage.name, left + 4, stage_height / 2 + 1);
     });
@@ -107,55 +103,25 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       if (at >= 0 && at <= width) context.fillRect(at, top + state_height + 3, 1, sample_height - 5);
     }
     context.textBaseline = "alphabetic";
-    drawAxis(context, width, height, view, theme.muted, theme.line);
-    for (const [index, colour, thickness] of [[hovered, theme.text, 1], [selected, theme.accent, 2]] as const) {
+    drawAxis(context, scale, view, { left: 0, width, ticks: height - axis_height, text: height - 4 }, theme, formatDuration);
+    for (const [index, colour, thickness] of marksOf(hovered, selected, theme)) {
       const interval = timeline.intervals[index];
-      if (!interval) continue;
-      context.strokeStyle = colour;
-      context.lineWidth = thickness;
-      context.strokeRect(x(interval.from_ns), top + 0.5, Math.max(2, x(interval.to_ns) - x(interval.from_ns)), state_height);
+      if (interval) frame(context, colour, thickness, x(interval.from_ns), top + 0.5, Math.max(2, x(interval.to_ns) - x(interval.from_ns)), state_height);
     }
-    if (drag) {
-      context.globalAlpha = 0.2;
-      context.fillStyle = theme.accent;
-      context.fillRect(x(Math.min(drag.from, drag.to)), 0, Math.abs(x(drag.to) - x(drag.from)), height - axis_height);
-      context.globalAlpha = 1;
-    }
+    drawStretch(context, scale, stretch, theme, 0, height - axis_height);
   });
 
-  const timeAt = (event: MouseEvent) => {
-    const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
-    return view.from + ((event.clientX - box.left) / Math.max(1, box.width)) * (view.to - view.from);
-  };
-  const intervalAt = (ns: number) => {
-    let low = 0;
-    let high = timeline.intervals.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (timeline.intervals[middle].to_ns > ns) high = middle;
-      else low = middle + 1;
-    }
-    return low < timeline.intervals.length && timeline.intervals[low].from_ns <= ns ? low : -1;
-  };
-  const show = (from: number, to: number) => {
-    const span = Math.min(whole, Math.max(1000, to - from));
-    const start = Math.max(0, Math.min(whole - span, from));
-    setView({ from: start, to: start + span });
-  };
   const zoomBy = (factor: number) => {
     const interval = timeline.intervals[selected];
-    const centre = interval ? (interval.from_ns + interval.to_ns) / 2 : (view.from + view.to) / 2;
-    const span = (view.to - view.from) * factor;
-    show(centre - span / 2, centre + span / 2);
+    show(spanAround(interval ? (interval.from_ns + interval.to_ns) / 2 : (view.from + view.to) / 2, (view.to - view.from) * factor));
   };
   const select = (index: number) => {
     if (index < 0 || index >= timeline.intervals.length) return;
     setSelected(index);
     const interval = timeline.intervals[index];
-    const span = view.to - view.from;
-    if (interval.from_ns < view.from || interval.to_ns > view.to) show((interval.from_ns + interval.to_ns) / 2 - span / 2, (interval.from_ns + interval.to_ns) / 2 + span / 2);
+    if (interval.from_ns < view.from || interval.to_ns > view.to) show(spanAround((interval.from_ns + interval.to_ns) / 2, view.to - view.from));
   };
-  const keys: Record<string, () => void> = {
+  const keys: Keys = {
     ArrowLeft: () => select(selected < 0 ? 0 : selected - 1),
     ArrowRight: () => select(selected + 1),
     Home: () => select(0),
@@ -163,7 +129,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
     "+": () => zoomBy(0.5),
     "=": () => zoomBy(0.5),
     "-": () => zoomBy(2),
-    Escape: () => show(0, whole),
+    Escape: () => show({ from: 0, to: whole }),
   };
   const told = timeline.intervals[hovered] ?? timeline.intervals[selected];
   const chosen = timeline.intervals[selected];
@@ -171,31 +137,13 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
     <>
       <p class="readout" data-testid="timeline-readout">{told ? describe(told) : `${plural(timeline.intervals.length, "interval")}, ${plural(timeline.samples.length, "sample")}. Point at one; click for its stack; drag to look closer.`}</p>
       <div
-        class="timeline" tabIndex={0} role="application" aria-label="Timeline of the thread" aria-describedby="timeline-keys"
-        onKeyDown={(event) => {
-          const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-          if (!action) return;
-          event.preventDefault();
-          setHovered(-1);
-          action();
-        }}
+        class="timeline" ref={box} tabIndex={0} role="application" aria-label="Timeline of the thread" aria-describedby="timeline-keys"
+        onKeyDown={(event) => pressKey(event, keys, () => setHovered(-1))}
       >
         <canvas
           ref={canvas} style={{ width: `${width}px`, height: `${height}px` }}
-          onMouseDown={(event) => { if (event.button === 0) began.current = { at: timeAt(event), x: event.clientX }; }}
-          onMouseMove={(event) => {
-            const at = timeAt(event);
-            if (began.current && Math.abs(event.clientX - began.current.x) > 4) setDrag({ from: began.current.at, to: at });
-            setHovered(intervalAt(at));
-          }}
-          onMouseUp={(event) => {
-            if (drag) show(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to));
-            else if (began.current) setSelected(intervalAt(timeAt(event)));
-            began.current = null;
-            setDrag(null);
-          }}
-          onMouseLeave={() => { began.current = null; setDrag(null); setHovered(-1); }}
-          onDblClick={() => show(0, whole)}
+          {...listeners}
+          onDblClick={() => show({ from: 0, to: whole })}
         />
       </div>
       <p class="visually-hidden" aria-live="polite">{chosen ? describe(chosen) : ""}</p>
@@ -205,7 +153,7 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
           {reasons.map((reason) => <span key={reason}><Swatch colour={colourOfReason(reason)} /> blocked: {reason || "unknown"} </span>)}
           <span><Swatch colour={state_colours.unknown} /> unknown</span>
         </span>
-        {(view.from > 0 || view.to < whole) && <button type="button" class="quiet" onClick={() => show(0, whole)}>Whole delay</button>}
+        {(view.from > 0 || view.to < whole) && <button type="button" class="quiet" onClick={() => show({ from: 0, to: whole })}>Whole delay</button>}
         {timeline.dropped > 0 && <span class="muted">{formatCount(timeline.dropped)} intervals and samples beyond the limit are not shown.</span>}
         <details class="keys"><summary>Keys</summary><p id="timeline-keys">Left and right: from interval to interval. + and −: closer and further. Escape: the whole delay.</p></details>
       </div>
@@ -218,19 +166,4 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       )}
     </>
   );
-}
-
-// Round steps, about one label per 110 pixels.
-function drawAxis(context: CanvasRenderingContext2D, width: number, height: number, view: { from: number; to: number }, muted: string, line: string): void {
-  const raw = ((view.to - view.from) / Math.max(1, width)) * 110;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= raw) ?? raw;
-  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
-    const x = ((at - view.from) / (view.to - view.from)) * width;
-    context.fillStyle = line;
-    context.fillRect(x, height - axis_height, 1, 4);
-    context.fillStyle = muted;
-    const text = at === 0 ? "0" : formatDuration(at);
-    context.fillText(text, Math.max(0, Math.min(width - context.measureText(text).width, x - context.measureText(text).width / 2)), height - 4);
-  }
 }

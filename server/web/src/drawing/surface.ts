@@ -1,0 +1,141 @@
+// A canvas to draw on, as sharp as the screen and as wide as its box, and what a pointer and the keyboard do on it.
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Span } from "./span";
+
+// What useRef() gives.
+type Held<Element> = RefObject<Element | null>;
+
+export interface Size {
+  width: number; // pixels of the style sheet
+  height: number;
+}
+
+// What a box measures inside, now and whenever that changes.
+export function useSize(box: Held<HTMLElement>, onWidth?: (pixels: number) => void): Size {
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    const measure = () => {
+      setSize({ width: element.clientWidth, height: element.clientHeight });
+      onWidth?.(element.clientWidth);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+// Draws with the next frame after each rendering, and whenever the function that it gives is called.
+export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (context: CanvasRenderingContext2D) => void): () => void {
+  const paint = () => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || size.width === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+    if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, size.width, size.height);
+    draw(context);
+  };
+  const painter = useRef(paint);
+  painter.current = paint;
+  const frame = useRef(0);
+  const paintSoon = () => {
+    if (frame.current === 0)
+      frame.current = requestAnimationFrame(() => {
+        frame.current = 0;
+        painter.current();
+      });
+  };
+  useEffect(paintSoon);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  return paintSoon;
+}
+
+// Where on the canvas an event is.
+export function placeOn(canvas: Held<HTMLCanvasElement>, event: MouseEvent): { x: number; y: number } {
+  const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
+}
+
+// Scrolls no further than needed. `above`: pixels at the top that do not scroll.
+export function bringIntoSight(scroller: HTMLElement, top: number, height: number, above = 0): void {
+  const bottom = top + above + height;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight;
+}
+
+export type Keys = Record<string, () => void>;
+
+// Runs what a key means; keys with Ctrl, Alt or Meta are the browser's.
+export function pressKey(event: KeyboardEvent, keys: Keys, before?: () => void): void {
+  const action = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+  if (!action) return;
+  event.preventDefault();
+  before?.();
+  action();
+}
+
+// "/" goes to the search box, as in many programs.
+export function useSearchKey(box: Held<HTMLInputElement>): void {
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName)) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    document.addEventListener("keydown", listener);
+    return () => document.removeEventListener("keydown", listener);
+  }, []);
+}
+
+const pixels_of_a_stretch = 4; // less is a click
+
+interface Pointing {
+  timeAt: (event: PointerEvent) => number;
+  shown: Span;
+  onPoint: (event: PointerEvent | null) => void; // null: it has left
+  onClick: (event: PointerEvent) => void;
+  onStretch: (stretch: Span) => void;
+  onPan?: (shown_at_first: Span, pixels: number) => void; // by a finger
+}
+
+// Points, clicks, and stretches drawn with the button held down. Gives the stretch that is being drawn, and the canvas's listeners.
+export function usePointing({ timeAt, shown, onPoint, onClick, onStretch, onPan }: Pointing) {
+  const [stretch, setStretch] = useState<Span | null>(null);
+  const began = useRef<{ at: number; x: number; shown: Span; pans: boolean } | null>(null);
+  const stop = () => {
+    began.current = null;
+    setStretch(null);
+  };
+  const listeners = {
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button === 0) began.current = { at: timeAt(event), x: event.clientX, shown, pans: onPan !== undefined && event.pointerType === "touch" };
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const start = began.current;
+      if (start?.pans) onPan?.(start.shown, start.x - event.clientX);
+      else if (start && Math.abs(event.clientX - start.x) > pixels_of_a_stretch) {
+        const at = timeAt(event);
+        setStretch({ from: Math.min(start.at, at), to: Math.max(start.at, at) });
+      }
+      onPoint(event);
+    },
+    onPointerUp: (event: PointerEvent) => {
+      if (stretch) onStretch(stretch);
+      else if (began.current && Math.abs(event.clientX - began.current.x) <= pixels_of_a_stretch) onClick(event);
+      stop();
+    },
+    onPointerLeave: () => {
+      stop();
+      onPoint(null);
+    },
+    onPointerCancel: stop,
+  };
+  return { stretch, listeners };
+}
