@@ -59,7 +59,7 @@ int main(void) {
     }
 }
 """
-PUSH = '__asm__ volatile("push %rax; pop %rax" ::: "memory");'
+PUSH = '__asm__ volatile("push %%rax; pop %%rax" ::: "memory");'
 # Three functions of one code: with no probes, with the kernel's own, with ours; called in short turns, so that whatever else the machine does
 # meets all of them. Says for each line that comes the nanoseconds of a call of each, inside of the target and outside.
 HOT = """
