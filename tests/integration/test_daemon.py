@@ -170,7 +170,8 @@ def spool_that_can_not_be_written():
 
 def crowds_with_odd_names():
     """10,000 threads, and 500 processes that exit during the capture, with names that could garble a report."""
-    with Daemon(library_event("work", PLANTED, "50ms", "2s")) as daemon:
+    # Long enough for all of them on a busy machine.
+    with Daemon(library_event("work", PLANTED, "50ms", "12s")) as daemon:
         with Watched(CROWD, "threads", 10000), Watched(CROWD, "exits", 500) as exits:
             slow_run()
             wait_for(lambda: daemon.status()["state"] == "recording", "the recording")
