@@ -157,34 +157,34 @@ std::optional<PlannedFunction> own_function(Code function, std::uint32_t level, 
     return planned;
 }
 
-std::vector<PlannedFunction> own_functions() {
-    std::vector<PlannedFunction> functions;
-    const auto add = [&](std::optional<PlannedFunction> one) {
-        if (one) functions.push_back(std::move(*one));
-    };
-    add(own_function(reinterpret_cast<Code>(lagtrap_traced_c_all), 0, nullptr));
-    add(own_function(lagtrap_traced_c_simple_return, 1, nullptr));
-    add(own_function(lagtrap_traced_c_simple_stepped, 1, lagtrap_traced_c_simple_stepped_exit));
-    add(own_function(lagtrap_traced_c_simple_jump, 1, lagtrap_traced_c_simple_jump_exit));
-    add(own_function(lagtrap_traced_c_stepped_return, 1, nullptr));
-    add(own_function(lagtrap_traced_c_stepped_stepped, 1, lagtrap_traced_c_stepped_stepped_exit));
-    add(own_function(lagtrap_traced_c_stepped_jump, 1, lagtrap_traced_c_stepped_jump_exit));
-    return functions;
-}
+struct OwnFunction {
+    Code entry, exit;  // exit: null: a return probe
+};
+// The one that calls all others comes first.
+const std::array<OwnFunction, 7> functions_of_c{{
+    {reinterpret_cast<Code>(lagtrap_traced_c_all), nullptr},
+    {lagtrap_traced_c_simple_return, nullptr},
+    {lagtrap_traced_c_simple_stepped, lagtrap_traced_c_simple_stepped_exit},
+    {lagtrap_traced_c_simple_jump, lagtrap_traced_c_simple_jump_exit},
+    {lagtrap_traced_c_stepped_return, nullptr},
+    {lagtrap_traced_c_stepped_stepped, lagtrap_traced_c_stepped_stepped_exit},
+    {lagtrap_traced_c_stepped_jump, lagtrap_traced_c_stepped_jump_exit},
+}};
+const std::array<OwnFunction, 7> functions_of_go{{
+    {reinterpret_cast<Code>(lagtrap_traced_go_all), lagtrap_traced_go_all_end},
+    {lagtrap_traced_go_simple_return, lagtrap_traced_go_simple_return_exit},
+    {lagtrap_traced_go_simple_stepped, lagtrap_traced_go_simple_stepped_exit},
+    {lagtrap_traced_go_simple_jump, lagtrap_traced_go_simple_jump_exit},
+    {lagtrap_traced_go_stepped_return, lagtrap_traced_go_stepped_return_exit},
+    {lagtrap_traced_go_stepped_stepped, lagtrap_traced_go_stepped_stepped_exit},
+    {lagtrap_traced_go_stepped_jump, lagtrap_traced_go_stepped_jump_exit},
+}};
 
-// They have no return probes.
-std::vector<PlannedFunction> own_functions_of_go() {
+std::vector<PlannedFunction> own_functions(bool of_go) {
     std::vector<PlannedFunction> functions;
-    const auto add = [&](std::optional<PlannedFunction> one) {
-        if (one) functions.push_back(std::move(*one));
-    };
-    add(own_function(reinterpret_cast<Code>(lagtrap_traced_go_all), 0, lagtrap_traced_go_all_end));
-    add(own_function(lagtrap_traced_go_simple_return, 1, lagtrap_traced_go_simple_return_exit));
-    add(own_function(lagtrap_traced_go_simple_stepped, 1, lagtrap_traced_go_simple_stepped_exit));
-    add(own_function(lagtrap_traced_go_simple_jump, 1, lagtrap_traced_go_simple_jump_exit));
-    add(own_function(lagtrap_traced_go_stepped_return, 1, lagtrap_traced_go_stepped_return_exit));
-    add(own_function(lagtrap_traced_go_stepped_stepped, 1, lagtrap_traced_go_stepped_stepped_exit));
-    add(own_function(lagtrap_traced_go_stepped_jump, 1, lagtrap_traced_go_stepped_jump_exit));
+    for (const OwnFunction& own : of_go ? functions_of_go : functions_of_c)
+        if (auto planned = own_function(own.entry, functions.empty() ? 0 : 1, own.exit))
+            functions.push_back(std::move(*planned));
     return functions;
 }
 
@@ -264,7 +264,7 @@ std::uint64_t own_work_ns(bool of_go) {
 
 CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
 #if defined(__x86_64__)
-    const auto functions = of_go ? own_functions_of_go() : own_functions();
+    const auto functions = own_functions(of_go);
     auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     if (functions.size() != kinds + 1 || !program->valid()) return;
     work_ns_ = own_work_ns(of_go);
