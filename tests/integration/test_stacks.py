@@ -365,7 +365,8 @@ def young_process():
             check_planted(recorder, watched)
 
 
-EXEC_STACK = re.compile(r"^( lib)+( main( deep_climb){0,20}( deep_exec( deep_spin)?)?( lib| plt)*( vdso)*)?$")
+# Before main() the C library prepares itself, and asks the dynamic linker through its own jumps (__tunable_get_val@plt of libc.so.6).
+EXEC_STACK = re.compile(r"^ lib( lib| plt)*( main( deep_climb){0,20}( deep_exec( deep_spin)?)?( lib| plt)*( vdso)*)?$")
 
 
 def exec_in_turn():
