@@ -4,6 +4,7 @@
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
+#include "analysis/parts.hpp"
 
 namespace lagtrap::analysis {
 
@@ -21,10 +22,6 @@ Key longest(const std::map<Key, std::uint64_t>& times) {
         std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return most != times.end() ? most->first : Key{};
 }
-
-// Whether a part is so much of a whole that the rest need not be told.
-bool is_nearly(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole / 20; }
-bool is_most(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole * 2 / 5; }
 
 bool is_header(std::string_view source) {
     const std::string_view file = source.substr(source.rfind('/') + 1);

@@ -6,6 +6,7 @@
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
+#include "analysis/parts.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -19,8 +20,6 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
     if (share > 0 && share < 0.01) return "<1 %";
     return std::to_string(std::lround(share * 100)) + " %";
 }
-
-bool is_most(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole * 2 / 5; }
 
 // "deflate (libz)" where the file is not the program itself, "code of redis-server that has no name".
 std::string function_words(const CallPlace& place) {

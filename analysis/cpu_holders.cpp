@@ -10,7 +10,7 @@ namespace lagtrap::analysis {
 namespace {
 
 // Of tenures looked at, over all waits: some seconds of the busiest CPU.
-constexpr std::uint64_t visit_limit = 2'000'000;
+constexpr std::uint64_t tenure_limit = 2'000'000;
 constexpr std::size_t holder_limit = 10;
 
 struct Running {
@@ -48,7 +48,7 @@ class HolderCount {
         const Running running = thread != nullptr ? running_around(*thread, wait) : Running{};
         std::optional<std::uint16_t> cpu = running.woken ? running.after : running.before;
         if (!cpu) cpu = running.woken ? running.before : running.after;
-        if (!cpu || *cpu >= recording_.cpus.size() || visited_ > visit_limit) {
+        if (!cpu || *cpu >= recording_.cpus.size() || visited_ > tenure_limit) {
             waits_.unknown_ns += wait.length_ns();
             return;
         }

@@ -8,6 +8,7 @@
 
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
+#include "analysis/parts.hpp"
 #include "analysis/wait_chain.hpp"
 
 namespace lagtrap::analysis {
@@ -19,8 +20,6 @@ constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t told_limit = 3;
 constexpr std::string_view between_threads = "between its markers";  // of words_of(Interval)
 constexpr std::size_t waker_limit = 3;
-
-bool is_most(std::uint64_t part, std::uint64_t whole) { return part >= whole - whole * 2 / 5; }
 
 // Intervals of one kind, for one reason.
 struct Group {

@@ -29,7 +29,7 @@ struct OneFile {
 };
 
 template <typename Map>
-auto longest(const Map& times) {
+auto with_most_time(const Map& times) {
     return std::max_element(times.begin(), times.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; });
 }
@@ -54,7 +54,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
     }
     FileWaits found;
     found.asked_ns = asked_ns;
-    if (!disks.empty()) found.disk = recording.name(longest(disks)->first);
+    if (!disks.empty()) found.disk = recording.name(with_most_time(disks)->first);
     if (files.empty()) return found;
     const auto& [path, file] = *std::max_element(
         files.begin(), files.end(), [](const auto& a, const auto& b) { return a.second.time_ns < b.second.time_ns; });
@@ -65,7 +65,7 @@ FileWaits file_waits_of(const Recording& recording, const std::vector<Interval>&
     if (file.time_ns > 0)
         found.queue_depth = static_cast<std::uint32_t>(file.requests / static_cast<double>(file.time_ns) + 0.5);
     if (file.holders.empty()) return found;
-    found.holder_pid = longest(file.holders)->first;
+    found.holder_pid = with_most_time(file.holders)->first;
     found.holder = recording.process_name(found.holder_pid);
     return found;
 }

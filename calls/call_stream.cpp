@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "calls/json_values.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::calls {
@@ -10,13 +11,6 @@ namespace {
 namespace json = boost::json;
 
 Error no_message(const char* why) { return make_error(ErrorKind::Invalid, std::string("lagtrapd's answer ") + why); }
-
-std::uint64_t number_at(const json::array& row, std::size_t place) {
-    if (place >= row.size()) throw std::out_of_range("a row is too short");
-    return row[place].to_number<std::uint64_t>();
-}
-
-std::string text_of(const json::value& value) { return printable(std::string_view(value.as_string())); }
 
 Started started_of(const json::object& object) {
     Started started;

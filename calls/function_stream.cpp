@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "calls/json_values.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::calls {
@@ -9,11 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::uint64_t number_at(const json::array& row, std::size_t place) { return row.at(place).to_number<std::uint64_t>(); }
-
 std::uint32_t small_at(const json::array& row, std::size_t place) { return row.at(place).to_number<std::uint32_t>(); }
-
-std::string text_of(const json::value& value) { return printable(std::string_view(value.as_string())); }
 
 std::uint64_t number_in(const json::object& object, const char* name) {
     return object.at(name).to_number<std::uint64_t>();
@@ -32,7 +29,7 @@ std::vector<ReasonCount> counts_of(const json::value& rows) {
     return counts;
 }
 
-FunctionsStarted started_of(const json::object& object) {
+FunctionsStarted functions_started_of(const json::object& object) {
     FunctionsStarted started;
     started.pid = object.at("pid").to_number<std::uint32_t>();
     started.process = text_of(object.at("process"));
@@ -88,7 +85,7 @@ void take_runtimes(const json::object& object, FunctionsEnded& ended) {
     }
 }
 
-FunctionsEnded ended_of(const json::object& object) {
+FunctionsEnded functions_ended_of(const json::object& object) {
     FunctionsEnded ended;
     ended.reason = text_of(object.at("reason"));
     ended.length_ns = number_in(object, "length_ns");
@@ -186,11 +183,12 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
             return make_error(ErrorKind::Invalid, text_of(object.at("error")));
         FunctionsMessage message;
         if (const auto* started = object.if_contains("started_functions"))
-            message.started = started_of(started->as_object());
+            message.started = functions_started_of(started->as_object());
         if (const auto* calls = object.if_contains("calls")) message.calls = calls_of(calls->as_array());
         if (const auto* out = object.if_contains("taken_out")) message.taken_out = taken_out_of_rows(out->as_array());
         if (const auto* more = object.if_contains("more")) message.more = functions_of_rows(more->as_array());
-        if (const auto* ended = object.if_contains("ended_functions")) message.ended = ended_of(ended->as_object());
+        if (const auto* ended = object.if_contains("ended_functions"))
+            message.ended = functions_ended_of(ended->as_object());
         if (!message.started && !message.calls && !message.taken_out && !message.more && !message.ended)
             return wrong("has a line that says nothing that is known");
         return message;

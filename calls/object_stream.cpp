@@ -87,7 +87,7 @@ std::vector<ClassCounts> classes_of(const json::value& rows) {
     return classes;
 }
 
-ObjectsStarted started_of(const json::object& object) {
+ObjectsStarted objects_started_of(const json::object& object) {
     ObjectsStarted started;
     started.pid = object.at("pid").to_number<std::uint32_t>();
     started.process = text_in(object, "process");
@@ -119,7 +119,7 @@ ObjectsStarted started_of(const json::object& object) {
     return started;
 }
 
-ObjectsEnded ended_of(const json::object& object) {
+ObjectsEnded objects_ended_of(const json::object& object) {
     ObjectsEnded ended;
     ended.reason = text_in(object, "reason");
     ended.length_ns = number_in(object, "length_ns");
@@ -263,7 +263,7 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
             return make_error(ErrorKind::Invalid, text_in(object, "error"));
         ObjectsReply reply;
         if (const auto* started = object.if_contains("started_objects"))
-            reply.started = started_of(started->as_object());
+            reply.started = objects_started_of(started->as_object());
         if (const auto* calls = object.if_contains("object_calls"))
             for (const json::value& row : calls->as_array()) {
                 if (!reply.calls) reply.calls.emplace();
@@ -286,7 +286,7 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
             }
         }
         if (const auto* out = object.if_contains("taken_out")) reply.taken_out = taken_out_of_rows(out->as_array());
-        if (const auto* ended = object.if_contains("ended_objects")) reply.ended = ended_of(ended->as_object());
+        if (const auto* ended = object.if_contains("ended_objects")) reply.ended = objects_ended_of(ended->as_object());
         if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.failures && !reply.taken_out &&
             !reply.ended)
             return wrong("has a line that says nothing that is known");

@@ -5,6 +5,8 @@
 
 #include <boost/json.hpp>
 
+#include "core/json_number.hpp"
+
 namespace lagtrap::calls {
 namespace {
 
@@ -12,15 +14,6 @@ namespace json = boost::json;
 
 constexpr std::size_t name_limit_bytes = 256;
 constexpr std::size_t taken_out_limit = 4096;
-// Numbers of JSON are exact up to here.
-constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
-
-std::uint64_t number(std::uint64_t value) { return std::min(value, number_limit); }
-
-std::int64_t number(std::int64_t value) {
-    return std::clamp(value, -static_cast<std::int64_t>(number_limit), static_cast<std::int64_t>(number_limit));
-}
-
 // Not within a character: bytes that go on with one begin with 10.
 std::string shortened(const std::string& text) {
     if (text.size() <= name_limit_bytes) return text;
@@ -51,10 +44,10 @@ void add_rows(const ObjectNode& node, std::uint64_t begin_ns, std::uint32_t dept
                     {"role", std::string(name_of(function.role))},
                     {"depth", depth},
                     {"tid", call.tid},
-                    {"begin_ns", number(call.begin_ns - std::min(begin_ns, call.begin_ns))},
-                    {"elapsed_ns", number(net_ns(call))},
-                    {"bytes", number(static_cast<std::int64_t>(call.taken_bytes - call.given_bytes))},
-                    {"object", number(call.object)},
+                    {"begin_ns", json_number(call.begin_ns - std::min(begin_ns, call.begin_ns))},
+                    {"elapsed_ns", json_number(net_ns(call))},
+                    {"bytes", json_number(static_cast<std::int64_t>(call.taken_bytes - call.given_bytes))},
+                    {"object", json_number(call.object)},
                     {"title", shortened(call.title)},
                     {"state", std::string(name_of(call.state))},
                     {"error", call.failed ? shortened(error_of(call)) : ""}});
@@ -63,21 +56,21 @@ void add_rows(const ObjectNode& node, std::uint64_t begin_ns, std::uint32_t dept
 
 json::object row_of(const ClassCounts& one, const std::string& name) {
     return {{"name", shortened(name)},
-            {"created", number(one.created)},
-            {"released", number(one.released)},
-            {"alive", number(one.alive)},
-            {"failures", number(one.failures)},
-            {"released_twice", number(one.released_twice)},
-            {"used_after", number(one.used_after)},
-            {"unknown", number(one.unknown)},
-            {"replaced", number(one.replaced)},
-            {"not_followed", number(one.not_followed)}};
+            {"created", json_number(one.created)},
+            {"released", json_number(one.released)},
+            {"alive", json_number(one.alive)},
+            {"failures", json_number(one.failures)},
+            {"released_twice", json_number(one.released_twice)},
+            {"used_after", json_number(one.used_after)},
+            {"unknown", json_number(one.unknown)},
+            {"replaced", json_number(one.replaced)},
+            {"not_followed", json_number(one.not_followed)}};
 }
 
 json::object row_of(const CreationStack& stack) {
     json::array frames;
     for (const std::string& frame : stack.frames) frames.emplace_back(shortened(frame));
-    return {{"alive", number(stack.alive)}, {"cut", stack.cut}, {"frames", std::move(frames)}};
+    return {{"alive", json_number(stack.alive)}, {"cut", stack.cut}, {"frames", std::move(frames)}};
 }
 
 }  // namespace
@@ -192,9 +185,9 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
         const Function& function = started_.functions[one.function].function;
         failed.push_back({{"function", shortened(function.name)},
                           {"module", shortened(function.module)},
-                          {"count", number(one.count)},
+                          {"count", json_number(one.count)},
                           {"error", shortened(one.error)},
-                          {"object", number(one.object)},
+                          {"object", json_number(one.object)},
                           {"title", shortened(one.title)}});
     }
     std::vector<ObjectFunctionTotals> totals = ended.totals;
@@ -206,30 +199,30 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
         functions.push_back({{"name", shortened(function.function.name)},
                              {"module", shortened(function.function.module)},
                              {"role", std::string(name_of(function.role))},
-                             {"calls", number(one.calls)},
-                             {"failures", number(one.failures)},
-                             {"elapsed_ns", number(one.elapsed_ns)}});
+                             {"calls", json_number(one.calls)},
+                             {"failures", json_number(one.failures)},
+                             {"elapsed_ns", json_number(one.elapsed_ns)}});
     }
     for (const ObjectNode& root : longest_) add_rows(root, root.call.begin_ns, 0, rows_limit * 5, started_, longest);
     for (const OldObject& one : ended.oldest) {
         if (oldest.size() >= rows_limit) break;
         oldest.push_back(
             {{"class", shortened(started_.classes[one.class_number])},
-             {"object", number(one.object)},
+             {"object", json_number(one.object)},
              {"title", shortened(one.title)},
-             {"age_ns", number(one.age_ns)},
-             {"uses", number(one.uses)},
-             {"bytes", number(one.bytes)},
+             {"age_ns", json_number(one.age_ns)},
+             {"uses", json_number(one.uses)},
+             {"bytes", json_number(one.bytes)},
              {"caller", shortened(one.caller)},
              {"shares_stack", one.shares_stack},
              {"stack", one.stack == 0 ? json::value(nullptr) : json::value(row_of(ended.stacks[one.stack - 1]))}});
     }
     return {{"pid", started_.pid},
             {"process", shortened(started_.process)},
-            {"length_ns", number(ended.length_ns)},
+            {"length_ns", json_number(ended.length_ns)},
             {"memory", shortened(started_.memory)},
-            {"told", number(ended.sent)},
-            {"not_told", number(ended.not_sent)},
+            {"told", json_number(ended.sent)},
+            {"not_told", json_number(ended.not_sent)},
             {"taken_out", taken_out_.size()},
             {"classes", std::move(classes)},
             {"failures", std::move(failed)},

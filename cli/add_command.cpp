@@ -14,6 +14,7 @@
 #include "cli/add_write.hpp"
 #include "cli/commands.hpp"
 #include "cli/confined_reading.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/text_layout.hpp"
 #include "cli/trial_daemon.hpp"
 #include "core/duration.hpp"
@@ -27,20 +28,6 @@ using namespace std::chrono_literals;
 
 constexpr auto longest_look = std::chrono::minutes(10);
 constexpr std::size_t offers_shown = 8;
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int) { interrupted = 1; }
-
-// A second interrupt ends the program.
-void wait_no_longer_when_interrupted() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = note_interrupt;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
-}
 
 // An event that nothing meets: a recording needs one to be for.
 std::string recording_event(std::chrono::nanoseconds time) {
@@ -275,7 +262,7 @@ int add_events(const AddOptions& options, Console& console) {
     if (!reading) return console.fail(reading.error().message);
     auto target = find_target(options.target);
     if (!target) return console.fail(target.error().message);
-    wait_no_longer_when_interrupted();
+    note_interrupts_while_waiting();
     Add add(options, std::move(target).value(), *time, console);
     if (const auto looked = add.look(); !looked) return console.fail(looked.error().message);
     return add.offer();

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "cli/function_rows.hpp"
+#include "cli/ratio.hpp"
 #include "cli/text_layout.hpp"
 #include "core/clock.hpp"
 
@@ -21,10 +22,6 @@ constexpr double shown_share = 0.01;       // of the outermost call
 constexpr double outstanding_share = 0.5;  // of the caller
 constexpr std::size_t deepest_indent = 24;
 constexpr std::size_t most_named = 3;
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 std::string module_of(const Function& function) { return std::filesystem::path(function.module).filename().string(); }
 

@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "cli/ratio.hpp"
+
 namespace lagtrap::cli {
 
 namespace {
@@ -19,10 +21,6 @@ using boost::json::array;
 using boost::json::object;
 
 constexpr std::size_t part_limit = 50;
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 object thread_json(const ThreadName& who) {
     return {{"pid", who.pid}, {"tid", who.tid}, {"process", who.process}, {"thread", who.thread}, {"unit", who.unit}};

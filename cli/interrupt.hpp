@@ -10,5 +10,7 @@ extern volatile std::sig_atomic_t interrupted;
 
 // From now on the first interrupt is noted; a second one ends the program.
 void note_interrupts();
+// The same, and of SIGTERM too. System calls that wait end then (EINTR).
+void note_interrupts_while_waiting();
 
 }  // namespace lagtrap::cli

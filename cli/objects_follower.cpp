@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t answer_limit_bytes = 64 << 20;
+constexpr std::size_t parts_limit_bytes = 64 << 20;
 constexpr std::size_t most_listed = 10;
 constexpr std::chrono::seconds request_time{60};
 
@@ -116,7 +116,7 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
     server.timeout = request_time;
     TRY_ASSIGN(uploader::Target target, uploader::make_target(server, uploader::PlainHttp::Refuse));
     uploader::Transfer transfer(std::move(target));
-    const auto answer = transfer.get("/api/v1/objects", answer_limit_bytes, {});
+    const auto answer = transfer.get("/api/v1/objects", parts_limit_bytes, {});
     if (!answer) return hinted(answer.error(), !options.token_file.empty());
     TRY_ASSIGN(const auto watches, watches_in(*answer));
     const auto fits = [&](const WatchOnServer& watch) {
@@ -149,7 +149,7 @@ Status ObjectsFollower::take(const std::string& answer) {
 
 // Parts travel each for itself: one that was sent again may come after later ones.
 Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, const volatile std::sig_atomic_t& stop) {
-    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), answer_limit_bytes,
+    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), parts_limit_bytes,
                                       [&stop] { return stop == 0; });
     if (!answer) return hinted(answer.error(), has_token_);
     TRY(take(*answer));

@@ -10,12 +10,12 @@
 #include <sstream>
 
 #include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::string_view deleted_mark = " (deleted)";
 constexpr std::size_t mappings_limit_bytes = 4U << 20;
 
 struct FileId {

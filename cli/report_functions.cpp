@@ -7,6 +7,7 @@
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
+#include "cli/ratio.hpp"
 #include "cli/text_layout.hpp"
 #include "core/duration.hpp"
 
@@ -23,10 +24,6 @@ using analysis::StackTime;
 constexpr std::size_t state_width = 26;
 constexpr std::size_t usual_lines = 12;
 constexpr std::size_t own_lines = 5;
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 // "on CPU 90 %, sleep 9 %".
 template <typename Time>

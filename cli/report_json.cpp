@@ -6,6 +6,7 @@
 #include "analysis/open_delay.hpp"
 #include "analysis/wake_cause.hpp"
 #include "cli/cause_json.hpp"
+#include "cli/ratio.hpp"
 #include "cli/report_before.hpp"
 #include "cli/report_calls.hpp"
 #include "cli/report_traced.hpp"
@@ -29,10 +30,6 @@ using boost::json::object;
 
 constexpr std::size_t delay_limit = 1000;
 constexpr std::size_t stack_limit = 20;
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 object split_json(const TimeSplit& split) {
     array blocked;

@@ -6,6 +6,7 @@
 #include "analysis/meanwhile.hpp"
 #include "analysis/open_delay.hpp"
 #include "analysis/wake_cause.hpp"
+#include "cli/ratio.hpp"
 #include "cli/report_before.hpp"
 #include "cli/report_calls.hpp"
 #include "cli/report_functions.hpp"
@@ -26,10 +27,6 @@ using analysis::TimeSplit;
 using analysis::WakerReport;
 
 constexpr std::size_t bar_width = 34;
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 
 std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count, const Paint& paint) {
     std::string line = paint(Colour::Bold, delay.event) + " took " + paint(Colour::Red, duration(delay.duration_ns));

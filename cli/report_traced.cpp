@@ -10,7 +10,7 @@
 namespace lagtrap::cli {
 namespace {
 
-constexpr std::size_t most_rows = 10;
+constexpr std::size_t most_function_rows = 10;
 
 const trace::FunctionCounts* counts_for(const analysis::Recording& recording, const trace::Delay& delay) {
     const auto& counts = recording.system.functions;
@@ -59,7 +59,7 @@ std::string traced_part(const analysis::Recording& recording, const trace::Delay
     const std::vector<FunctionRow> rows = rows_of(*counts);
     std::uint64_t whole_ns = counts->others_own_ns;
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;
-    const std::size_t top = look.all ? rows.size() : most_rows;
+    const std::size_t top = look.all ? rows.size() : most_function_rows;
     text += own_time_rows(rows, whole_ns, top, as_calls);
     if (const std::uint64_t more = counts->others + rows.size() - std::min(rows.size(), top); more != 0)
         text += fmt::format("  and {} more\n", with_commas(more));

@@ -11,6 +11,7 @@
 #include "binaries/dwarf/debug_server.hpp"
 #include "cli/bundle_finder.hpp"
 #include "cli/commands.hpp"
+#include "cli/ratio.hpp"
 #include "cli/text_layout.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -177,10 +178,6 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
     TRY_ASSIGN(summary.bundle, write_output(content, system.session_id,
                                             options.output.empty() ? fs::path(".") : fs::path(options.output)));
     return summary;
-}
-
-double ratio(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
 std::string module_row(const Outcome& module) {

@@ -12,13 +12,16 @@
 
 namespace lagtrap {
 
+// Ends the path of a file that was deleted since.
+inline constexpr std::string_view deleted_mark = " (deleted)";
+
 struct MapsLine {
     std::uint64_t start = 0, end = 0;  // addresses; `end` is the first one behind it
     bool executable = false;
     std::uint64_t file_offset = 0;
     std::uint64_t device = 0;  // major number in the upper 32 bits, minor in the lower
     std::uint64_t inode = 0;
-    std::string_view path;  // of the line; may be empty, "[heap]", or end in " (deleted)"
+    std::string_view path;  // of the line; may be empty, "[heap]", or end in deleted_mark
 };
 
 // A line, without its end; nullopt: it is none of such a file.

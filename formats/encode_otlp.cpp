@@ -14,7 +14,7 @@ namespace lagtrap::formats {
 namespace {
 
 // Field numbers of opentelemetry/proto/trace/v1/trace.proto, common.proto and resource.proto.
-namespace field {
+namespace otlp_field {
 enum Request : protozero::pbf_tag_type { resource_spans = 1 };
 enum ResourceSpans : protozero::pbf_tag_type { resource = 1, scope_spans };
 enum Resource : protozero::pbf_tag_type { resource_attribute = 1 };
@@ -35,7 +35,7 @@ enum Status : protozero::pbf_tag_type { status_message = 2, status_code };
 enum KeyValue : protozero::pbf_tag_type { key = 1, value };
 enum AnyValue : protozero::pbf_tag_type { string_value = 1, bool_value, int_value, double_value, array_value };
 enum ArrayValue : protozero::pbf_tag_type { array_item = 1 };
-}  // namespace field
+}  // namespace otlp_field
 
 constexpr std::int32_t kind_internal = 1;
 constexpr std::int32_t code_error = 2;
@@ -46,23 +46,24 @@ class Attributes {
 
     void text(std::string_view name, std::string_view value) {
         if (!value.empty())
-            add(name,
-                [&](protozero::pbf_writer& any) { any.add_string(field::string_value, value.data(), value.size()); });
+            add(name, [&](protozero::pbf_writer& any) {
+                any.add_string(otlp_field::string_value, value.data(), value.size());
+            });
     }
     void number(std::string_view name, std::uint64_t value) {
         add(name, [&](protozero::pbf_writer& any) {
-            any.add_int64(field::int_value, static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
+            any.add_int64(otlp_field::int_value, static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
         });
     }
     void truth(std::string_view name, bool value) {
-        add(name, [&](protozero::pbf_writer& any) { any.add_bool(field::bool_value, value); });
+        add(name, [&](protozero::pbf_writer& any) { any.add_bool(otlp_field::bool_value, value); });
     }
     void texts(std::string_view name, const std::vector<std::string>& values) {
         add(name, [&](protozero::pbf_writer& any) {
-            protozero::pbf_writer array(any, field::array_value);
+            protozero::pbf_writer array(any, otlp_field::array_value);
             for (const std::string& value : values) {
-                protozero::pbf_writer item(array, field::array_item);
-                item.add_string(field::string_value, value);
+                protozero::pbf_writer item(array, otlp_field::array_item);
+                item.add_string(otlp_field::string_value, value);
             }
         });
     }
@@ -71,8 +72,8 @@ class Attributes {
     template <typename Put>
     void add(std::string_view name, Put put) {
         protozero::pbf_writer pair(parent_, tag_);
-        pair.add_string(field::key, name.data(), name.size());
-        protozero::pbf_writer any(pair, field::value);
+        pair.add_string(otlp_field::key, name.data(), name.size());
+        protozero::pbf_writer any(pair, otlp_field::value);
         put(any);
     }
 
@@ -104,16 +105,16 @@ class SpanWriter {
 
     void write(protozero::pbf_writer& scope) {
         {
-            protozero::pbf_writer span(scope, field::span);
+            protozero::pbf_writer span(scope, otlp_field::span);
             ids(span, identity_);
             if (const std::string& parent = delay_.trace.parent_span_id; !parent.empty())
-                span.add_bytes(field::parent_span_id, bytes_of_digits(parent));
-            span.add_string(field::span_name, delay_.event);
+                span.add_bytes(otlp_field::parent_span_id, bytes_of_digits(parent));
+            span.add_string(otlp_field::span_name, delay_.event);
             times(span, delay_.begin_ns, end_ns_);
             describe(span);
-            protozero::pbf_writer status(span, field::status);
-            status.add_string(field::status_message, "longer than its threshold");
-            status.add_int32(field::status_code, code_error);
+            protozero::pbf_writer status(span, otlp_field::status);
+            status.add_string(otlp_field::status_message, "longer than its threshold");
+            status.add_int32(otlp_field::status_code, code_error);
         }
         for (std::size_t i = 0; i < delay_.stages.size(); ++i) write_stage(scope, i);
     }
@@ -121,20 +122,20 @@ class SpanWriter {
   private:
     void ids(protozero::pbf_writer& span, const std::string& name) const {
         const std::string& carried = delay_.trace.trace_id;
-        span.add_bytes(field::trace_id,
+        span.add_bytes(otlp_field::trace_id,
                        carried.empty() ? bytes_of_name("trace " + identity_, 16) : bytes_of_digits(carried));
-        span.add_bytes(field::span_id, bytes_of_name("span " + name, 8));
+        span.add_bytes(otlp_field::span_id, bytes_of_name("span " + name, 8));
     }
 
     void times(protozero::pbf_writer& span, std::uint64_t begin_ns, std::uint64_t end_ns) const {
         const std::uint64_t wall_ns = recording_.system.started_realtime_ns - recording_.system.started_boottime_ns;
-        span.add_int32(field::kind, kind_internal);
-        span.add_fixed64(field::start_time, begin_ns + wall_ns);
-        span.add_fixed64(field::end_time, end_ns + wall_ns);
+        span.add_int32(otlp_field::kind, kind_internal);
+        span.add_fixed64(otlp_field::start_time, begin_ns + wall_ns);
+        span.add_fixed64(otlp_field::end_time, end_ns + wall_ns);
     }
 
     void describe(protozero::pbf_writer& span) const {
-        Attributes attributes(span, field::attribute);
+        Attributes attributes(span, otlp_field::attribute);
         attributes.text("lagtrap.session", recording_.system.session_id);
         attributes.number("lagtrap.run", delay_.run_id);
         attributes.number("lagtrap.threshold_ns", delay_.threshold_ns);
@@ -160,12 +161,12 @@ class SpanWriter {
         const bool last = index + 1 == delay_.stages.size();
         const std::uint64_t begin_ns = at(stage.offset_ns);
         const std::uint64_t end_ns = last ? end_ns_ : at(delay_.stages[index + 1].offset_ns);
-        protozero::pbf_writer span(scope, field::span);
+        protozero::pbf_writer span(scope, otlp_field::span);
         ids(span, identity_ + " stage " + std::to_string(index));
-        span.add_bytes(field::parent_span_id, bytes_of_name("span " + identity_, 8));
-        span.add_string(field::span_name, stage.name.empty() ? "stage" : stage.name);
+        span.add_bytes(otlp_field::parent_span_id, bytes_of_name("span " + identity_, 8));
+        span.add_string(otlp_field::span_name, stage.name.empty() ? "stage" : stage.name);
         times(span, begin_ns, std::max(begin_ns, end_ns));
-        Attributes(span, field::attribute).number("thread.id", stage.tid);
+        Attributes(span, otlp_field::attribute).number("thread.id", stage.tid);
     }
 
     const analysis::Recording& recording_;
@@ -175,7 +176,7 @@ class SpanWriter {
 };
 
 void describe_resource(const trace::SystemFile& system, const trace::Delay& delay, protozero::pbf_writer& resource) {
-    Attributes attributes(resource, field::resource_attribute);
+    Attributes attributes(resource, otlp_field::resource_attribute);
     attributes.text("service.name", delay.process);
     attributes.text("service.version", delay.program_version);
     attributes.number("process.pid", delay.begin_pid);
@@ -202,16 +203,16 @@ Result<std::string> encode_otlp(const analysis::Recording& recording, std::optio
     std::string bytes;
     protozero::pbf_writer request(bytes);
     for (const auto& [pid, spans] : by_process) {
-        protozero::pbf_writer group(request, field::resource_spans);
+        protozero::pbf_writer group(request, otlp_field::resource_spans);
         {
-            protozero::pbf_writer resource(group, field::resource);
+            protozero::pbf_writer resource(group, otlp_field::resource);
             describe_resource(recording.system, *spans.front(), resource);
         }
-        protozero::pbf_writer scoped(group, field::scope_spans);
+        protozero::pbf_writer scoped(group, otlp_field::scope_spans);
         {
-            protozero::pbf_writer scope(scoped, field::scope);
-            scope.add_string(field::scope_name, "lagtrap");
-            scope.add_string(field::scope_version, LAGTRAP_VERSION);
+            protozero::pbf_writer scope(scoped, otlp_field::scope);
+            scope.add_string(otlp_field::scope_name, "lagtrap");
+            scope.add_string(otlp_field::scope_version, LAGTRAP_VERSION);
         }
         for (const trace::Delay* delay : spans) SpanWriter(recording, *delay).write(scoped);
     }

@@ -17,7 +17,7 @@ namespace {
 using analysis::TimeKind;
 
 // Field numbers of profile.proto.
-namespace field {
+namespace pprof_field {
 enum Profile : protozero::pbf_tag_type {
     sample_type = 1,
     sample,
@@ -49,7 +49,7 @@ enum Mapping : protozero::pbf_tag_type {
 enum Location : protozero::pbf_tag_type { location_own_id = 1, location_mapping, address, line };
 enum Line : protozero::pbf_tag_type { function_id = 1, line_number };
 enum Function : protozero::pbf_tag_type { function_own_id = 1, name, system_name, source };
-}  // namespace field
+}  // namespace pprof_field
 
 class PprofWriter {
   public:
@@ -58,17 +58,17 @@ class PprofWriter {
     std::string write() {
         string("");
         set_types();
-        for (const auto& [name, kinds] : types_) value_type(field::sample_type, name);
+        for (const auto& [name, kinds] : types_) value_type(pprof_field::sample_type, name);
         add_places();
         add_samples();
-        writer_.add_int64(field::time_nanos, static_cast<std::int64_t>(profile_.realtime_ns));
-        writer_.add_int64(field::duration_nanos, static_cast<std::int64_t>(profile_.length_ns));
-        value_type(field::period_type, "cpu");
-        writer_.add_int64(field::period, static_cast<std::int64_t>(profile_.sample_interval_ns));
+        writer_.add_int64(pprof_field::time_nanos, static_cast<std::int64_t>(profile_.realtime_ns));
+        writer_.add_int64(pprof_field::duration_nanos, static_cast<std::int64_t>(profile_.length_ns));
+        value_type(pprof_field::period_type, "cpu");
+        writer_.add_int64(pprof_field::period, static_cast<std::int64_t>(profile_.sample_interval_ns));
         for (const std::string& said : {profile_.title, profile_.host, profile_.system})
-            if (!said.empty()) writer_.add_int64(field::comment, string(said));
-        writer_.add_int64(field::default_sample_type, string(types_.front().first));
-        for (const std::string* text : strings_in_order_) writer_.add_string(field::string_table, *text);
+            if (!said.empty()) writer_.add_int64(pprof_field::comment, string(said));
+        writer_.add_int64(pprof_field::default_sample_type, string(types_.front().first));
+        for (const std::string* text : strings_in_order_) writer_.add_string(pprof_field::string_table, *text);
         return std::move(bytes_);
     }
 
@@ -96,8 +96,8 @@ class PprofWriter {
 
     void value_type(protozero::pbf_tag_type tag, const std::string& name) {
         protozero::pbf_writer type(writer_, tag);
-        type.add_int64(field::type, string(name));
-        type.add_int64(field::unit, string("nanoseconds"));
+        type.add_int64(pprof_field::type, string(name));
+        type.add_int64(pprof_field::unit, string("nanoseconds"));
     }
 
     // A location for each place, numbered from 1 on; its function is told by name, module and source.
@@ -117,13 +117,13 @@ class PprofWriter {
             const auto [known, added] =
                 functions.try_emplace({place.function, place.module, place.source}, functions.size() + 1);
             if (added) add_function(known->second, place);
-            protozero::pbf_writer location(writer_, field::location);
-            location.add_uint64(field::location_own_id, i + 1);
-            if (!place.state) location.add_uint64(field::location_mapping, mapping_of[&place]);
-            if (place.offset != 0) location.add_uint64(field::address, place.offset);
-            protozero::pbf_writer line(location, field::line);
-            line.add_uint64(field::function_id, known->second);
-            if (place.line != 0) line.add_int64(field::line_number, place.line);
+            protozero::pbf_writer location(writer_, pprof_field::location);
+            location.add_uint64(pprof_field::location_own_id, i + 1);
+            if (!place.state) location.add_uint64(pprof_field::location_mapping, mapping_of[&place]);
+            if (place.offset != 0) location.add_uint64(pprof_field::address, place.offset);
+            protozero::pbf_writer line(location, pprof_field::line);
+            line.add_uint64(pprof_field::function_id, known->second);
+            if (place.line != 0) line.add_int64(pprof_field::line_number, place.line);
         }
     }
 
@@ -135,25 +135,25 @@ class PprofWriter {
             limit = std::max(limit, place->offset);
             lines = lines || place->line != 0;
         }
-        protozero::pbf_writer mapping(writer_, field::mapping);
-        mapping.add_uint64(field::mapping_id, id);
-        mapping.add_uint64(field::memory_start, 0);
-        mapping.add_uint64(field::memory_limit, limit == UINT64_MAX ? limit : limit + 1);
-        mapping.add_int64(field::filename, string(module));
-        mapping.add_int64(field::build_id, string(build_id));
+        protozero::pbf_writer mapping(writer_, pprof_field::mapping);
+        mapping.add_uint64(pprof_field::mapping_id, id);
+        mapping.add_uint64(pprof_field::memory_start, 0);
+        mapping.add_uint64(pprof_field::memory_limit, limit == UINT64_MAX ? limit : limit + 1);
+        mapping.add_int64(pprof_field::filename, string(module));
+        mapping.add_int64(pprof_field::build_id, string(build_id));
         // Names were looked for already, with the files that the machine had.
-        mapping.add_bool(field::has_functions, true);
-        mapping.add_bool(field::has_filenames, lines);
-        mapping.add_bool(field::has_line_numbers, lines);
-        mapping.add_bool(field::has_inline_frames, lines);
+        mapping.add_bool(pprof_field::has_functions, true);
+        mapping.add_bool(pprof_field::has_filenames, lines);
+        mapping.add_bool(pprof_field::has_line_numbers, lines);
+        mapping.add_bool(pprof_field::has_inline_frames, lines);
     }
 
     void add_function(std::uint64_t id, const Place& place) {
-        protozero::pbf_writer function(writer_, field::function);
-        function.add_uint64(field::function_own_id, id);
-        function.add_int64(field::name, string(place.function));
-        function.add_int64(field::system_name, string(place.function));
-        function.add_int64(field::source, string(place.source));
+        protozero::pbf_writer function(writer_, pprof_field::function);
+        function.add_uint64(pprof_field::function_own_id, id);
+        function.add_int64(pprof_field::name, string(place.function));
+        function.add_int64(pprof_field::system_name, string(place.function));
+        function.add_int64(pprof_field::source, string(place.source));
     }
 
     void add_samples() {
@@ -181,9 +181,9 @@ class PprofWriter {
             const bool counts = std::find(kinds.begin(), kinds.end(), piece.kind) != kinds.end();
             values.push_back(counts ? static_cast<std::int64_t>(time_ns) : 0);
         }
-        protozero::pbf_writer sample(writer_, field::sample);
-        sample.add_packed_uint64(field::location_id, locations.begin(), locations.end());
-        sample.add_packed_int64(field::value, values.begin(), values.end());
+        protozero::pbf_writer sample(writer_, pprof_field::sample);
+        sample.add_packed_uint64(pprof_field::location_id, locations.begin(), locations.end());
+        sample.add_packed_int64(pprof_field::value, values.begin(), values.end());
         label(sample, "process", thread.process);
         label(sample, "thread", thread.name);
         label(sample, "pid", thread.pid);
@@ -192,15 +192,15 @@ class PprofWriter {
     }
 
     void label(protozero::pbf_writer& sample, const char* key, const std::string& text) {
-        protozero::pbf_writer label(sample, field::label);
-        label.add_int64(field::key, string(key));
-        label.add_int64(field::text, string(text));
+        protozero::pbf_writer label(sample, pprof_field::label);
+        label.add_int64(pprof_field::key, string(key));
+        label.add_int64(pprof_field::text, string(text));
     }
 
     void label(protozero::pbf_writer& sample, const char* key, std::uint32_t number) {
-        protozero::pbf_writer label(sample, field::label);
-        label.add_int64(field::key, string(key));
-        label.add_int64(field::number, number);
+        protozero::pbf_writer label(sample, pprof_field::label);
+        label.add_int64(pprof_field::key, string(key));
+        label.add_int64(pprof_field::number, number);
     }
 
     const StackProfile& profile_;

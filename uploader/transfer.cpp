@@ -23,10 +23,6 @@ namespace {
 constexpr std::size_t header_limit_bytes = 64 * 1024;
 constexpr long upload_buffer_bytes = 256 * 1024;
 
-struct FreeList {
-    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
 // What the server answered, as far as it was whole.
 struct Response {
     CURLcode result = CURLE_OK;
@@ -262,6 +258,9 @@ class Transfer::Request {
     }
 
   private:
+    struct FreeList {
+        void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+    };
     Response perform(Exchange& exchange) {
         std::array<char, CURL_ERROR_SIZE> error{};
         exchange.keep_going = &keep_going_;

@@ -19,7 +19,7 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::uint64_t max_relocation_bytes = 64ULL << 20;
+constexpr std::uint64_t max_slot_relocation_bytes = 64ULL << 20;
 constexpr std::uint64_t max_dynamic_symbol_bytes = 256ULL << 20;
 
 // The symbols that the loader puts into slots, by the slot's address.
@@ -30,7 +30,7 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
         if (section.type != SHT_RELA || section.link >= sections.size()) continue;
         const ElfSection& table = sections[section.link];
         if (table.type != SHT_DYNSYM || table.link >= sections.size()) continue;
-        const auto relocations = image.read(section, max_relocation_bytes);
+        const auto relocations = image.read(section, max_slot_relocation_bytes);
         const auto entries = image.read(table, max_dynamic_symbol_bytes);
         const auto names = image.read(sections[table.link], max_dynamic_symbol_bytes);
         if (!relocations || !entries || !names) continue;

@@ -19,7 +19,7 @@ namespace lagtrap::binaries {
 namespace {
 
 Error nothing_to_watch(std::string why) { return make_error(ErrorKind::NotFound, std::move(why)); }
-Error unsupported(std::string why) { return make_error(ErrorKind::Unsupported, std::move(why)); }
+Error no_return_sites(std::string why) { return make_error(ErrorKind::Unsupported, std::move(why)); }
 
 // What a branch means for the function that it is in.
 enum class Meaning { Stays, Leaves, Decides };
@@ -76,7 +76,7 @@ Result<Meaning> ExitSearch::meaning_of_direct(const Branch& branch) const {
         const bool behind_end =
             std::any_of(parts_.begin(), parts_.end(), [&](const CodePart& part) { return part.end == branch.target; });
         if (to_entry || behind_end) return Meaning::Stays;
-        return unsupported(fmt::format(
+        return no_return_sites(fmt::format(
             "jumps at {:#x} to {} with its own frame still on the stack, so where it ends "
             "cannot be told; watch its caller",
             branch.address,
@@ -84,8 +84,8 @@ Result<Meaning> ExitSearch::meaning_of_direct(const Branch& branch) const {
                                                      : demangle(std::string(code_.function_at(branch.target)))));
     }
     if (branch.kind == BranchKind::ConditionalJump && branch.condition == JumpCondition::Always)
-        return unsupported(fmt::format("is left at {:#x} by a loop instruction, which is not watched; watch its caller",
-                                       branch.address));
+        return no_return_sites(fmt::format(
+            "is left at {:#x} by a loop instruction, which is not watched; watch its caller", branch.address));
     return Meaning::Leaves;
 }
 
@@ -95,7 +95,7 @@ Result<Meaning> ExitSearch::meaning_of_indirect(const Branch& branch) const {
     if (branch.table != TableKind::None && !code_.cases_within(branch, parts_).empty()) return Meaning::Stays;
     if (branch.table == TableKind::Sum && level == StackLevel::Unknown) return Meaning::Stays;
     if (!branch.computed.in_memory && branch.computed.base == no_jump_register)
-        return unsupported(
+        return no_return_sites(
             fmt::format("jumps at {:#x} to where only the processor knows; watch its caller", branch.address));
     return Meaning::Decides;
 }
@@ -108,7 +108,7 @@ Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
         case BranchKind::Stop: return Meaning::Stays;
         case BranchKind::Return: return Meaning::Leaves;
         case BranchKind::FarReturn:
-            return unsupported(
+            return no_return_sites(
                 fmt::format("has a far return at {:#x}, which is not watched; watch its caller", branch.address));
         case BranchKind::Jump:
         case BranchKind::ConditionalJump: return meaning_of_direct(branch);
@@ -121,14 +121,14 @@ Result<Meaning> ExitSearch::meaning_of(const Branch& branch) const {
 
 Status ExitSearch::add_ranges(const Branch& branch, FunctionExit& exit) const {
     if (parts_.size() > max_jump_ranges)
-        return unsupported(fmt::format("has a jump at {:#x} that may lead into any of {} parts; watch its caller",
-                                       branch.address, parts_.size()));
+        return no_return_sites(fmt::format("has a jump at {:#x} that may lead into any of {} parts; watch its caller",
+                                           branch.address, parts_.size()));
     const auto distance = [&](std::uint64_t to) { return static_cast<std::int64_t>(to - branch.address); };
     for (std::size_t number = 0; number < parts_.size(); ++number) {
         const std::int64_t begin = distance(parts_[number].begin), end = distance(parts_[number].end);
         if (std::min(begin, end) < std::numeric_limits<std::int32_t>::min() ||
             std::max(begin, end) > std::numeric_limits<std::int32_t>::max())
-            return unsupported("has parts that lie too far apart");
+            return no_return_sites("has parts that lie too far apart");
         // A jump to the first instruction begins it anew.
         exit.within[number] = {static_cast<std::int32_t>(number == 0 ? begin + 1 : begin),
                                static_cast<std::int32_t>(end)};
@@ -147,7 +147,7 @@ Status ExitSearch::take(const CodePart& part, const Branch& branch) {
                                     : "does nothing but jump to a function elsewhere; watch that one, or its caller");
     }
     if (!branch.can_be_probed)
-        return unsupported(fmt::format(
+        return no_return_sites(fmt::format(
             "is left at {:#x} by an instruction that the kernel takes no probe on; watch its caller", branch.address));
     if (exits_.exits.size() == max_return_sites)
         return make_error(ErrorKind::TooLarge, fmt::format("is left by more than {} instructions", max_return_sites));
@@ -160,7 +160,7 @@ Status ExitSearch::take(const CodePart& part, const Branch& branch) {
 }
 
 Result<std::uint64_t> entry_of_go(const ProgramFile& file, const ProgramCode& code, const CodePart& part) {
-    if (!file.go().refusal.empty()) return unsupported(file.go().refusal);
+    if (!file.go().refusal.empty()) return no_return_sites(file.go().refusal);
     TRY_ASSIGN(const std::uint64_t entry, go_entry(code, part));
     return part.file_offset + (entry - part.begin);
 }
@@ -174,7 +174,7 @@ Result<std::uint64_t> entry_of(const ProgramFile& file, const Function& function
 }
 
 Result<FunctionExits> exits_of(const ProgramFile& file, const Function& function) {
-    if (file.image().machine() != EM_X86_64) return unsupported("is not x86-64 code, the only kind searched");
+    if (file.image().machine() != EM_X86_64) return no_return_sites("is not x86-64 code, the only kind searched");
     TRY_ASSIGN(const ProgramCode* const code, file.code());
     TRY_ASSIGN(const std::vector<CodePart> parts, code->parts_of(function));
     TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));

@@ -48,23 +48,23 @@ Result<ElfImage> open_image(const std::filesystem::path& path) {
     return ElfImage::from_file(std::move(fd), path.string());
 }
 
-// What is kept of one unit.
-struct Unit {
-    std::size_t index = 0;
-    LineTable lines;
-    UnitFunctions functions;
-    bool searched_everywhere = false;
-    std::optional<std::uint64_t> scanned;  // the function whose inlined calls these are
-    InlinedCalls inlined;
-
-    [[nodiscard]] std::uint64_t memory_bytes() const {
-        return sizeof(Unit) + lines.memory_bytes() + functions.memory_bytes() + inlined.memory_bytes();
-    }
-};
-
 }  // namespace
 
 struct SourceLines::State {
+    // What is kept of one unit.
+    struct Unit {
+        std::size_t index = 0;
+        LineTable lines;
+        UnitFunctions functions;
+        bool searched_everywhere = false;
+        std::optional<std::uint64_t> scanned;  // the function whose inlined calls these are
+        InlinedCalls inlined;
+
+        [[nodiscard]] std::uint64_t memory_bytes() const {
+            return sizeof(Unit) + lines.memory_bytes() + functions.memory_bytes() + inlined.memory_bytes();
+        }
+    };
+
     State(ElfImage image, DwarfFile file) : program(std::move(image)), code(code_of(program)), main(std::move(file)) {}
 
     [[nodiscard]] Status find_units();
@@ -177,7 +177,7 @@ void SourceLines::State::scan_functions(Unit& unit, Below within) {
     unit.functions.scan(*entry, end_of(unit.index), within, code, steps);
 }
 
-Unit* SourceLines::State::unit(std::size_t index) {
+SourceLines::State::Unit* SourceLines::State::unit(std::size_t index) {
     const auto known = std::find_if(kept.begin(), kept.end(), [&](const Unit& unit) { return unit.index == index; });
     if (!main.touch(index)) return nullptr;
     if (known == kept.end()) {

@@ -7,8 +7,6 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t max_symbol_bytes = 1 << 20;
-constexpr std::size_t max_message_bytes = 4096;
 constexpr std::size_t least_bytes = 64;  // of one function: its counts alone
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
 constexpr std::size_t indirect_bytes = 2 * sizeof(std::uint64_t) + 4;

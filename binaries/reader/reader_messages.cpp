@@ -10,7 +10,6 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::size_t max_text_bytes = 64 << 10;
-constexpr std::size_t max_symbol_bytes = 1 << 20;
 constexpr std::size_t max_build_id_bytes = 128;
 constexpr std::size_t max_segments = 4096;
 constexpr std::size_t max_libraries = 1 << 17;  // as many as the largest dynamic segment that is read can name
@@ -18,7 +17,6 @@ constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
-constexpr std::size_t max_message_bytes = 4096;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t least_text_bytes = sizeof(std::uint32_t);
 

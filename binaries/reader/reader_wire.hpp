@@ -37,6 +37,10 @@ struct ReaderHead {
     std::uint64_t body_bytes = 0;
 };
 
+// Of one name of a symbol, and of one text for people.
+inline constexpr std::size_t max_symbol_bytes = 1 << 20;
+inline constexpr std::size_t max_message_bytes = 4096;
+
 inline constexpr std::uint32_t reader_greeting = 0x74676c72;  // "rlgt"
 inline constexpr int reader_not_confined = 4;                 // exit status
 

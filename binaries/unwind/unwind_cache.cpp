@@ -69,10 +69,6 @@ std::uint32_t checksum_of(Header header, const std::vector<CodeSegment>& segment
     return static_cast<std::uint32_t>(sum);
 }
 
-constexpr std::uint64_t pages_for(std::uint64_t count, std::uint64_t per_page) {
-    return (count + per_page - 1) / per_page;
-}
-
 bool read_exactly(int fd, void* into, std::size_t size) {
     auto* position = static_cast<char*>(into);
     while (size > 0) {

@@ -22,6 +22,11 @@ struct CodeSegment {
     std::uint64_t size_bytes = 0;
 };
 
+// Pages of a table with `per_page` entries each that hold `count` of them.
+[[nodiscard]] constexpr std::uint64_t pages_for(std::uint64_t count, std::uint64_t per_page) {
+    return (count + per_page - 1) / per_page;
+}
+
 inline constexpr std::uint64_t max_unwind_table_bytes = 64ULL << 20;
 
 struct UnwindTable {

@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::uint32_t rule_mask = LAGTRAP_UNWIND_MAX_RULES - 1;
 
-constexpr std::uint64_t pages_for(std::uint64_t count, std::uint64_t per_page) {
-    return (count + per_page - 1) / per_page;
-}
-
 std::uint64_t bits_of(const lagtrap_unwind_rule& rule) { return std::bit_cast<std::uint64_t>(rule); }
 
 }  // namespace

@@ -5,15 +5,14 @@
 #include <fmt/core.h>
 
 #include "core/duration.hpp"
+#include "daemon/budget/difference.hpp"
 #include "daemon/budget/overhead_budget.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 // What is less than this part of the cost is not worth giving up.
-constexpr std::uint64_t worthwhile_part = 10;
-
-std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
+constexpr std::uint64_t worthwhile_recording_part = 10;
 
 }  // namespace
 
@@ -34,12 +33,13 @@ bool RecordingBudget::due(std::uint64_t now_ns) const {
 std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kind, const RecordingUse& delta,
                                                               std::uint64_t cost_ns) {
     if (kind == settings::Shed::Switches) {
-        if (!switch_stacks_ || delta.switches_ns < cost_ns / worthwhile_part) return {};
+        if (!switch_stacks_ || delta.switches_ns < cost_ns / worthwhile_recording_part) return {};
         switch_stacks_ = false;
         return Step{kind, {}, "no stacks of programs whose threads block"};
     }
     if (kind == settings::Shed::Samples) {
-        if (interval_ >= first_interval_ * longest_sample_interval || delta.samples_ns < cost_ns / worthwhile_part)
+        if (interval_ >= first_interval_ * longest_sample_interval ||
+            delta.samples_ns < cost_ns / worthwhile_recording_part)
             return {};
         interval_ *= 2;
         return Step{kind, interval_,

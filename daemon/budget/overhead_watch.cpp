@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "core/duration.hpp"
+#include "daemon/budget/difference.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -15,8 +16,6 @@ constexpr std::uint64_t few_hits = 1000;
 
 // A hit that does nothing but count: the clock, the cookie, two maps.
 constexpr std::uint64_t counting_ns = 120;
-
-std::uint64_t since(std::uint64_t now, std::uint64_t before) { return now > before ? now - before : 0; }
 
 // At least a millisecond for what was given up: it is back when a look has put it in force, not when its pause is over.
 std::chrono::nanoseconds until_back(std::uint64_t again_ns) {

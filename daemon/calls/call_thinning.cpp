@@ -11,7 +11,7 @@ namespace {
 // that is known sooner.
 constexpr double most_owed_s = 0.3;
 constexpr double most_owed_then_s = 0.1;
-constexpr double then_ns = 1e9;
+constexpr double second_ns = 1e9;
 // How much of what was lately counts at each look, so that a burst is forgotten; less is forgotten where looks follow each other sooner.
 constexpr double kept_of_recent = 0.8;
 constexpr double usual_look_ns = 20e6;
@@ -33,7 +33,7 @@ constexpr double most_of_cost = 0.9;
 }  // namespace
 
 double CallThinning::most_owed_ns() const {
-    return share_ * (since_thinned_ns_ < then_ns ? most_owed_then_s : most_owed_s) * 1e9;
+    return share_ * (since_thinned_ns_ < second_ns ? most_owed_then_s : most_owed_s) * 1e9;
 }
 
 bool CallThinning::is_urgent() const {
@@ -94,7 +94,7 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
     }
     owed_ns_ = std::max(0.0, owed_ns_ + took_ns - share_ * elapsed_ns);
     since_thinned_ns_ += elapsed_ns;
-    const bool soon = since_thinned_ns_ < then_ns;
+    const bool soon = since_thinned_ns_ < second_ns;
     if (owed_ns_ <= most_owed_ns()) return {};
     owed_ns_ = 0;
     aimed_at_ = soon ? std::max(least_aimed_at, aimed_at_ / 2) : aimed_at;

@@ -12,13 +12,12 @@
 #include "bpf/functions.h"
 #include "calls/function_sorting.hpp"
 #include "core/text.hpp"
+#include "daemon/functions/name_pattern.hpp"
 #include "daemon/probes/overhead_probes.hpp"
 #include "daemon/processes/process_files.hpp"
 
 namespace lagtrap::daemon {
 namespace {
-
-constexpr std::size_t most_name_bytes = 4096;
 
 // An empty one where the text is.
 Result<boost::regex> expression_of(const std::string& text) {
@@ -27,15 +26,6 @@ Result<boost::regex> expression_of(const std::string& text) {
     } catch (const std::exception& wrong) {
         return make_error(ErrorKind::Invalid,
                           fmt::format("\"{}\" is no regular expression: {}", text, std::string_view(wrong.what())));
-    }
-}
-
-// What takes too long to compare does not match.
-bool matches(const boost::regex& expression, const std::string& name) {
-    try {
-        return !expression.empty() && boost::regex_search(name.substr(0, most_name_bytes), expression);
-    } catch (const std::exception&) {
-        return false;
     }
 }
 

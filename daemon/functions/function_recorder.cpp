@@ -13,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto call_wait = 20ms;
 // A standing trace wakes up no more often: its calls wait in the ring.
 constexpr auto standing_pause = 50ms;
 constexpr std::uint64_t period_ns = 1'000'000'000;
@@ -60,7 +59,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
     for (;;) {
         const bool idle = window_length_.count() != 0 && !recorded_;
         if (idle) std::this_thread::sleep_for(standing_pause);
-        take(functions.look(idle ? 0ms : call_wait));
+        take(functions.look(idle ? 0ms : FunctionWatch::call_wait));
         if (auto lines = taken_lines(); lines && !recorded_) begin_recording(functions, std::move(lines));
         const std::uint64_t now_ns = monotonic_ns();
         if (now_ns - window_->period_ns() >= period_ns) end_period(functions, now_ns);

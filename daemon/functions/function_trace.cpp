@@ -16,13 +16,11 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-constexpr auto call_wait = 20ms;
-
 // Returns why it ends.
 std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::nanoseconds length,
                   const std::atomic<bool>& stop) {
     for (;;) {
-        const FunctionWatch::Seen seen = functions.look(call_wait);
+        const FunctionWatch::Seen seen = functions.look(FunctionWatch::call_wait);
         lines.tell(seen.more);
         lines.tell(seen.calls);
         lines.tell(seen.taken_out);

@@ -51,6 +51,8 @@ class FunctionWatch {
         std::vector<calls::TracedCall> calls;    // that ended, as many as may be told
         std::vector<calls::TakenOut> taken_out;  // from now on
     };
+    // As long as callers that have nothing else to do wait for a call.
+    static constexpr std::chrono::milliseconds call_wait{20};
     // Waits for the first call, for so long at the most. To be called all the time: it keeps the bounds.
     [[nodiscard]] Seen look(std::chrono::milliseconds wait);
     // What is there now.

@@ -4,21 +4,13 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "daemon/functions/name_pattern.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 std::string text_of(const char* text, std::size_t room) {
     return printable(std::string_view(text, ::strnlen(text, room)));
-}
-
-// What takes too long to compare does not match.
-bool matches(const boost::regex& expression, const std::string& name) {
-    try {
-        return !expression.empty() && boost::regex_search(name, expression);
-    } catch (const std::exception&) {
-        return false;
-    }
 }
 
 calls::RuntimeFunction function_of(const lagtrap_runtime_function& told, calls::Runtime runtime, bool in_c) {

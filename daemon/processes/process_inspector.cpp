@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "core/files.hpp"
+#include "core/mapped_files.hpp"
 #include "daemon/processes/process_texts.hpp"
 #include "sandbox/foreign_file.hpp"
 
@@ -25,7 +26,6 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
 constexpr auto mounts_lifetime = 1s;
 constexpr std::size_t namespaces_limit = 64;
-constexpr std::string_view deleted_mark = " (deleted)";
 constexpr std::string_view memory_file = "/memfd:";
 
 ProcessInspector* inspector_of_process = nullptr;

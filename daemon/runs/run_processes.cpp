@@ -18,7 +18,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t processes_limit = 16'384;
+constexpr std::size_t run_processes_limit = 16'384;
 constexpr std::size_t users_limit = 4'096;
 constexpr std::size_t files_limit = 4'096;
 
@@ -91,7 +91,7 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& p
 }
 
 void RunProcesses::take(const lagtrap_process_report& report) {
-    if (processes_.size() >= processes_limit) processes_.clear();
+    if (processes_.size() >= run_processes_limit) processes_.clear();
     FileId program;
     RunProcess process = look_at(report.pid, report.uid, program);
     // It has ended, or runs another program by now.
@@ -105,7 +105,7 @@ void RunProcesses::take(const lagtrap_process_report& report) {
 const RunProcess& RunProcesses::find(std::uint64_t process, std::uint32_t pid, std::uint32_t uid) {
     const auto known = processes_.find(process);
     if (known != processes_.end()) return known->second;
-    if (processes_.size() >= processes_limit) processes_.clear();
+    if (processes_.size() >= run_processes_limit) processes_.clear();
     FileId program;
     RunProcess found = look_at(pid, uid, program);
     if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64); name && !name->empty())

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
+#include "daemon/processes/mapping_build_id.hpp"
 #include "daemon/processes/record_buffer.hpp"
 #include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
@@ -16,14 +18,9 @@ namespace {
 using settings::file_name_of;
 using settings::ProgramName;
 
-std::string build_id_of(const lagtrap_mapping& mapping) {
-    return hexadecimal(std::string(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes));
-}
-
 // Of a file that was deleted since, /proc/PID/maps says so; the kernel's events do not.
 std::string_view without_deleted_mark(std::string_view path) {
-    constexpr std::string_view mark = " (deleted)";
-    return path.ends_with(mark) ? path.substr(0, path.size() - mark.size()) : path;
+    return path.ends_with(deleted_mark) ? path.substr(0, path.size() - deleted_mark.size()) : path;
 }
 
 bool same_file(const lagtrap_mapping& a, const lagtrap_mapping& b) {

@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 // As perf's records name memory that no file stands behind.
 constexpr std::string_view runtime_code_path = "//anon";
 
-constexpr auto shortest_pause = 1s;
-constexpr auto longest_pause = 64s;
+constexpr auto shortest_look_pause = 1s;
+constexpr auto longest_look_pause = 64s;
 constexpr auto first_user_look = 100ms;  // a process that is gone by then was its parent's user's
 constexpr auto user_lifetime = 10s;
 // What is taken for a file that is known is looked at then: most processes that come and go by hundreds are gone.
@@ -43,7 +43,7 @@ bool same(const std::vector<lagtrap_unwind_mapping>& a, const std::vector<lagtra
 bool is_passing(const Error& error) { return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout; }
 
 std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration pause) {
-    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, shortest_pause, longest_pause);
+    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, shortest_look_pause, longest_look_pause);
 }
 
 }  // namespace
@@ -388,7 +388,7 @@ void ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
     // One that is as large again is read less and less often.
     const bool helped = space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
     space.outgrown = false;
-    space.reading_pause = helped ? Clock::duration(shortest_pause) : longer(space.reading_pause);
+    space.reading_pause = helped ? Clock::duration(shortest_look_pause) : longer(space.reading_pause);
     space.next_reading = now + space.reading_pause;
 }
 

@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 
 #include "core/text.hpp"
+#include "server/accounts/json_text.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -31,11 +32,6 @@ using Jws = std::unique_ptr<cjose_jws_t, Release>;
 using Jwk = std::unique_ptr<cjose_jwk_t, Release>;
 
 Error denied(std::string what) { return make_error(ErrorKind::Denied, "the ID token " + std::move(what)); }
-
-std::string text_of(const json::object& object, std::string_view name) {
-    const json::value* value = object.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
 
 std::string header_of(cjose_jws_t* jws, const char* name) {
     cjose_err error{};

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "server/accounts/json_text.hpp"
 #include "server/accounts/secrets.hpp"
 
 namespace lagtrap::server {
@@ -83,11 +84,6 @@ Result<Answer> ask(const Question& question) {
     if (code != CURLE_OK) return make_error(ErrorKind::System, question.url + ": " + curl_easy_strerror(code));
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     return answer;
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-    const json::value* value = object.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 Result<json::object> read_answer(const Answer& answer, const std::string& url) {

@@ -352,7 +352,8 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
     if (!principal.sight) return answer_from(parts_.store, route, principal, request);
     if (route.row->handling == Handling::WholeMachine)
         return reply_of({403, "this holds more than the events of your teams, and those are what you see",
-                         "the page of a delay shows the delay with its objects, and exports it"});
+                         "the page of a delay shows and exports what belongs to it, objects too; for the rest ask an "
+                         "administrator"});
     const auto seen = std::make_shared<SightedStore>(parts_.store, principal.sight);
     Reply reply = answer_from(*seen, route, principal, request);
     if (reply.source) reply.source = std::make_shared<KeepingSource>(std::move(reply.source), seen);
@@ -362,8 +363,8 @@ Reply Application::answer(const Route& route, const Principal& principal, const 
 Reply Application::answer_from(EvidenceStore& evidence, const Route& route, const Principal& principal,
                                const Request& request) {
     const std::string sender = network_of_sender(request.sender);
-    return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, parts_.teller, route,
-                              principal, request, sender});
+    return route.row->answer({*this, parts_.store, evidence, parts_.ingest.blobs(), audit_, watch_summaries_,
+                              parts_.teller, route, principal, request, sender});
 }
 
 void Application::remove_old_bundles() {

@@ -25,6 +25,7 @@
 #include "server/api/routes.hpp"
 #include "server/api/service.hpp"
 #include "server/api/session_cookie.hpp"
+#include "server/api/watch_summaries.hpp"
 #include "server/ingest/ingest.hpp"
 #include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
@@ -104,6 +105,7 @@ class Application final : public Service {
     const PageFiles pages_;
     Authenticator authenticator_;
     Audit audit_;
+    WatchSummaries watch_summaries_;
     RateLimit requests_;
     RateLimit upload_bytes_;
     DailyQuota daily_;

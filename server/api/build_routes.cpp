@@ -7,8 +7,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t build_limit_bytes = 256;
-
 json::object label_json(const BuildLabel& label) {
     return {
         {"build", label.build}, {"name", label.name}, {"by", label.by}, {"at_ns", json_digits(label.at_realtime_ns)}};
@@ -32,7 +30,7 @@ Reply label_build(RunStore& store, Audit& audit, const Route& route, const Princ
     if (const auto* wrong = std::get_if<Refusal>(&name)) return reply_of(*wrong);
     BuildLabel label{route.arguments[0], std::get<std::string>(name), who_of(principal),
                      ClockSnapshot::take().realtime_ns};
-    if (label.build.size() > build_limit_bytes) return reply_of({400, "the build id is longer than 256 bytes"});
+    if (label.build.size() > build_id_limit_bytes) return reply_of({400, "the build id is longer than 256 bytes"});
     if (printable(label.name) != label.name)
         return reply_of({400, "\"name\": expected a text without control characters"});
     const auto stored = store.label_build(label);

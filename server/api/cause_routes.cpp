@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/text.hpp"
+#include "server/api/build_routes.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/ingest/event_counters.hpp"
 #include "server/ingest/known_causes.hpp"
@@ -17,7 +18,6 @@ namespace {
 
 // Of each kind. Profiles are large: this is a matter of seconds, not of memory.
 constexpr std::uint32_t profiles_limit = 10'000;
-constexpr std::uint32_t known_limit = 10'000;
 constexpr std::uint32_t causes_default = 100;
 constexpr std::size_t owner_limit_bytes = 64;
 constexpr std::size_t note_limit_bytes = 4000;
@@ -114,9 +114,8 @@ std::optional<Refusal> take_optional(const json::object& body, std::string_view 
 
 std::optional<Refusal> take_status(const json::object& body, CauseChange& change) {
     std::optional<std::string> status, build;
-    constexpr std::size_t build_limit_bytes = 256;
-    if (auto wrong = take_optional(body, "status", build_limit_bytes, status)) return wrong;
-    if (auto wrong = take_optional(body, "resolved_build", build_limit_bytes, build)) return wrong;
+    if (auto wrong = take_optional(body, "status", build_id_limit_bytes, status)) return wrong;
+    if (auto wrong = take_optional(body, "resolved_build", build_id_limit_bytes, build)) return wrong;
     if (build && (!status || *status != "resolved"))
         return Refusal{400, "\"resolved_build\" goes with \"status\": \"resolved\""};
     if (!status) return std::nullopt;
@@ -180,7 +179,7 @@ Reply get_causes(EvidenceStore& store, const Route& route) {
     reports::CauseFinder finder;
     if (const auto status = add_profiles(store, std::get<Filter>(filter), profiles_limit, finder); !status)
         return failure(status.error());
-    const auto records = store.causes(route.arguments[0], known_limit);
+    const auto records = store.causes(route.arguments[0], known_causes_limit);
     if (!records) return failure(records.error());
     const reports::CauseReport report = finder.find();
     json::array causes;

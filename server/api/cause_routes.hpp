@@ -11,6 +11,9 @@
 
 namespace lagtrap::server {
 
+// Of one event so many are looked at.
+inline constexpr std::uint32_t known_causes_limit = 10'000;
+
 [[nodiscard]] Reply get_causes(EvidenceStore& store, const Route& route);
 [[nodiscard]] Reply list_causes(CauseStore& store, const Route& route);
 [[nodiscard]] Reply get_cause(CauseStore& store, const Route& route);

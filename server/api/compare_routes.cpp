@@ -21,7 +21,6 @@ constexpr std::uint32_t runs_with_stages = 1000;
 constexpr std::uint32_t runs_with_times = 20'000;
 constexpr std::uint32_t profiles_of_causes = 2000;
 constexpr std::uint32_t profiles_of_flame = 200;
-constexpr std::uint32_t known_limit = 10'000;
 constexpr std::uint32_t classes_wanted = 40;
 
 struct Sets {
@@ -160,7 +159,7 @@ json::value cause_side_json(const reports::Cause* cause) {
 Status add_causes(EvidenceStore& store, const Sets& sets, json::object& answer) {
     TRY_ASSIGN(const auto a, causes_of(store, sets.a));
     TRY_ASSIGN(const auto b, causes_of(store, sets.b));
-    TRY_ASSIGN(const auto known, store.causes(sets.a.event, known_limit));
+    TRY_ASSIGN(const auto known, store.causes(sets.a.event, known_causes_limit));
     struct Pair {
         const reports::Cause* a = nullptr;
         const reports::Cause* b = nullptr;

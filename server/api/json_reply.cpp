@@ -10,7 +10,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
 constexpr std::size_t parameter_limit_bytes = 256;
 constexpr std::uint32_t limit_most = 1000;
 constexpr std::size_t json_depth = 8;
@@ -73,10 +72,8 @@ Reply empty_reply() {
 
 Reply failure(const Error& error) { return reply_of(Ingest::refusal_of(error)); }
 
-std::uint64_t json_number(std::uint64_t value) { return std::min(value, number_limit); }
-
 std::int64_t json_signed(double value) {
-    const double limit = static_cast<double>(number_limit);
+    const double limit = static_cast<double>(json_number_limit);
     return std::isfinite(value) ? static_cast<std::int64_t>(std::round(std::clamp(value, -limit, limit))) : 0;
 }
 

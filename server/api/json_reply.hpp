@@ -9,6 +9,7 @@
 
 #include <boost/json.hpp>
 
+#include "core/json_number.hpp"
 #include "core/result.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
@@ -23,8 +24,7 @@ namespace json = boost::json;
 // What a failure of store or disk means to whoever asked.
 [[nodiscard]] Reply failure(const Error& error);
 
-// A duration or count: numbers of JSON are exact up to 2^53 - 1, and larger ones are cut off there.
-[[nodiscard]] std::uint64_t json_number(std::uint64_t value);
+// A duration or count; one that is too large is cut off as by json_number().
 [[nodiscard]] std::int64_t json_signed(double value);
 // A time or id: digits.
 [[nodiscard]] json::string json_digits(std::uint64_t value);

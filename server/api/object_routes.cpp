@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "server/api/json_reply.hpp"
-#include "server/reports/watched_objects.hpp"
 #include "trace/logs/session_id.hpp"
 
 namespace lagtrap::server {
@@ -49,16 +48,6 @@ json::object watch_json(const ObjectWatch& watch) {
             {"not_told", json_number(watch.not_told)},
             {"lost_lines", number_or_null(watch.lost_lines)},
             {"missing_parts", missing_parts(watch)}};
-}
-
-// All parts of a watch that are there.
-Status read_parts(ObjectStore& store, const std::string& watch, reports::WatchedObjects& objects) {
-    for (std::uint32_t after = 0;;) {
-        TRY_ASSIGN(const auto parts, store.objects_parts(watch, after, answer_bytes));
-        if (parts.empty()) return success();
-        for (const StoredObjectsPart& part : parts) objects.add(part.lines);
-        after = parts.back().number;
-    }
 }
 
 json::array notes_of(const calls::ObjectsStarted& started) {
@@ -108,13 +97,14 @@ Reply get_object_parts(ObjectStore& store, const Route& route) {
     return json_reply(json::object{{"parts", std::move(rows)}});
 }
 
-Reply get_object_watch(ObjectStore& store, const Route& route) {
+Reply get_object_watch(ObjectStore& store, WatchSummaries& summaries, const Route& route) {
     if (!trace::is_session_id(route.arguments[0])) return no_such_watch();
     const auto watch = store.object_watch(route.arguments[0]);
     if (!watch) return failure(watch.error());
     if (!*watch) return no_such_watch();
-    reports::WatchedObjects objects;
-    if (const Status read = read_parts(store, route.arguments[0], objects); !read) return failure(read.error());
+    auto read = summaries.read(store, **watch);
+    if (!read) return failure(read.error());
+    reports::WatchedObjects& objects = *read;
     objects.end_here();
     const std::uint64_t received = (*watch)->received_parts.value_or((*watch)->parts);
     json::object answer{{"watch", watch_json(**watch)},

@@ -3,6 +3,7 @@
 
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
+#include "server/api/watch_summaries.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
@@ -10,6 +11,6 @@ namespace lagtrap::server {
 [[nodiscard]] Reply list_object_watches(ObjectStore& store, const Route& route);
 [[nodiscard]] Reply get_object_parts(ObjectStore& store, const Route& route);
 // What they come to so far.
-[[nodiscard]] Reply get_object_watch(ObjectStore& store, const Route& route);
+[[nodiscard]] Reply get_object_watch(ObjectStore& store, WatchSummaries& summaries, const Route& route);
 
 }  // namespace lagtrap::server

@@ -11,6 +11,7 @@
 #include "server/api/routes.hpp"
 #include "server/api/rule_routes.hpp"
 #include "server/api/team_routes.hpp"
+#include "server/api/watch_summaries.hpp"
 #include "server/store/blobs.hpp"
 #include "server/store/store.hpp"
 
@@ -25,6 +26,7 @@ struct RouteCall {
     EvidenceStore& evidence;  // the store as the principal sees it
     Blobs& blobs;
     Audit& audit;
+    WatchSummaries& watch_summaries;
     Teller& teller;
     const Route& route;
     const Principal& principal;
@@ -44,6 +46,8 @@ decltype(auto) part_of(const RouteCall& call) {
         return (call.request);
     else if constexpr (std::is_same_v<Part, Audit>)
         return (call.audit);
+    else if constexpr (std::is_same_v<Part, WatchSummaries>)
+        return (call.watch_summaries);
     else if constexpr (std::is_same_v<Part, Blobs>)
         return (call.blobs);
     else if constexpr (std::is_same_v<Part, TeamParts>)

@@ -71,7 +71,7 @@ json::object finding_row(const KeptFinding& kept) {
 }
 
 // A rule as it came, and what it was before if it was there.
-struct Asked {
+struct AskedRule {
     StoredRule stored;
     Rule rule;
 };
@@ -90,7 +90,7 @@ std::optional<Refusal> take_name(const json::object& body, StoredRule& stored) {
 }
 
 // Slack's address is its secret: what stays in the rule is the host.
-std::optional<Refusal> take_slack_address(Asked& asked, const std::optional<Asked>& before, bool secret_given) {
+std::optional<Refusal> take_slack_address(AskedRule& asked, const std::optional<AskedRule>& before, bool secret_given) {
     if (secret_given) return Refusal{400, "\"secret\" does not go with slack, whose secret is the address"};
     const bool kept = before && before->rule.way == Way::Slack && asked.rule.address == before->rule.address;
     asked.stored.secret = kept ? before->stored.secret : asked.rule.address;
@@ -98,7 +98,7 @@ std::optional<Refusal> take_slack_address(Asked& asked, const std::optional<Aske
     return std::nullopt;
 }
 
-std::optional<Refusal> take_secret(const json::object& body, Asked& asked, const std::optional<Asked>& before) {
+std::optional<Refusal> take_secret(const json::object& body, AskedRule& asked, const std::optional<AskedRule>& before) {
     const json::value* given = body.if_contains("secret");
     const bool is_given = given != nullptr && !given->is_null();
     if (asked.rule.way == Way::Slack) return take_slack_address(asked, before, is_given);
@@ -131,8 +131,8 @@ std::optional<Refusal> check_zone(const Rule& rule) {
         "older ones with tzdata-legacy"};
 }
 
-std::variant<Asked, Refusal> read_asked(const RuleParts& parts, const Request& request,
-                                        const std::optional<Asked>& before) {
+std::variant<AskedRule, Refusal> read_asked(const RuleParts& parts, const Request& request,
+                                            const std::optional<AskedRule>& before) {
     auto body = read_object(request,
                             {"name",         "condition",   "way",          "address",     "(enabled)",  "(event)",
                              "(host)",       "(over_ns)",   "(over_share)", "(factor)",    "(hours)",    "(least_runs)",
@@ -140,7 +140,7 @@ std::variant<Asked, Refusal> read_asked(const RuleParts& parts, const Request& r
                              "(quiet_from)", "(quiet_to)",  "(quiet_zone)", "(tell_ends)", "(repeat_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return *wrong;
     const auto& object = std::get<json::object>(body);
-    Asked asked;
+    AskedRule asked;
     if (auto wrong = take_name(object, asked.stored)) return *wrong;
     auto rule = read_rule(object);
     if (!rule) return Refusal{400, rule.error().message};
@@ -159,7 +159,7 @@ Result<std::optional<StoredRule>> find(RuleStore& store, const Route& route) {
     return store.find_rule(*id);
 }
 
-std::string detail_of(const Asked& asked) {
+std::string detail_of(const AskedRule& asked) {
     return std::string(name_of(asked.rule.condition)) + " to " + std::string(name_of(asked.rule.way)) + " " +
            asked.rule.address + (asked.stored.enabled ? "" : ", off");
 }
@@ -194,7 +194,7 @@ Reply get_rule(RuleStore& store, const Route& route) {
 Reply add_rule(const RuleParts& parts, const Request& request) {
     auto read = read_asked(parts, request, std::nullopt);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
-    Asked& asked = std::get<Asked>(read);
+    AskedRule& asked = std::get<AskedRule>(read);
     const auto id = parts.store.add_rule(asked.stored);
     if (!id && id.error().kind == ErrorKind::TooLarge) return reply_of({409, id.error().message});
     if (!id) return failure(id.error());
@@ -214,10 +214,10 @@ Reply change_rule(const RuleParts& parts, const Route& route, const Request& req
     if (!*stored) return no_such_rule();
     const auto rule_before = parse_rule((*stored)->definition);
     if (!rule_before) return bad_request(rule_before.error());
-    const std::optional<Asked> before = Asked{**stored, *rule_before};
+    const std::optional<AskedRule> before = AskedRule{**stored, *rule_before};
     auto read = read_asked(parts, request, before);
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
-    Asked& asked = std::get<Asked>(read);
+    AskedRule& asked = std::get<AskedRule>(read);
     asked.stored.id = (*stored)->id;
     const auto changed = parts.store.change_rule(asked.stored, !same_condition(asked.rule, before->rule));
     if (!changed) return failure(changed.error());

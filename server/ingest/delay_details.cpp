@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "analysis/time_split.hpp"
+#include "core/json_number.hpp"
 #include "core/text.hpp"
 #include "server/ingest/delay_surroundings.hpp"
 #include "server/ingest/run_calls.hpp"
@@ -19,11 +20,6 @@ namespace json = boost::json;
 constexpr std::size_t stages_limit = 256;
 constexpr std::size_t reasons_limit = 100;
 constexpr std::size_t object_rows_limit = 40;
-// Numbers of JSON are exact up to here.
-constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
-
-std::uint64_t number(std::uint64_t value) { return std::min(value, number_limit); }
-
 json::value share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return nullptr;
     return std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
@@ -44,12 +40,12 @@ json::object quality_of(const trace::SystemFile& system, const std::string& dama
     note(quality.stacks_lost, "stacks were lost");
     note(quality.runs_lost, "runs were lost");
     note(quality.task_changes_lost, "records of processes were lost");
-    return {{"samples", number(quality.samples_taken)},
-            {"samples_lost", number(quality.samples_lost)},
+    return {{"samples", json_number(quality.samples_taken)},
+            {"samples_lost", json_number(quality.samples_lost)},
             {"stacks_complete", share(system.stacks.user_stacks_complete, system.stacks.user_stacks)},
             {"frames_named", share(system.stacks.frames_named, system.stacks.frames)},
             {"partial", system.partial || !damage.empty()},
-            {"delays_left_out", number(system.delays_left_out)},
+            {"delays_left_out", json_number(system.delays_left_out)},
             {"notes", std::move(notes)}};
 }
 
@@ -61,7 +57,7 @@ json::array stages_of(const trace::Delay& delay) {
     const auto close = [&](std::uint64_t end_ns) {
         if (end_ns < at_ns || stages.size() >= stages_limit) return;
         stages.push_back(
-            {{"name", shortened(name)}, {"at_ns", number(at_ns)}, {"duration_ns", number(end_ns - at_ns)}});
+            {{"name", shortened(name)}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(end_ns - at_ns)}});
     };
     for (const trace::StageTime& stage : delay.stages) {
         const std::uint64_t offset_ns = std::clamp(stage.offset_ns, at_ns, std::max(at_ns, delay.duration_ns));
@@ -93,13 +89,13 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
     json::array blocked;
     for (const analysis::BlockedTime& reason : split.blocked)
         if (blocked.size() < reasons_limit)
-            blocked.push_back({{"reason", shortened(reason.reason)}, {"ns", number(reason.total_ns)}});
+            blocked.push_back({{"reason", shortened(reason.reason)}, {"ns", json_number(reason.total_ns)}});
     const json::object details{{"trace_begin_ns", std::to_string(delay.begin_ns)},
-                               {"on_cpu_ns", number(split.on_cpu_ns)},
-                               {"runnable_ns", number(split.runnable_ns)},
-                               {"blocked_ns", number(split.blocked_ns)},
-                               {"handed_over_ns", number(split.between_threads_ns)},
-                               {"unknown_ns", number(split.not_recorded_ns - split.between_threads_ns)},
+                               {"on_cpu_ns", json_number(split.on_cpu_ns)},
+                               {"runnable_ns", json_number(split.runnable_ns)},
+                               {"blocked_ns", json_number(split.blocked_ns)},
+                               {"handed_over_ns", json_number(split.between_threads_ns)},
+                               {"unknown_ns", json_number(split.not_recorded_ns - split.between_threads_ns)},
                                {"blocked", std::move(blocked)},
                                {"stages", stages_of(delay)},
                                {"without_stages", delay.without_stages},

@@ -7,6 +7,7 @@
 #include "analysis/cpu_holders.hpp"
 #include "analysis/meanwhile.hpp"
 #include "analysis/time_split.hpp"
+#include "core/json_number.hpp"
 #include "server/ingest/delay_details.hpp"
 
 namespace lagtrap::server {
@@ -16,11 +17,6 @@ namespace json = boost::json;
 
 constexpr std::size_t processes_limit = 12;
 constexpr std::size_t command_limit_bytes = 4096;
-// Numbers of JSON are exact up to here.
-constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
-
-std::uint64_t number(std::uint64_t value) { return std::min(value, number_limit); }
-
 std::string command_of(const analysis::Recording& recording, std::uint32_t pid) {
     const auto found = recording.processes.find(pid);
     return found == recording.processes.end() ? std::string()
@@ -30,7 +26,7 @@ std::string command_of(const analysis::Recording& recording, std::uint32_t pid) 
 json::object machine_json(const trace::SystemFile& system) {
     return {{"kernel", shortened(system.kernel_release)},     {"os", shortened(system.os_name)},
             {"architecture", shortened(system.architecture)}, {"cpus", system.cpu_count},
-            {"cpu_model", shortened(system.cpu_model)},       {"memory_bytes", number(system.memory_bytes)}};
+            {"cpu_model", shortened(system.cpu_model)},       {"memory_bytes", json_number(system.memory_bytes)}};
 }
 
 struct CpuUse {
@@ -73,11 +69,11 @@ json::object cpu_use_json(const analysis::Recording& recording, const trace::Del
                              {"process", shortened(recording.process_name(pid))},
                              {"command_line", command_of(recording, pid)},
                              {"unit", shortened(recording.unit_of(pid))},
-                             {"on_cpu_ns", number(time_ns)}});
+                             {"on_cpu_ns", json_number(time_ns)}});
     }
-    return {{"known_ns", number(use.known_ns)},
-            {"idle_ns", number(use.idle_ns)},
-            {"others_ns", number(others_ns)},
+    return {{"known_ns", json_number(use.known_ns)},
+            {"idle_ns", json_number(use.idle_ns)},
+            {"others_ns", json_number(others_ns)},
             {"other_processes", use.processes.size() - processes.size()},
             {"processes", std::move(processes)}};
 }
@@ -93,7 +89,7 @@ json::array holders_json(const analysis::Recording& recording, const trace::Dela
                            {"threads", holder.threads},
                            {"unit", shortened(holder.unit)},
                            {"real_time_priority", holder.real_time_priority()},
-                           {"time_ns", number(holder.time_ns)}});
+                           {"time_ns", json_number(holder.time_ns)}});
     return holders;
 }
 
@@ -101,12 +97,10 @@ json::array started_json(const analysis::Meanwhile& meanwhile) {
     json::array started;
     for (const analysis::Beginning& beginning : meanwhile.beginnings)
         if (beginning.delay_number == 0)
-            started.push_back(
-                {{"offset_ns", std::clamp<std::int64_t>(beginning.offset_ns, -static_cast<std::int64_t>(number_limit),
-                                                        static_cast<std::int64_t>(number_limit))},
-                 {"pid", beginning.pid},
-                 {"process", shortened(beginning.process)},
-                 {"command_line", shortened(beginning.command_line, command_limit_bytes)}});
+            started.push_back({{"offset_ns", json_number(beginning.offset_ns)},
+                               {"pid", beginning.pid},
+                               {"process", shortened(beginning.process)},
+                               {"command_line", shortened(beginning.command_line, command_limit_bytes)}});
     return started;
 }
 

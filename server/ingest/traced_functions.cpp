@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "core/json_number.hpp"
 #include "server/ingest/delay_details.hpp"
 
 namespace lagtrap::server {
@@ -12,11 +13,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t name_limit_bytes = 256;
-// Numbers of JSON are exact up to here.
-constexpr std::uint64_t number_limit = (1ULL << 53) - 1;
-
-std::uint64_t number(std::uint64_t value) { return std::min(value, number_limit); }
-
 std::uint64_t sum(std::uint64_t one, std::uint64_t other) {
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
@@ -27,9 +23,9 @@ json::object row_of(const trace::CountedFunction& one) {
     return {{"name", shortened(one.name, name_limit_bytes)},
             {"module", shortened(one.module)},
             {"source", one.line == 0 ? "" : shortened(one.source) + ":" + std::to_string(one.line)},
-            {"calls", number(one.calls)},
-            {"own_ns", number(one.own_ns)},
-            {"longest_ns", number(one.longest_ns)},
+            {"calls", json_number(one.calls)},
+            {"own_ns", json_number(one.own_ns)},
+            {"longest_ns", json_number(one.longest_ns)},
             {"path", std::move(path)}};
 }
 
@@ -46,15 +42,15 @@ json::value traced_functions_json(const trace::SystemFile& system, const trace::
         if (rows.size() < traced_functions_limit) rows.push_back(row_of(one));
     }
     const bool before = counts->from_ns < system.breach_boottime_ns;
-    return json::object{{"length_ns", number(counts->length_ns)},
-                        {"before_breach_ns", number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
-                        {"watched", number(counts->watched)},
-                        {"taken_out", number(counts->taken_out)},
-                        {"least_ns", number(counts->least_ns)},
-                        {"told", number(counts->told)},
-                        {"not_told", number(counts->not_told)},
-                        {"called", number(functions)},
-                        {"own_ns", number(own_ns)},
+    return json::object{{"length_ns", json_number(counts->length_ns)},
+                        {"before_breach_ns", json_number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
+                        {"watched", json_number(counts->watched)},
+                        {"taken_out", json_number(counts->taken_out)},
+                        {"least_ns", json_number(counts->least_ns)},
+                        {"told", json_number(counts->told)},
+                        {"not_told", json_number(counts->not_told)},
+                        {"called", json_number(functions)},
+                        {"own_ns", json_number(own_ns)},
                         {"functions", std::move(rows)}};
 }
 

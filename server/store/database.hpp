@@ -1,6 +1,7 @@
 // A database and what differs between the engines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,6 +12,9 @@
 #include "server/store/connection.hpp"
 
 namespace lagtrap::server {
+
+// Of what is wrong with a database so much is told.
+inline constexpr std::size_t complaints_limit = 20;
 
 // As the column `dirty` has it.
 enum class RunMark : std::uint8_t {
@@ -40,8 +44,8 @@ inline constexpr std::uint64_t hour_ns = 3600ULL * 1'000'000'000ULL;
 inline constexpr std::uint64_t day_ns = 24 * hour_ns;
 inline constexpr unsigned run_number_bits = 43;
 inline constexpr std::uint64_t last_hour = (1ULL << (63 - run_number_bits)) - 1;  // in the year 2089
-[[nodiscard]] constexpr std::uint64_t first_run_id_of_hour(std::uint64_t hour) {
-    return hour > last_hour ? INT64_MAX : hour << run_number_bits;
+[[nodiscard]] constexpr std::uint64_t first_run_id_of_hour(std::uint64_t hour_number) {
+    return hour_number > last_hour ? INT64_MAX : hour_number << run_number_bits;
 }
 
 // Pieces of SQL that the engines want differently.

@@ -104,7 +104,7 @@ CREATE INDEX batch_by_host ON batch(host, received_ns);
 )";
 
 // 0: what came before is not known.
-constexpr const char* units = R"(
+constexpr const char* units_of_runs = R"(
 ALTER TABLE run ADD COLUMN unit INT NOT NULL DEFAULT 0;
 ALTER TABLE delay ADD COLUMN unit INT NOT NULL DEFAULT 0;
 )";
@@ -178,13 +178,10 @@ ALTER TABLE objects_watch ADD COLUMN not_told BIGINT NOT NULL DEFAULT 0;
 }  // namespace
 
 const std::vector<Migration>& postgres_migrations() {
-    static const std::vector<Migration> steps = {{1, bundles},      {2, runs_and_accounts},
-                                                 {3, losses},       {4, outliers},
-                                                 {5, build_labels}, {6, causes},
-                                                 {7, rules},        {8, units},
-                                                 {9, subjects},     {10, teams},
-                                                 {11, quotas},      {12, views},
-                                                 {13, objects},     {14, object_figures}};
+    static const std::vector<Migration> steps = {
+        {1, bundles},  {2, runs_and_accounts}, {3, losses},   {4, outliers}, {5, build_labels}, {6, causes},
+        {7, rules},    {8, units_of_runs},     {9, subjects}, {10, teams},   {11, quotas},      {12, views},
+        {13, objects}, {14, object_figures}};
     return steps;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t link_slack_ns = 50'000'000;
 constexpr std::uint32_t linked_at_once = 1000;
 constexpr std::uint32_t summarised_limit = 200'000;
-constexpr std::size_t counts_limit = 1000;
+constexpr std::size_t cause_counts_limit = 1000;
 
 const std::string delay_columns =
     "SELECT b.digest, x.host, x.run, x.number, x.delayed, x.event, x.begin_ns, x.duration_ns, x.threshold_ns, x.pid,"
@@ -129,7 +129,7 @@ Result<std::vector<DelayCount>> SqlStore::name_counts(Connection& connection,
     }
     std::stable_sort(named.begin(), named.end(),
                      [](const DelayCount& a, const DelayCount& b) { return a.delays > b.delays; });
-    if (named.size() > counts_limit) named.resize(counts_limit);
+    if (named.size() > cause_counts_limit) named.resize(cause_counts_limit);
     return named;
 }
 

@@ -18,7 +18,6 @@ constexpr std::uint64_t cause_delays_kept_ns = 400 * day_ns;
 constexpr std::uint64_t messages_kept_ns = 30 * day_ns;
 constexpr std::uint64_t object_watches_kept_ns = 7 * day_ns;
 constexpr std::uint64_t linked_back_ns = 2 * day_ns;
-constexpr std::size_t complaints_limit = 20;
 
 std::uint64_t before(std::uint64_t now_ns, std::uint64_t span_ns) { return now_ns > span_ns ? now_ns - span_ns : 0; }
 

@@ -19,7 +19,6 @@ constexpr std::size_t group_limit = 256;
 constexpr std::size_t removed_at_once = 20'000;
 constexpr int backup_pages_at_once = 1000;
 constexpr auto checkpoint_interval = std::chrono::seconds(1);
-constexpr std::size_t complaints_limit = 20;
 
 // The file of the first version has its number in user_version and no table of steps: its table is put aside, and its
 // rows are taken over afterwards.

@@ -8,12 +8,16 @@ export const packages = createRequire(join(process.env.LAGTRAP_WEB_BUILD, "packa
 export const world = JSON.parse(readFileSync(process.env.LAGTRAP_WEB_WORLD, "utf8"));
 assert.ok(world.url && world.accounts?.admin, "the world names neither a server nor an admin");
 
+const names = (list) => (list ?? "").split(",").filter((name) => name !== "");
+const only = names(process.env.LAGTRAP_WEB_ONLY);
+
 // Options for a test that needs a part of the world. Only what is named in LAGTRAP_WEB_MAY_LACK may be missing.
 export function needs(part) {
+  if (only.length > 0 && !only.includes(part)) return { skip: "LAGTRAP_WEB_ONLY names other parts" };
   const there = part.split(".").reduce((value, name) => value?.[name], world) != null;
   if (there) return {};
   const reason = `the server under test has no ${part}`;
-  assert.ok((process.env.LAGTRAP_WEB_MAY_LACK ?? "").split(",").includes(part), reason);
+  assert.ok(names(process.env.LAGTRAP_WEB_MAY_LACK).includes(part), reason);
   return { skip: reason };
 }
 

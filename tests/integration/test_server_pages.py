@@ -50,7 +50,7 @@ class Pages(ServerCase):
         (self.root / "world.json").write_text(json.dumps(world))
         outcome = subprocess.run(["node", SOURCE_DIR / "tests" / "browser" / "run.mjs"], capture_output=True, text=True,
                                  env={**os.environ, "LAGTRAP_WEB_WORLD": str(self.root / "world.json"),
-                                      "LAGTRAP_WEB_MAY_LACK": "big_delay,delay.followed_class,delay.traced_function,delay.woken,watch"}, timeout=560)
+                                      "LAGTRAP_WEB_MAY_LACK": "big_delay,delay.followed_class,delay.traced_function,delay.woken,watch"}, timeout=1140)
         print("\n".join(line for line in outcome.stdout.splitlines() if line.startswith(("not ok", "# pass", "# fail", "# skipped"))), file=sys.stderr)
         self.assertEqual(outcome.returncode, 0, outcome.stdout[-8000:] + outcome.stderr[-2000:])
 

@@ -13,14 +13,12 @@
 #include "core/fault_point.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "trace/bundle/bundle_names.hpp"
 #include "trace/logs/session_id.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
-constexpr const char* trace_name = "trace.pftrace";
-constexpr const char* system_name = "system.xml";
-constexpr const char* settings_name = "settings.xml";
 constexpr const char* compression_level = "6";
 
 struct FreeArchive {

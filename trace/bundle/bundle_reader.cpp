@@ -10,15 +10,13 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/bundle/bundle.hpp"
+#include "trace/bundle/bundle_names.hpp"
 #include "trace/bundle/unpacked_stream.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
 constexpr std::uint64_t xml_limit_bytes = 16 << 20;
-constexpr const char* trace_name = "trace.pftrace";
-constexpr const char* system_name = "system.xml";
-constexpr const char* settings_name = "settings.xml";
 // tar fills its last record up with zeros; GNU tar makes records of up to this size.
 constexpr std::uint64_t padding_limit_bytes = 1 << 20;
 

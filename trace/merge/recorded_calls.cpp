@@ -7,9 +7,9 @@
 namespace lagtrap::trace {
 namespace {
 
-class Reader {
+class CallsReader {
   public:
-    explicit Reader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
+    explicit CallsReader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
 
     // False: what follows is malformed.
     bool take(const std::string& line) {
@@ -53,7 +53,7 @@ class Reader {
 }  // namespace
 
 RecordedCalls read_recorded_calls(const std::filesystem::path& capture, std::size_t calls_limit) {
-    Reader reader(calls_limit);
+    CallsReader reader(calls_limit);
     const Status read = read_lines(capture, calls_lines, [&](const std::string& line) { return reader.take(line); });
     if (!read && read.error().kind != ErrorKind::NotFound) {
         RecordedCalls none;

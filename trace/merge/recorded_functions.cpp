@@ -8,9 +8,9 @@
 namespace lagtrap::trace {
 namespace {
 
-class Reader {
+class FunctionsReader {
   public:
-    explicit Reader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
+    explicit FunctionsReader(std::size_t calls_limit) : calls_limit_(calls_limit) {}
 
     // False: what follows is malformed.
     bool take(const std::string& line) {
@@ -60,7 +60,7 @@ class Reader {
 }  // namespace
 
 RecordedFunctions read_recorded_functions(const std::filesystem::path& capture, std::size_t calls_limit) {
-    Reader reader(calls_limit);
+    FunctionsReader reader(calls_limit);
     const Status read =
         read_lines(capture, functions_lines, [&](const std::string& line) { return reader.take(line); });
     RecordedFunctions all = reader.finish();

@@ -9,13 +9,12 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/elf/program_file.hpp"
+#include "core/mapped_files.hpp"
 #include "core/unique_fd.hpp"
 #include "trace/names/file_symbols.hpp"
 
 namespace lagtrap::trace {
 namespace {
-
-constexpr std::string_view deleted_mark = " (deleted)";
 
 bool has_build_id(const std::filesystem::path& path, const std::string& build_id) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

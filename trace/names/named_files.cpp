@@ -5,13 +5,13 @@
 #include <charconv>
 
 #include "bpf/records.h"
+#include "core/mapped_files.hpp"
 #include "sandbox/machine_root.hpp"
 #include "trace/logs/log.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
-constexpr std::string_view deleted_mark = " (deleted)";
 constexpr std::string_view debug_root = "/usr/lib/debug/";
 // As many as a merge tells apart.
 constexpr std::size_t paths_limit = 100'000;

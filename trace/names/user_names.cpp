@@ -10,7 +10,7 @@ namespace lagtrap::trace {
 namespace {
 
 constexpr std::uint64_t file_limit_bytes = 16ULL << 20;
-constexpr std::size_t name_limit_bytes = 256;
+constexpr std::size_t user_name_limit_bytes = 256;
 
 // Takes what is before `end` off, and `end`.
 std::string_view take(std::string_view& text, char end) {
@@ -41,7 +41,7 @@ void UserNames::load() {
         std::uint32_t uid = 0;
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), uid);
         if (name.empty() || number.empty() || error != std::errc() || end != number.data() + number.size()) continue;
-        names_->try_emplace(uid, printable(name.substr(0, name_limit_bytes)));
+        names_->try_emplace(uid, printable(name.substr(0, user_name_limit_bytes)));
     }
 }
 

@@ -20,8 +20,6 @@
 namespace lagtrap::trace {
 namespace {
 
-constexpr std::string_view deleted_mark = " (deleted)";
-
 // Where the file may be found, surest first.
 std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, const std::filesystem::path& proc_root,
                                                   const HeldRoots& held) {

@@ -11,9 +11,6 @@
 namespace lagtrap::trace {
 namespace {
 
-// What the reader takes of one text; a path of the kernel may be longer once its bytes are made printable.
-constexpr std::size_t text_limit_bytes = 4096;
-
 void set_text(pugi::xml_node node, const char* name, const std::string& value) {
     std::string text = printable(value);
     if (text.size() > text_limit_bytes) {

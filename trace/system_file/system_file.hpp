@@ -16,6 +16,9 @@
 
 namespace lagtrap::trace {
 
+// Of one text; a path of the kernel may be longer once its bytes are made printable.
+inline constexpr std::size_t text_limit_bytes = 4096;
+
 struct StageTime {
     std::string name;
     std::uint64_t offset_ns = 0;  // after the run's begin

@@ -17,7 +17,6 @@ constexpr std::size_t file_limit_bytes = 16 << 20;
 constexpr std::size_t element_limit = 1'000'000;  // what the parser may be made to hold in memory
 constexpr std::size_t list_limit = 100'000;
 constexpr std::size_t stops_limit = 1000;  // writers keep to 20
-constexpr std::size_t text_limit_bytes = 4096;
 
 // Takes attributes; the first thing wrong is kept and everything after it is skipped.
 class Attributes {

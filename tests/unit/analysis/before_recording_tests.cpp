@@ -5,7 +5,7 @@
 #include "analysis/before_recording.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::before_recording_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -227,4 +227,4 @@ TEST(BeforeRecording, WhateverTheCountsSayThePartsAddUp) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::before_recording_tests

@@ -9,7 +9,7 @@
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "trace/logs/control_group_words.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::call_tree_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -179,4 +179,4 @@ TEST(Meanwhile, tells_what_began_around_a_delay) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::call_tree_tests

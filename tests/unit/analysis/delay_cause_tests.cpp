@@ -5,7 +5,7 @@
 #include "analysis/delay_cause.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::delay_cause_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -405,4 +405,4 @@ TEST(DelayCause, a_thread_that_was_gone_when_the_recording_began_is_named_all_th
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::delay_cause_tests

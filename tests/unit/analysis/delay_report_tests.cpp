@@ -5,7 +5,7 @@
 #include "analysis/wake_cause.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::delay_report_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -275,4 +275,4 @@ TEST(QualityReport, tells_losses_and_shares) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::delay_report_tests

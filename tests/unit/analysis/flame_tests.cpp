@@ -5,7 +5,7 @@
 #include "analysis/flame.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::flame_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -148,4 +148,4 @@ TEST(DelayTimeline, many_short_intervals_become_one) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::flame_tests

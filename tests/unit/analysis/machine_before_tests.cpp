@@ -3,7 +3,7 @@
 #include "analysis/machine_before.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::machine_before_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -73,4 +73,4 @@ TEST(MachineBefore, IsNothingWithoutHistory) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::machine_before_tests

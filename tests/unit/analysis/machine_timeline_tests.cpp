@@ -5,7 +5,7 @@
 #include "analysis/machine_timeline.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::machine_timeline_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -147,4 +147,4 @@ TEST_F(MachineTimelineTest, beside_the_recording_there_is_nothing) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::machine_timeline_tests

@@ -8,7 +8,7 @@
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "trace/names/module_symbols.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::names_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -160,4 +160,4 @@ TEST(QualityReport, tells_what_stopped_the_stacks) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::names_tests

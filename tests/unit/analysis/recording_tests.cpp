@@ -9,7 +9,7 @@
 #include "analysis/trace_places.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::recording_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -274,4 +274,4 @@ TEST(Recording, system_files_of_impossible_times_are_refused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::recording_tests

@@ -6,7 +6,7 @@
 #include "analysis/run_profile.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::run_profile_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -260,4 +260,4 @@ TEST(RunProfileFile, says_what_is_wrong) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::run_profile_tests

@@ -7,7 +7,7 @@
 #include "analysis/time_split.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
-namespace lagtrap::analysis {
+namespace lagtrap::analysis::time_split_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -298,4 +298,4 @@ TEST(BlockReason, weighs_the_functions_of_a_stack) {
 }
 
 }  // namespace
-}  // namespace lagtrap::analysis
+}  // namespace lagtrap::analysis::time_split_tests

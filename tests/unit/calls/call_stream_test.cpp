@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::call_stream_test {
 namespace {
 
 Tree a_tree() {
@@ -41,4 +41,4 @@ TEST(CallStreamTest, ProbesThatTakeNoTimeAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::call_stream_test

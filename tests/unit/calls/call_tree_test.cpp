@@ -4,7 +4,7 @@
 
 #include "calls/call_summary.hpp"
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::call_tree_test {
 namespace {
 
 Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns,
@@ -119,4 +119,4 @@ TEST(CallSummaryTest, CallsOnTheSamePathAreAddedUp) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::call_tree_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::function_sorting_test {
 namespace {
 
 TEST(FunctionSortingTest, TheProgramAndWhatIsNotInSystemFoldersAreItsOwn) {
@@ -41,4 +41,4 @@ TEST(FunctionSortingTest, TheApplicationsOwnStaysSo) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::function_sorting_test

@@ -3,7 +3,7 @@
 
 #include "calls/function_stream.hpp"
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::function_trees_test {
 namespace {
 
 TracedCall call(std::uint32_t function, std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
@@ -89,4 +89,4 @@ TEST(FunctionStreamTest, RecordingsFromBeforeRuntimesAreRead) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::function_trees_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::language_runtime_test {
 namespace {
 
 RuntimeFunction told(Runtime runtime, const char* scope, const char* name, const char* file = "", bool in_c = false) {
@@ -67,4 +67,4 @@ TEST(LanguageRuntimeTest, EachSaysWhatToDoWhereItTellsNothing) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::language_runtime_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::object_rule_test {
 namespace {
 
 TEST(ObjectRuleTest, FunctionsHaveAPlace) {
@@ -78,4 +78,4 @@ TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::object_rule_test

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::object_stream_test {
 namespace {
 
 ObjectsReply reply_of(const boost::json::object& line) {
@@ -88,4 +88,4 @@ TEST(ObjectStreamTest, ARefusalIsItsError) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::object_stream_test

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::object_summary_test {
 namespace {
 
 ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t depth) {
@@ -105,4 +105,4 @@ TEST(ObjectsSummaryTest, WhatIsNotKnownIsRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::object_summary_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::calls {
+namespace lagtrap::calls::object_tree_test {
 namespace {
 
 ObjectCall call_of(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t depth, std::uint32_t tid = 1) {
@@ -110,4 +110,4 @@ TEST(ObjectErrorTest, SaysWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace lagtrap::calls
+}  // namespace lagtrap::calls::object_tree_test

@@ -9,7 +9,7 @@
 #include "settings/parser.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::add_test {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST(AddElements, OfAPresetHaveAThresholdForEachEventThatRan) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::add_test

@@ -10,7 +10,7 @@
 #include "cli/calls_text.hpp"
 #include "cli/process_name.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::calls_tests {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(ProcessNameTest, NumbersAndNamesAreFound) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::calls_tests

@@ -17,7 +17,7 @@
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
 
-namespace lagtrap {
+namespace lagtrap::command_tests {
 namespace {
 
 constexpr const char* postgres = "/usr/lib/postgresql/15/bin/postgres";
@@ -255,4 +255,4 @@ TEST(Paint, colours_only_when_wanted) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::command_tests

@@ -17,7 +17,7 @@
 #include "tests/unit/cli/cli_test.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap {
+namespace lagtrap::control_tests {
 namespace {
 
 // A daemon's socket that takes one connection, keeps the request and answers as told.
@@ -259,4 +259,4 @@ TEST(StatusEvents, no_percentile_is_above_the_longest_run) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::control_tests

@@ -8,7 +8,7 @@
 #include "cli/doctor_findings.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::doctor_tests {
 namespace {
 
 using bpf::Answer;
@@ -140,4 +140,4 @@ TEST_F(Doctor, the_running_kernel_answers_or_refuses) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::doctor_tests

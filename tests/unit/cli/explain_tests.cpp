@@ -11,7 +11,7 @@
 #include "cli/program_processes.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::explain_tests {
 namespace {
 
 using boost::json::object;
@@ -156,4 +156,4 @@ TEST(ProgramProcesses, TellsTheFileFromOthersOfItsName) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::explain_tests

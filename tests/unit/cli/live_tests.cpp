@@ -6,7 +6,7 @@
 #include "cli/live_view.hpp"
 #include "cli/text_layout.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::live_tests {
 namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
@@ -116,4 +116,4 @@ TEST(Live, says_what_the_daemon_asks_and_that_it_is_gone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::live_tests

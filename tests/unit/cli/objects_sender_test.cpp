@@ -9,7 +9,7 @@
 #include "core/files.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
-namespace lagtrap::cli {
+namespace lagtrap::cli::objects_sender_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -109,4 +109,4 @@ TEST_F(ObjectsSenderTest, ASpoolThatIsNotThereIsSaid) {
 }
 
 }  // namespace
-}  // namespace lagtrap::cli
+}  // namespace lagtrap::cli::objects_sender_test

@@ -11,7 +11,7 @@
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
 
-namespace lagtrap {
+namespace lagtrap::report_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -322,4 +322,4 @@ TEST(Export, writes_every_form) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::report_tests

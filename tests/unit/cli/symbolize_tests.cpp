@@ -21,7 +21,7 @@
 #include "trace/bundle/bundle.hpp"
 #include "trace/merge/merge.hpp"
 
-namespace lagtrap {
+namespace lagtrap::symbolize_tests {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ TEST_F(Symbolize, says_what_is_wrong) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::symbolize_tests

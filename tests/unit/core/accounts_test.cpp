@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::accounts_test {
 namespace {
 
 TEST(Accounts, FindsAGroupByItsName) {
@@ -20,4 +20,4 @@ TEST(Accounts, AGroupThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::accounts_test

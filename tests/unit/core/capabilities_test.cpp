@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::capabilities_test {
 namespace {
 
 // What the kernel says of this thread, in its own words.
@@ -39,4 +39,4 @@ TEST(Capabilities, AreGivenUpByTheThreadThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::capabilities_test

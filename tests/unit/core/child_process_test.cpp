@@ -13,7 +13,7 @@
 
 #include "core/unique_fd.hpp"
 
-namespace lagtrap {
+namespace lagtrap::child_process_test {
 namespace {
 
 // What the child wrote to `its`, and its wait status.
@@ -100,4 +100,4 @@ TEST(ChildProcess, AProgramThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::child_process_test

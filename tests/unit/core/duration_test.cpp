@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::test {
+namespace lagtrap::test::duration_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -103,4 +103,4 @@ TEST(ByteSize, IsShownInTheUnitThatSuits) {
 }
 
 }  // namespace
-}  // namespace lagtrap::test
+}  // namespace lagtrap::test::duration_test

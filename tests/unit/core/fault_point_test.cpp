@@ -17,7 +17,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap {
+namespace lagtrap::fault_point_test {
 namespace {
 
 Status step() {
@@ -83,6 +83,6 @@ TEST(FaultPoint, NamesStepsByTheirFilesToo) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::fault_point_test
 
 #endif

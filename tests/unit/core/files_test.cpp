@@ -9,7 +9,7 @@
 
 #include "core/digest.hpp"
 
-namespace lagtrap::test {
+namespace lagtrap::test::files_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST(Digest, IsKnownByItsSpelling) {
 }
 
 }  // namespace
-}  // namespace lagtrap::test
+}  // namespace lagtrap::test::files_test

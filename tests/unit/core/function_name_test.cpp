@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::function_name_test {
 namespace {
 
 using Case = std::pair<std::string, std::string>;
@@ -73,4 +73,4 @@ INSTANTIATE_TEST_SUITE_P(Damaged, FunctionName,
                                          Case("((((", "((((")));
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::function_name_test

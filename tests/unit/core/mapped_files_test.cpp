@@ -7,7 +7,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap {
+namespace lagtrap::mapped_files_test {
 namespace {
 
 TEST(MappedFiles, ALineIsReadAsTheKernelWritesIt) {
@@ -61,4 +61,4 @@ TEST(MappedFiles, NoProcessIsAnError) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::mapped_files_test

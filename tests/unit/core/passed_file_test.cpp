@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::passed_file_test {
 namespace {
 
 struct Pair {
@@ -62,4 +62,4 @@ TEST(PassedFile, who_is_gone_is_told_without_a_signal) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::passed_file_test

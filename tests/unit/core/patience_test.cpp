@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::patience_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -63,4 +63,4 @@ TEST(CallWithin, RefusesMoreThanTheLimit) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::patience_test

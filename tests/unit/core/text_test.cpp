@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::test {
+namespace lagtrap::test::text_test {
 namespace {
 
 using namespace std::string_literals;
@@ -45,4 +45,4 @@ TEST(NearestName, ForgivesSlipsAlone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::test
+}  // namespace lagtrap::test::text_test

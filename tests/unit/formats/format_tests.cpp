@@ -8,7 +8,7 @@
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::formats {
+namespace lagtrap::formats::format_tests {
 namespace {
 
 using test::TraceBuilder;
@@ -145,4 +145,4 @@ TEST(Json, hostile_names_stay_strings) {
 }
 
 }  // namespace
-}  // namespace lagtrap::formats
+}  // namespace lagtrap::formats::format_tests

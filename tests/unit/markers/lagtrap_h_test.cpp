@@ -17,7 +17,7 @@
 #include "core/files.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::markers::test {
+namespace lagtrap::markers::test::lagtrap_h_test {
 namespace {
 
 using binaries::ProgramFile;
@@ -258,4 +258,4 @@ TEST_F(Markers, CompileForArm64) {
 }
 
 }  // namespace
-}  // namespace lagtrap::markers::test
+}  // namespace lagtrap::markers::test::lagtrap_h_test

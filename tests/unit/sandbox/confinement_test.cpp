@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::confinement_test {
 namespace {
 
 // The bit of each call that is not refused with EPERM.
@@ -103,4 +103,4 @@ TEST(Confinement, AProcessMayStillEndItself) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::confinement_test

@@ -16,7 +16,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap {
+namespace lagtrap::file_broker_test {
 namespace {
 
 class Broker : public ::testing::Test {
@@ -135,4 +135,4 @@ TEST_F(Broker, LeavesOtherBundlesAlone) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::file_broker_test

@@ -11,7 +11,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap {
+namespace lagtrap::foreign_file_test {
 namespace {
 
 class ForeignFile : public ::testing::Test {
@@ -61,4 +61,4 @@ TEST_F(ForeignFile, FollowsNoMagicLinkOnTheWay) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::foreign_file_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::machine_root_test {
 namespace {
 
 TEST(MachineRoot, StandsBeforeNamesOfTheMachine) {
@@ -26,4 +26,4 @@ TEST(MachineRoot, IsTheRootFolderWhereNothingElseIsSaid) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::machine_root_test

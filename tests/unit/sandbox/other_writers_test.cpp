@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap {
+namespace lagtrap::other_writers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,4 +88,4 @@ TEST(UserText, HasTheNameIfThereIsOne) {
 }
 
 }  // namespace
-}  // namespace lagtrap
+}  // namespace lagtrap::other_writers_test

@@ -13,7 +13,7 @@
 #include "server/accounts/secrets.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -259,4 +259,4 @@ TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::accounts_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::audit_test {
 namespace {
 
 class AuditTest : public StoreFixture {
@@ -64,4 +64,4 @@ TEST_F(AuditTest, NamesWhoAsks) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::audit_test

@@ -5,7 +5,7 @@
 #include "server/api/page_files.hpp"
 #include "server/api/session_cookie.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::base_path_test {
 namespace {
 
 BasePath base_of(std::string_view text) { return BasePath::parse(text).value(); }
@@ -77,4 +77,4 @@ TEST(BasePath, IsInThePageAndInTheDescription) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::base_path_test

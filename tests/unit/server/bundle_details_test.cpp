@@ -18,7 +18,7 @@
 #include "tests/unit/server/store_fixture.hpp"
 #include "trace/bundle/bundle.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::bundle_details_test {
 namespace {
 
 namespace json = boost::json;
@@ -204,4 +204,4 @@ TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::bundle_details_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::compression_test {
 namespace {
 
 std::string gunzip(const std::string& packed) {
@@ -112,4 +112,4 @@ TEST(Compression, LeavesWhatHasALengthAsItIs) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::compression_test

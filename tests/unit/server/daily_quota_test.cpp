@@ -4,7 +4,7 @@
 
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::daily_quota_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -67,4 +67,4 @@ TEST(DailyQuota, TheNextDayBeginsAtMidnight) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::daily_quota_test

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::delay_routes_test {
 namespace {
 
 TEST(DelayRoutes, NeighboursGoAndTheDelaysOwnStays) {
@@ -25,4 +25,4 @@ TEST(DelayRoutes, WithoutSurroundingsThereIsNothingToLeaveOut) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::delay_routes_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::dirty_rule_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -65,4 +65,4 @@ TEST_F(DirtyRule, what_a_person_decided_stays) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::dirty_rule_test

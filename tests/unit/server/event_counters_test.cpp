@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::event_counters_test {
 namespace {
 
 using testing::HasSubstr;
@@ -84,4 +84,4 @@ TEST(EventCounters, UnitsOfAllEventsTogetherAreBounded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::event_counters_test

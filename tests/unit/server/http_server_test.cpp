@@ -13,7 +13,7 @@
 
 #include "core/unique_fd.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::http_server_test {
 namespace {
 
 // Its work ends by an exception, except for "/well".
@@ -81,4 +81,4 @@ TEST(HttpServer, WorkThatEndsByAnExceptionIsAnsweredAndCounted) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::http_server_test

@@ -10,7 +10,7 @@
 
 #include "server/accounts/oidc_settings.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::id_token_test {
 namespace {
 
 namespace json = boost::json;
@@ -180,4 +180,4 @@ TEST(OidcSettings, SecretsGoToSafeAddressesAlone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::id_token_test

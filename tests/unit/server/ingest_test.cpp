@@ -12,7 +12,7 @@
 #include "tests/unit/server/store_fixture.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::ingest_test {
 namespace {
 
 using testing::ElementsAre;
@@ -195,4 +195,4 @@ TEST_F(IngestTest, ListsPageByPage) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::ingest_test

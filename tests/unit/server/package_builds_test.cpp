@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::package_builds_test {
 namespace {
 
 BundleDelay delay_of(const std::string& build, const std::string& version) {
@@ -38,4 +38,4 @@ TEST(PackageBuilds, AreBounded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::package_builds_test

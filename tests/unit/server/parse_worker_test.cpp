@@ -19,7 +19,7 @@
 #include "server/ingest/parsed_bundle.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::parse_worker_test {
 namespace {
 
 using testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST_F(JobRunnerTest, ABundleThatKilledTheServerThriceIsMarked) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::parse_worker_test

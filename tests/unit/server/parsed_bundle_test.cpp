@@ -5,7 +5,7 @@
 #include "server/ingest/delay_details.hpp"
 #include "server/ingest/parse_worker.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::parsed_bundle_test {
 namespace {
 
 TEST(ParsedBundle, ComesBackAsItWent) {
@@ -91,4 +91,4 @@ TEST(ParseTask, IsReadAsItIsWritten) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::parsed_bundle_test

@@ -5,7 +5,7 @@
 #include "core/digest.hpp"
 #include "server/api/route_table.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::routes_test {
 namespace {
 
 const std::string digest = sha256_of("x");
@@ -127,4 +127,4 @@ TEST(Routes, EveryRowHoldsTogether) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::routes_test

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::run_calls_test {
 namespace {
 
 // A call of 1,000 ms with `inner` calls, the first of which is the longest.
@@ -61,4 +61,4 @@ TEST(RunCallsTest, OtherThreadsAndOtherTimesHaveNone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::run_calls_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::sender_network_test {
 namespace {
 
 TEST(SenderNetwork, AnIpv4AddressIsOneSender) {
@@ -65,4 +65,4 @@ TEST(TrustedProxies, RefusesWhatIsNoNetwork) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::sender_network_test

@@ -10,7 +10,7 @@
 #include "server/tell/teller.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::tell_test {
 namespace {
 
 namespace json = boost::json;
@@ -339,4 +339,4 @@ TEST_F(TellerTest, ARuleThatCanNotBeReadSaysSo) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::tell_test

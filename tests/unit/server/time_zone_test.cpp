@@ -11,7 +11,7 @@
 #include "core/files.hpp"
 #include "server/tell/rule.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::time_zone_test {
 namespace {
 
 using testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(QuietHours, AreThoseOfTheirZoneAroundAChangeOfSummerTime) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::time_zone_test

@@ -5,7 +5,7 @@
 
 #include "core/digest.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::token_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(TokenFile, AreTakenFromBearerAndBasic) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::token_file_test

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::traced_functions_test {
 namespace {
 
 trace::SystemFile traced(std::size_t functions) {
@@ -47,4 +47,4 @@ TEST(TracedFunctionsTest, OtherProcessesAndTracesThatWereCutShortHaveNone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::traced_functions_test

@@ -9,7 +9,7 @@
 #include "server/reports/rank_test.hpp"
 #include "tests/unit/server_reports/simulation.hpp"
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::causes_test {
 namespace {
 
 using analysis::TimeKind;
@@ -420,4 +420,4 @@ TEST(FrameNames, are_those_of_every_build) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::causes_test

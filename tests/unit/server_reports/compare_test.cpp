@@ -9,7 +9,7 @@
 #include "server/reports/change_points.hpp"
 #include "server/reports/rank_test.hpp"
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::compare_test {
 namespace {
 
 constexpr std::int64_t ms = 1'000'000;
@@ -214,4 +214,4 @@ TEST(ChangePoints, is_silent_about_noise_and_small_changes) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::compare_test

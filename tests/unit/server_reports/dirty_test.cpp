@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::dirty_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -107,4 +107,4 @@ TEST(Dirty, rates_are_as_simulated) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::dirty_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::set_difference_test {
 namespace {
 
 constexpr double ms = 1e6;
@@ -87,4 +87,4 @@ TEST(SetDifference, TimeByClass) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::set_difference_test

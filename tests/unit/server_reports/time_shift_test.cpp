@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::time_shift_test {
 namespace {
 
 TimedDuration usual(std::uint64_t duration_ns) {
@@ -73,4 +73,4 @@ TEST(TimeShift, OfFewRunsNothingIsSaid) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::time_shift_test

@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::watched_objects_test {
 namespace {
 
 namespace json = boost::json;
@@ -109,4 +109,4 @@ TEST(WatchedObjects, LinesThatCannotBeReadAreCountedAndLeftOut) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::watched_objects_test

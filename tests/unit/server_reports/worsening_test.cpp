@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::server::reports {
+namespace lagtrap::server::reports::worsening_test {
 namespace {
 
 using testing::IsEmpty;
@@ -85,4 +85,4 @@ TEST(FalseDiscoveryShares, AreOfAllTests) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server::reports
+}  // namespace lagtrap::server::reports::worsening_test

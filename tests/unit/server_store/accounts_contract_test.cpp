@@ -5,7 +5,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::accounts_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -167,4 +167,4 @@ TEST_F(JobsContract, ManyTakersTakeEachJobOnce) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::accounts_contract_test

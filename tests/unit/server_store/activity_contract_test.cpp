@@ -2,7 +2,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::activity_contract_test {
 namespace {
 
 using testing::IsEmpty;
@@ -149,4 +149,4 @@ TEST_F(ActivityContract, MachinesNameBuildsThatHaveRunsAndNoName) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::activity_contract_test

@@ -10,7 +10,7 @@
 #include "core/digest.hpp"
 #include "tests/unit/server_store/blobs_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::blobs_contract_test {
 namespace {
 
 using testing::SizeIs;
@@ -155,4 +155,4 @@ TEST_F(BlobsContract, ManyAtOnce) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::blobs_contract_test

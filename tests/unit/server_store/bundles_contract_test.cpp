@@ -4,7 +4,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::bundles_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -262,4 +262,4 @@ TEST_F(BundlesContract, ProfilesComeInPagesNewestFirst) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::bundles_contract_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::causes_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -154,4 +154,4 @@ TEST_F(CausesContract, WhatIsNotChangedStays) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::causes_contract_test

@@ -9,7 +9,7 @@
 #include "server/store/object_figures.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::objects_contract_test {
 namespace {
 
 const std::string watch = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
@@ -161,4 +161,4 @@ TEST_F(ObjectsContract, AWatchGoesAWeekAfterItsLastPart) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::objects_contract_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::quota_contract_test {
 namespace {
 
 constexpr std::uint64_t today = monday / day;
@@ -93,4 +93,4 @@ TEST_F(QuotaContract, DaysBeforeYesterdayAreForgotten) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::quota_contract_test

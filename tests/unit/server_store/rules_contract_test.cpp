@@ -2,7 +2,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::rules_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -281,4 +281,4 @@ TEST_F(RulesContract, HostsAreHeardByBatchesAndByBundles) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::rules_contract_test

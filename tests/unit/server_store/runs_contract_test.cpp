@@ -6,7 +6,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::runs_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -550,4 +550,4 @@ TEST_F(RunsContract, NamesAreBounded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::runs_contract_test

@@ -4,7 +4,7 @@
 #include "server/store/sighted_store.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::sight_contract_test {
 namespace {
 
 using testing::ElementsAre;
@@ -223,4 +223,4 @@ TEST_F(SightContract, TeamsComeAndGo) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::sight_contract_test

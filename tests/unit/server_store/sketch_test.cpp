@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::sketch_test {
 namespace {
 
 std::vector<std::uint64_t> some_durations(unsigned seed, std::size_t count) {
@@ -88,4 +88,4 @@ TEST(Sketch, CountsAboveAThreshold) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::sketch_test

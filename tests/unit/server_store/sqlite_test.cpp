@@ -13,7 +13,7 @@
 #include "server/store/sqlite_store.hpp"
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::sqlite_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(SqliteFile, RefusesWhatIsNoDatabaseOfOurs) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::sqlite_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::store_address_test {
 namespace {
 
 TEST(StoreAddress, KnowsItsSpellings) {
@@ -52,4 +52,4 @@ TEST(StoreAddress, IsReadFromAFileThatOthersMayNotRead) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::store_address_test

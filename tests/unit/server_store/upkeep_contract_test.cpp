@@ -2,7 +2,7 @@
 
 #include "tests/unit/server_store/store_backend.hpp"
 
-namespace lagtrap::server {
+namespace lagtrap::server::upkeep_contract_test {
 namespace {
 
 using testing::HasSubstr;
@@ -108,4 +108,4 @@ TEST_F(UpkeepContract, CheckFindsARollUpThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::upkeep_contract_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::server {
+namespace lagtrap::server::web_files_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(WebFiles, TheIndexKeepsThePolicy) {
 }
 
 }  // namespace
-}  // namespace lagtrap::server
+}  // namespace lagtrap::server::web_files_test

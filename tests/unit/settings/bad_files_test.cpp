@@ -7,7 +7,7 @@
 
 #include "tests/unit/settings/files.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::bad_files_test {
 namespace {
 
 using namespace testing_files;
@@ -46,4 +46,4 @@ INSTANTIATE_TEST_SUITE_P(Settings, BadOnThisMachine, testing::ValuesIn(xml_files
                          case_name);
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::bad_files_test

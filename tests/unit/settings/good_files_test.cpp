@@ -4,7 +4,7 @@
 #include "settings/parser.hpp"
 #include "tests/unit/settings/files.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::good_files_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -369,4 +369,4 @@ TEST(Texts, AreKeptAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::good_files_test

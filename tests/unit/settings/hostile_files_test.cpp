@@ -12,7 +12,7 @@
 #include "settings/schema.hpp"
 #include "tests/unit/settings/files.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::hostile_files_test {
 namespace {
 
 using namespace testing_files;
@@ -172,4 +172,4 @@ TEST(HostileFiles, ControlCharactersOfThePathAreShownNotSent) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::hostile_files_test

@@ -5,7 +5,7 @@
 
 #include "settings/parser.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::insertion_test {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(Insertion, RefusesWhatWouldBeWrong) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::insertion_test

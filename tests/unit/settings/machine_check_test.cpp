@@ -12,7 +12,7 @@
 #include "tests/unit/settings/files.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::machine_check_test {
 namespace {
 
 using namespace testing_files;
@@ -279,4 +279,4 @@ TEST(Functions, WithoutAnEndMayBeginAnEvent) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::machine_check_test

@@ -5,7 +5,7 @@
 
 #include "settings/parser.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::marker_text_test {
 namespace {
 
 using testing::Eq;
@@ -53,4 +53,4 @@ TEST(MarkerText, CommentsEndWhereTheyEnd) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::marker_text_test

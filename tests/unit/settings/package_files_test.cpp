@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::package_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -65,4 +65,4 @@ TEST_F(PackageFilesTest, ANameIsNoPath) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::package_files_test

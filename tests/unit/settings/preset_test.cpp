@@ -9,7 +9,7 @@
 #include "settings/values.hpp"
 #include "tests/unit/settings/files.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::preset_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -198,4 +198,4 @@ TEST(ShippedPresets, AreGoodOnThisMachine) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::preset_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::program_name_test {
 namespace {
 
 TEST(ProgramName, KindsOfNames) {
@@ -49,4 +49,4 @@ TEST(ProgramName, LastParts) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::program_name_test

@@ -17,7 +17,7 @@
 #include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::settings {
+namespace lagtrap::settings::schema_test {
 namespace {
 
 using namespace testing_files;
@@ -160,4 +160,4 @@ TEST(Reference, NamesEverythingAndFitsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace lagtrap::settings
+}  // namespace lagtrap::settings::schema_test

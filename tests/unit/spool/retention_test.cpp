@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::spool {
+namespace lagtrap::spool::retention_test {
 namespace {
 
 using std::chrono::hours;
@@ -73,4 +73,4 @@ TEST(Retention, AClockThatJumpedBackMakesNothingOld) {
 }
 
 }  // namespace
-}  // namespace lagtrap::spool
+}  // namespace lagtrap::spool::retention_test

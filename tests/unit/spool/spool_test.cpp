@@ -17,7 +17,7 @@
 #include "core/digest.hpp"
 #include "core/files.hpp"
 
-namespace lagtrap::spool {
+namespace lagtrap::spool::spool_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -345,4 +345,4 @@ TEST_F(SpoolTest, ABatchThatWasSentIsNotKept) {
 }
 
 }  // namespace
-}  // namespace lagtrap::spool
+}  // namespace lagtrap::spool::spool_test

@@ -5,7 +5,7 @@
 
 #include "core/digest.hpp"
 
-namespace lagtrap::uploader {
+namespace lagtrap::uploader::answer_test {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(Answer, SaysHowManySpansACollectorRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::uploader::answer_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::uploader {
+namespace lagtrap::uploader::retry_policy_test {
 namespace {
 
 using std::chrono::hours;
@@ -72,4 +72,4 @@ TEST(Verdict, AServersTroubleHoldsAllBundlesBack) {
 }
 
 }  // namespace
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::uploader::retry_policy_test

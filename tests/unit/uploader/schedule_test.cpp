@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::uploader {
+namespace lagtrap::uploader::schedule_test {
 namespace {
 
 using std::chrono::hours;
@@ -125,4 +125,4 @@ TEST(Schedule, ForgetsBundlesThatAreGone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::uploader::schedule_test

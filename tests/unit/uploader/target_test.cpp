@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::uploader {
+namespace lagtrap::uploader::target_test {
 namespace {
 
 using testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST_F(TokenTest, MustNotBeReadableForOthers) {
 }
 
 }  // namespace
-}  // namespace lagtrap::uploader
+}  // namespace lagtrap::uploader::target_test

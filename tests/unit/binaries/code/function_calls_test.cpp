@@ -9,7 +9,7 @@
 #include "binaries/reader/file_reader.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::function_calls_test {
 namespace {
 
 using ::testing::UnorderedElementsAre;
@@ -134,4 +134,4 @@ TEST(FunctionCallsOfLibraryTest, TooManyAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::function_calls_test

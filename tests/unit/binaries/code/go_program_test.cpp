@@ -14,7 +14,7 @@
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::go_program_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST(GoTables, ThatAreDamagedAreErrors) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::go_program_test

@@ -7,7 +7,7 @@
 #include "binaries/unwind/unwind_table.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::linkage_jumps_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -120,4 +120,4 @@ TEST(UnwindTable, LeavesOutJumpsThatAreNotInItsCode) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::linkage_jumps_test

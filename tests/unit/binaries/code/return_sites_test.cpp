@@ -13,7 +13,7 @@
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::return_sites_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -274,4 +274,4 @@ TEST(ExceptionsMayPass, AssumesItWhereSectionsAreGone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::return_sites_test

@@ -16,7 +16,7 @@
 #include "core/unique_fd.hpp"
 #include "tests/unit/binaries/debug_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::debug_server_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -214,4 +214,4 @@ TEST_F(DebugServers, MustBeNamed) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::debug_server_test

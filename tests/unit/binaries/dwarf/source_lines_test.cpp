@@ -12,7 +12,7 @@
 #include "binaries/elf/debug_files.hpp"
 #include "tests/unit/binaries/debug_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::source_lines_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -418,4 +418,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DamagedDebugInformation,
                          [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::source_lines_test

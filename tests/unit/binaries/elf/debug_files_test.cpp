@@ -5,7 +5,7 @@
 
 #include "tests/unit/binaries/debug_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::debug_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST(DebugFiles, ServersAreAskedLastAndChecked) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::debug_files_test

@@ -3,7 +3,7 @@
 
 #include "binaries/elf/program_file.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::demangle_test {
 namespace {
 
 TEST(Demangle, SpellsCppNames) {
@@ -58,4 +58,4 @@ TEST(Demangle, GivesUpOnNamesThatGrowWithoutBound) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::demangle_test

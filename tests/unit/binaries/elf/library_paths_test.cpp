@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::library_paths_test {
 namespace {
 
 // Those that the loader has mapped for this very program are found, unless they came by another way than being needed.
@@ -34,4 +34,4 @@ TEST(LibraryPaths, AreNoneOfWhatIsNoProgram) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::library_paths_test

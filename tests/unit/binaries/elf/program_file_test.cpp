@@ -13,7 +13,7 @@
 #include "core/files.hpp"
 #include "tests/unit/binaries/support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::program_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -255,4 +255,4 @@ TEST(ProgramFile, SaysWhichUsdtNoteIsDamaged) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::program_file_test

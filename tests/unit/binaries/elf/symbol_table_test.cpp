@@ -8,7 +8,7 @@
 #include "binaries/elf/program_file.hpp"
 #include "tests/unit/binaries/debug_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::symbol_table_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -198,4 +198,4 @@ TEST(SymbolTable, AgreesWithNmOnAWholeProgram) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::symbol_table_test

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::unique_names_test {
 namespace {
 
 using testing::Eq;
@@ -44,4 +44,4 @@ TEST(UniqueNames, LeaveOutVersions) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::unique_names_test

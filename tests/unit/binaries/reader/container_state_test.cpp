@@ -4,7 +4,7 @@
 
 #include "binaries/reader/reader_messages.hpp"
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::container_state_test {
 namespace {
 
 using testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(ContainerState, ToBytesAndBack) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::container_state_test

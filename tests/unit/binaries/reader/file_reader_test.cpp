@@ -19,7 +19,7 @@
 #include "sandbox/foreign_file.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::file_reader_test {
 namespace {
 
 const std::string library = build_folder() + "/binaries/store/libstore.so";
@@ -326,4 +326,4 @@ TEST_F(BrokenReader, ThatIsAnotherUserSaysSo) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::file_reader_test

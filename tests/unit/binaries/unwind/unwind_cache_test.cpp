@@ -13,7 +13,7 @@
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::unwind_cache_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -288,4 +288,4 @@ TEST(UnwindCache, ServesSeveralProcesses) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::unwind_cache_test

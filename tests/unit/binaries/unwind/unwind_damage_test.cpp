@@ -8,7 +8,7 @@
 #include "tests/unit/binaries/unwind_support.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::unwind_damage_test {
 namespace {
 
 constexpr std::uint64_t good = code_at + 0x100;
@@ -214,4 +214,4 @@ TEST(DamagedUnwindInformation, RandomBytesAreNoTable) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::unwind_damage_test

@@ -5,7 +5,7 @@
 #include "binaries/unwind/unwind_table.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::unwind_entry_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -33,4 +33,4 @@ TEST(UnwindTable, TakesAFewBytesAtTheEntryForTheFirstFrame) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::unwind_entry_test

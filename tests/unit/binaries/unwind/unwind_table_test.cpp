@@ -10,7 +10,7 @@
 #include "tests/unit/binaries/support.hpp"
 #include "tests/unit/binaries/unwind_support.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::unwind_table_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -596,4 +596,4 @@ TEST(UnwindTable, CountsRowsTowardsItsSize) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::unwind_table_test

@@ -18,7 +18,7 @@
 #include "tests/unit/binaries/unwind_support.hpp"
 #include "tests/unit/test_paths.hpp"
 
-namespace lagtrap::binaries::test {
+namespace lagtrap::binaries::test::unwind_witness_test {
 namespace {
 
 using ::testing::Ge;
@@ -256,4 +256,4 @@ TEST(UnwindWitness, AgreesOnTheVdso) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries::test
+}  // namespace lagtrap::binaries::test::unwind_witness_test

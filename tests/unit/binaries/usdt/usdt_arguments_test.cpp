@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::binaries {
+namespace lagtrap::binaries::usdt_arguments_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -207,4 +207,4 @@ TEST(UsdtArguments, OutOfBoundsIsNotSound) {
 }
 
 }  // namespace
-}  // namespace lagtrap::binaries
+}  // namespace lagtrap::binaries::usdt_arguments_test

@@ -6,7 +6,7 @@
 #include "core/files.hpp"
 #include "daemon/budget/memory_group.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::memory_watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -180,4 +180,4 @@ TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::memory_watch_test

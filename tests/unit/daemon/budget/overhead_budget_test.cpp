@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::overhead_budget_test {
 namespace {
 
 using Action = BudgetStep::Action;
@@ -458,4 +458,4 @@ TEST(OverheadBudget, ASmallHistoryIsNotToBlame) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::overhead_budget_test

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::overhead_recording_test {
 namespace {
 
 using settings::Shed;
@@ -114,4 +114,4 @@ TEST(RecordingBudget, LooksNoOftenerThanItSays) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::overhead_recording_test

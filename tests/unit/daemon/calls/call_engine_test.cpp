@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::call_engine_test {
 namespace {
 
 // All of its time on a CPU; `end_ns` 0: no event of its own ended it.
@@ -66,4 +66,4 @@ TEST(CallEngineTest, NonsenseIsNoTree) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::call_engine_test

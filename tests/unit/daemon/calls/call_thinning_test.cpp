@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::call_thinning_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -177,4 +177,4 @@ TEST_F(CallThinningTest, TargetStays) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::call_thinning_test

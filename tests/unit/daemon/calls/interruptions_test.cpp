@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::interruptions_test {
 namespace {
 
 TEST(InterruptionsTest, NothingWatchedIsNothingInterrupted) {
@@ -47,4 +47,4 @@ TEST(InterruptionsTest, AThreadSeesItsOwn) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::interruptions_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::awaited_run_test {
 namespace {
 
 using State = AwaitedRun::State;
@@ -85,4 +85,4 @@ TEST(AwaitedRun, HasEndedThoughItsThreadIsGoneToo) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::awaited_run_test

@@ -8,7 +8,7 @@
 #include "daemon/control/control_server.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::capture_lines_test {
 namespace {
 
 class CaptureLinesTest : public ::testing::Test {
@@ -33,4 +33,4 @@ TEST_F(CaptureLinesTest, HaveNothingToSayOfATraceThatWentWell) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::capture_lines_test

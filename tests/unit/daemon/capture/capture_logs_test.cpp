@@ -8,7 +8,7 @@
 #include "tests/unit/trace/temporary_directory.hpp"
 #include "trace/logs/log.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::capture_logs_test {
 namespace {
 
 using testing::ElementsAre;
@@ -109,4 +109,4 @@ TEST(CaptureLogs, a_folder_that_has_a_recording_is_refused_and_records_are_held_
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::capture_logs_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::capture_shares_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -54,4 +54,4 @@ TEST_F(CaptureSharesTest, ALowerLimitCountsWhatWasBegunBefore) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::capture_shares_test

@@ -23,7 +23,7 @@
 #include "core/files.hpp"
 #include "daemon/processes/process_scan.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::code_rundown_test {
 namespace {
 
 // A real process that does something, says that it is done, and waits to be ended.
@@ -314,4 +314,4 @@ TEST_F(CodeRundownNamespaces, LooksIntoLocalFileSystemsAlone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::code_rundown_test

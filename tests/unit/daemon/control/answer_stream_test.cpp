@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::answer_stream_test {
 namespace {
 
 TEST(AnswerStreamTest, LinesComeInTheirOrder) {
@@ -41,4 +41,4 @@ TEST(AnswerStreamTest, NothingIsKeptForAClientThatIsGone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::answer_stream_test

@@ -18,7 +18,7 @@
 
 #include "core/unique_fd.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::control_server_test {
 namespace {
 
 settings::Control at(const std::string& path, const std::string& group = "") {
@@ -169,4 +169,4 @@ TEST_F(ControlServerTest, LeavesASocketThatAnswersAndAFileThatIsNone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::control_server_test

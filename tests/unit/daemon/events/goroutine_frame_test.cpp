@@ -10,7 +10,7 @@
 
 #include "bpf/listener.h"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::goroutine_frame_test {
 namespace {
 
 constexpr std::uint32_t number_offset = 152, frame_offset = 104;
@@ -118,4 +118,4 @@ TEST_F(GoroutineFrameTest, FramesThatLeadNowhereEnd) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::goroutine_frame_test

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::group_judgement_test {
 namespace {
 
 const std::string id(64, 'a');
@@ -88,4 +88,4 @@ TEST(GroupJudgement, AllThatIsGivenMustHold) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::group_judgement_test

@@ -15,7 +15,7 @@
 #include "core/clock.hpp"
 #include "core/unique_fd.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::open_runs_test {
 namespace {
 
 // The table as the programs would fill it, in memory files.
@@ -315,4 +315,4 @@ TEST_F(OpenRunsTest, StaleRunsGoWhereThereAreMany) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::open_runs_test

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::pairing_test {
 namespace {
 
 using Kind = PairingFinding::Kind;
@@ -79,4 +79,4 @@ TEST(Pairing, RunsThatPassedTheThresholdAndLostTheirEndMakeOthersDoubtful) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::pairing_test

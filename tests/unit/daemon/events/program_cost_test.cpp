@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::program_cost_test {
 namespace {
 
 void add(CostCounts& counts, std::uint64_t duration_ns, std::uint64_t times) {
@@ -46,4 +46,4 @@ TEST(ProgramCost, WhereAllWereInterruptedTheyAreNotBelieved) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::program_cost_test

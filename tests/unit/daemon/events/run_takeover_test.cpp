@@ -10,7 +10,7 @@
 #include "bpf/run_tag.h"
 #include "core/unique_fd.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::run_takeover_test {
 namespace {
 
 // The table of one listener, as its programs see it.
@@ -172,4 +172,4 @@ TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::run_takeover_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::function_window_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST(FunctionWindowTest, CountsOfManyFunctionsTakeTheRoomOfOlderOnes) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::function_window_test

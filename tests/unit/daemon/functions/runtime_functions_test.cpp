@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::runtime_functions_test {
 namespace {
 
 using calls::Runtime;
@@ -65,4 +65,4 @@ TEST(RuntimeFunctionsTest, TheWatchedProgramsTextsAreBounded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::runtime_functions_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::runtime_pauses_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
@@ -39,4 +39,4 @@ TEST(RuntimePausesTest, TheyComeBackWhenWhatWasTakenIsPaid) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::runtime_pauses_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::told_rate_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,4 +41,4 @@ TEST(ToldRateTest, TheMinimumFollowsWhatComesAndGoesBack) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::told_rate_test

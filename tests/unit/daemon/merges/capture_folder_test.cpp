@@ -11,7 +11,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::capture_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST_F(CaptureFolder, IsRemovedAsAWhole) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::capture_folder_test

@@ -13,7 +13,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::merge_job_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST_F(MergeJobTest, TakesOnlyABundleOfTheSpool) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::merge_job_test

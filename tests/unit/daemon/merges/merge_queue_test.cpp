@@ -15,7 +15,7 @@
 #include "daemon/merges/capture_folder.hpp"
 #include "trace/logs/session.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::merge_queue_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ TEST_F(MergeQueueTest, AProgramThatCannotBeStartedLeavesTheCapture) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::merge_queue_test

@@ -11,7 +11,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::spool_keeper_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -54,4 +54,4 @@ TEST(SpoolKeeper, SaysWhenAnotherKeepsTheLockForAMinute) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::spool_keeper_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::object_names_test {
 namespace {
 
 using calls::ObjectRole;
@@ -35,4 +35,4 @@ TEST(ObjectNamesTest, OthersHaveNoObject) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::object_names_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::object_vtables_test {
 namespace {
 
 // Memory of a process that there is not.
@@ -99,4 +99,4 @@ TEST(ObjectVtablesTest, DataIsWhatFollowsTheCode) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::object_vtables_test

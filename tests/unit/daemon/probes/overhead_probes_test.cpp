@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::overhead_probes_test {
 namespace {
 
 #if defined(__x86_64__)
@@ -30,4 +30,4 @@ TEST(ProbeCosts, TheMeanIsThatOfTheMarkers) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::overhead_probes_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::rearm_pauses_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -44,4 +44,4 @@ TEST(RearmPauses, AreShortAgainAfterACalmTime) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::rearm_pauses_test

@@ -14,7 +14,7 @@
 
 #include "core/files.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::write_guard_test {
 namespace {
 
 // A file of this user's.
@@ -86,4 +86,4 @@ TEST_F(GuardedFile, IsLeftWithoutRoomForASignal) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::write_guard_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::hold_ups_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,4 +60,4 @@ TEST(HoldUps, KeepTheLastOnes) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::hold_ups_test

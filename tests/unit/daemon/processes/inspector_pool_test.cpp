@@ -12,7 +12,7 @@
 #include "core/files.hpp"
 #include "daemon/processes/inspector_service.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::inspector_pool_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(InspectorPool, DoesNotRiskMoreThanSoManyHelpers) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::inspector_pool_test

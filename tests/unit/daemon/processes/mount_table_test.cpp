@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::mount_table_test {
 namespace {
 
 constexpr const char* machine =
@@ -70,4 +70,4 @@ TEST(MountTable, SaysWhereALookMayTakeLong) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::mount_table_test

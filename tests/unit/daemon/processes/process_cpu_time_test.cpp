@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::process_cpu_time_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -29,4 +29,4 @@ TEST(ProcessCpuTimeTest, GrowsWithWhatTheProcessDoes) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::process_cpu_time_test

@@ -13,7 +13,7 @@
 
 #include "binaries/elf/program_file.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::process_scan_test {
 namespace {
 
 std::string text_of(const lagtrap_process* process) {
@@ -176,4 +176,4 @@ TEST(RecordBuffer, TakesNothingButWholeRecords) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::process_scan_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::process_units_test {
 namespace {
 
 TEST(ProcessUnits, AreAskedForOnceAndForgottenWithTheProcess) {
@@ -30,4 +30,4 @@ TEST(ProcessUnits, OnlySoManyAreAskedForAtOnce) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::process_units_test

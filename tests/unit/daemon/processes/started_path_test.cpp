@@ -13,7 +13,7 @@
 
 #include "daemon/events/run_words.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::started_path_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ TEST_F(Process, IsANumberInTheLogWhenItHasEnded) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::started_path_test

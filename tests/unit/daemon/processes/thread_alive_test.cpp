@@ -6,7 +6,7 @@
 
 #include "core/clock.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::thread_alive_test {
 namespace {
 
 TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {
@@ -17,4 +17,4 @@ TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::thread_alive_test

@@ -11,7 +11,7 @@
 
 #include "core/text.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::traced_process_test {
 namespace {
 
 TEST(TracedProcess, HasANameUntilItEnds) {
@@ -45,4 +45,4 @@ TEST(TracedProcess, IsNoneThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::traced_process_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::user_shares_test {
 namespace {
 
 TEST(UserShares, AUserHasAQuarterAndRootAll) {
@@ -42,4 +42,4 @@ TEST(UserShares, CountsForSoManyUsersAtMost) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::user_shares_test

@@ -4,7 +4,7 @@
 
 #include "trace/run_batches/run_batch.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::clock_jumps_test {
 namespace {
 
 constexpr std::uint64_t s = 1'000'000'000;
@@ -58,4 +58,4 @@ TEST(ClockJumps, TheRealClocksAgree) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::clock_jumps_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::kept_count_test {
 namespace {
 
 TEST(KeptCount, OutlivesItsOwnerAndTakesNothingElseForANumber) {
@@ -37,4 +37,4 @@ TEST(KeptCount, OutlivesItsOwnerAndTakesNothingElseForANumber) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::kept_count_test

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::marker_stacks_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST_F(MarkerStacksOfAProcess, KnowsNoMoreMappingsThanTheLimit) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::marker_stacks_test

@@ -12,7 +12,7 @@
 
 #include "daemon/runs/batch_writer.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::run_gatherer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -377,4 +377,4 @@ TEST(FrameNames, NamesThisProgramWithItsLines) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::run_gatherer_test

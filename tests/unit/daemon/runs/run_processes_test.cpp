@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::run_processes_test {
 namespace {
 
 constexpr const char* program = "/proc/self/exe";
@@ -88,4 +88,4 @@ TEST_F(RunProcessesTest, what_the_kernel_said_counts_more_than_who_has_the_numbe
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::run_processes_test

@@ -20,7 +20,7 @@
 #include "daemon/unwinding/watched_code.hpp"
 #include "tests/unit/daemon/spaces_fixture.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::code_modules_test {
 namespace {
 
 // Which table a mapping of the process has; and whether it is there.
@@ -312,4 +312,4 @@ TEST_F(SharedTables, NobodyTakesAllNumbers) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::code_modules_test

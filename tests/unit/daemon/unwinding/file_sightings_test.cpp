@@ -6,7 +6,7 @@
 
 #include "daemon/processes/record_buffer.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::file_sightings_test {
 namespace {
 
 using testing::ElementsAre;
@@ -48,7 +48,7 @@ class FileSightingsTest : public testing::Test {
         name.header.type = LAGTRAP_RECORD_NAME;
         name.pid = name.tid = pid;
         name.by_exec = 1;
-        std::strncpy(name.comm, comm, sizeof(name.comm) - 1);
+        std::string_view(comm).copy(name.comm, sizeof(name.comm) - 1);
         RecordBuffer records;
         records.append(&name, sizeof(name), {});
         take(records);
@@ -164,4 +164,4 @@ TEST_F(FileSightingsTest, ChangesAreTold) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::file_sightings_test

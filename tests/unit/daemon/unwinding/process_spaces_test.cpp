@@ -16,7 +16,7 @@
 
 #include "tests/unit/daemon/spaces_fixture.hpp"
 
-namespace lagtrap::daemon {
+namespace lagtrap::daemon::process_spaces_test {
 namespace {
 
 class ProcessSpacesTest : public SpacesFixture {};
@@ -428,4 +428,4 @@ TEST_F(ProcessSpacesTest, WhileMemoryIsShortLessIsKept) {
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon
+}  // namespace lagtrap::daemon::process_spaces_test

@@ -21,7 +21,7 @@
 #include "core/sanitized.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::bundle_test {
 namespace {
 
 using testing::HasSubstr;
@@ -334,4 +334,4 @@ TEST_F(Bundle, OtherArchivesAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::bundle_test

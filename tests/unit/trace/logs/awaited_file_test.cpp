@@ -6,7 +6,7 @@
 
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::awaited_file_test {
 namespace {
 
 TEST(AwaitedFile, IsReadWhileTheMergeWaits) {
@@ -40,4 +40,4 @@ TEST(AwaitedFile, OfAnOddNoteThereIsNone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::awaited_file_test

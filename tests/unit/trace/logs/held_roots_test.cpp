@@ -14,7 +14,7 @@
 #include "trace/names/named_files.hpp"
 #include "trace/processes/module_files.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::held_roots_test {
 namespace {
 
 using testing::IsEmpty;
@@ -82,4 +82,4 @@ TEST_F(HeldRootsTest, TheOpenerGivesWhatIsNamedBelowThemAlone) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::held_roots_test

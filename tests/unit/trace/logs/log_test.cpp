@@ -15,7 +15,7 @@
 #include "trace/logs/log_format.hpp"
 #include "trace/logs/record_check.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::log_test {
 namespace {
 
 const std::string session_id = "0f8fad5b-d9cb-469f-a165-70867728950e";
@@ -287,4 +287,4 @@ TEST(Log, OnlyPlainFilesAreOpened) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::log_test

@@ -6,7 +6,7 @@
 #include "core/files.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::session_test {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Session, HugeAndDeepFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::session_test

@@ -11,7 +11,7 @@
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::capture_bundle_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST_F(CaptureBundleTest, ANoteThatLeadsElsewhereIsRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::capture_bundle_test

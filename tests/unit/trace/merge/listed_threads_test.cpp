@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::listed_threads_test {
 namespace {
 
 using testing::ElementsAre;
@@ -68,4 +68,4 @@ TEST(ListedThreads, who_could_run_or_has_no_stack_is_left_out) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::listed_threads_test

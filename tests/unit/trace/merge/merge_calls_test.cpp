@@ -7,7 +7,7 @@
 #include "trace/merge/recorded_calls.hpp"
 #include "trace/perfetto/call_slices.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::merge_calls_test {
 namespace {
 
 calls::Function function(const std::string& name, std::uint64_t probes_ns = 0) {
@@ -117,4 +117,4 @@ TEST_F(MergeCalls, MoreCallsThanAreKeptAreCounted) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::merge_calls_test

@@ -6,7 +6,7 @@
 #include "trace/logs/lines_file.hpp"
 #include "trace/merge/recorded_functions.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::merge_functions_test {
 namespace {
 
 calls::TracedCall call(std::uint32_t function, std::uint32_t tid, double begin_ms, double end_ms) {
@@ -124,4 +124,4 @@ TEST_F(MergeFunctions, MoreCallsThanAreKeptAreCounted) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::merge_functions_test

@@ -6,7 +6,7 @@
 #include "tests/unit/trace/merge_fixture.hpp"
 #include "trace/bundle/bundle.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::merge_test {
 namespace {
 
 using testing::HasSubstr;
@@ -476,4 +476,4 @@ TEST_F(Merge, ProgramSaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::merge_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/trace/merge_fixture.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::merge_waits_test {
 namespace {
 
 TEST_F(Merge, KeepsWhatEndedWaits) {
@@ -121,4 +121,4 @@ TEST_F(Merge, KeepsTheHistory) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::merge_waits_test

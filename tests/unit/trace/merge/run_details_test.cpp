@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::run_details_test {
 namespace {
 
 lagtrap_run run_of(std::uint32_t tid, std::uint64_t begin_ns) {
@@ -60,4 +60,4 @@ TEST(RunDetails, names_of_traces_are_read_or_shown_as_they_are) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::run_details_test

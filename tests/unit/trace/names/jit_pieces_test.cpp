@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::jit_pieces_test {
 namespace {
 
 TEST(JitPieces, TheLaterPieceLiesOverTheEarlier) {
@@ -69,4 +69,4 @@ TEST(JitPieces, ReachesTheLastAddress) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::jit_pieces_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/trace/jitdump_writer.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::jitdump_test {
 namespace {
 
 using testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST(Jitdump, IsKnownByItsName) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::jitdump_test

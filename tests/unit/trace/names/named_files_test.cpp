@@ -7,7 +7,7 @@
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::named_files_test {
 namespace {
 
 using enum ProgramAccess;
@@ -94,4 +94,4 @@ TEST_F(NamedFilesTest, NamesNothingWithoutALog) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::named_files_test

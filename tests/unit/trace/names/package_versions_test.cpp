@@ -13,7 +13,7 @@
 #include "core/files.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::package_versions_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ TEST(PackageVersions, AgreesWithDpkg) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::package_versions_test

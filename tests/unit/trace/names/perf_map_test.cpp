@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::perf_map_test {
 namespace {
 
 TEST(PerfMap, ReadsWhatProgramsWrite) {
@@ -82,4 +82,4 @@ TEST(PerfMap, BearsAnyBytes) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::perf_map_test

@@ -16,7 +16,7 @@
 #include "trace/processes/address_spaces.hpp"
 #include "trace/system_file/system_file.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::run_time_code_test {
 namespace {
 
 class RunTimeCode : public testing::Test {
@@ -187,4 +187,4 @@ TEST(CodeFiles, NamesAreReadAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::run_time_code_test

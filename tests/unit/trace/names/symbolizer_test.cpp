@@ -19,7 +19,7 @@
 #include "trace/processes/module_files.hpp"
 #include "trace/system_file/system_file.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::symbolizer_test {
 namespace {
 
 namespace json = boost::json;
@@ -225,4 +225,4 @@ TEST(TakeSymbol, PrefersWhatOthersCallAFunctionBy) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::symbolizer_test

@@ -5,7 +5,7 @@
 #include "core/files.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::user_names_test {
 namespace {
 
 TEST(UserNames, AreThoseOfTheMachinesFileAndElseNumbers) {
@@ -27,4 +27,4 @@ TEST(UserNames, AreThoseOfTheMachinesFileAndElseNumbers) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::user_names_test

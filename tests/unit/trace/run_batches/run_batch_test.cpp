@@ -11,7 +11,7 @@
 #include "core/digest.hpp"
 #include "trace/run_batches/run_batch_fields.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::run_batch_test {
 namespace {
 
 namespace fields = run_batch_fields;
@@ -342,4 +342,4 @@ TEST(RunBatch, PartsAboutObjectsThatNobodyCouldReadAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::run_batch_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::copied_stack_test {
 namespace {
 
 using testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST_F(CopiedStack, BelievesNothing) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::copied_stack_test

@@ -9,7 +9,7 @@
 #include "trace/merge/merge.hpp"
 #include "trace/system_file/system_file.hpp"
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::stack_quality_test {
 namespace {
 
 using testing::UnorderedElementsAre;
@@ -130,4 +130,4 @@ TEST_F(StackQualityTest, StacksThatCameLateAreWholeAndSaidToBeLate) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::stack_quality_test

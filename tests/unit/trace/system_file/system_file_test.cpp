@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::system_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -261,4 +261,4 @@ TEST(SystemFile, HostileSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::system_file_test

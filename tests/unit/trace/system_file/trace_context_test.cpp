@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace lagtrap::trace {
+namespace lagtrap::trace::trace_context_test {
 namespace {
 
 constexpr const char* trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -37,4 +37,4 @@ TEST(TraceContext, WhatIsNoneIsNothing) {
 }
 
 }  // namespace
-}  // namespace lagtrap::trace
+}  // namespace lagtrap::trace::trace_context_test

@@ -1,0 +1,24 @@
+// Values of JSON that came from elsewhere. Each throws a std::exception where the value is not there or of another kind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include "core/text.hpp"
+
+namespace lagtrap::calls {
+
+[[nodiscard]] inline std::uint64_t number_at(const boost::json::array& row, std::size_t place) {
+    return row.at(place).to_number<std::uint64_t>();
+}
+
+[[nodiscard]] inline std::string text_of(const boost::json::value& value) {
+    return printable(std::string_view(value.as_string()));
+}
+
+}  // namespace lagtrap::calls

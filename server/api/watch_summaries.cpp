@@ -1,0 +1,50 @@
+#include "server/api/watch_summaries.hpp"
+
+#include <algorithm>
+
+namespace lagtrap::server {
+namespace {
+
+constexpr std::uint64_t bytes_at_once = 4 << 20;
+
+}  // namespace
+
+std::shared_ptr<WatchSummaries::Kept> WatchSummaries::kept_of(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->id == id; });
+    if (known != kept_.end()) {
+        kept_.splice(kept_.begin(), kept_, known);
+    } else {
+        kept_.push_front(std::make_shared<Kept>());
+        kept_.front()->id = id;
+        if (kept_.size() > kept_limit) kept_.pop_back();
+    }
+    return kept_.front();
+}
+
+Status WatchSummaries::read_on(ObjectStore& store, Kept& kept) {
+    for (;;) {
+        TRY_ASSIGN(const auto parts, store.objects_parts(kept.id, kept.last_part, bytes_at_once));
+        if (parts.empty()) return success();
+        for (const StoredObjectsPart& part : parts) kept.objects.add(part.lines);
+        kept.last_part = parts.back().number;
+    }
+}
+
+Result<reports::WatchedObjects> WatchSummaries::read(ObjectStore& store, const ObjectWatch& watch) {
+    const std::shared_ptr<Kept> kept = kept_of(watch.id);
+    const std::lock_guard lock(kept->mutex);
+    const std::uint64_t received = watch.received_parts.value_or(0);
+    const bool known = kept->last_part != 0;
+    TRY(read_on(store, *kept));
+    const bool one_came_late = known && kept->objects.parts() + kept->gone < received;
+    if (one_came_late) {
+        kept->objects = {};
+        kept->last_part = 0;
+        TRY(read_on(store, *kept));
+    }
+    if (!known || one_came_late) kept->gone = received - std::min(received, kept->objects.parts());
+    return kept->objects;
+}
+
+}  // namespace lagtrap::server
