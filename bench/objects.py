@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import time
 
-from lagtrap_test import LAGTRAP, Daemon, check, wait_for
+from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, check, wait_for
+from test_distant_objects import World
 
 SETTINGS = ('<event name="idle" threshold="1h" trace-length="1s"><begin tracepoint="syscalls:sys_enter_fsync"/>'
             '<end tracepoint="syscalls:sys_exit_fsync"/></event>')
@@ -202,7 +203,69 @@ def bench_sqlite(daemon, row):
         f"{told_ns / ltrace_ns:.2f}")
 
 
+# For each line that comes in: an object.
+ONE = PROGRAM.split("static long long now()", maxsplit=1)[0] + """
+int main() {
+    char line[8];
+    std::puts("ready");
+    std::fflush(stdout);
+    while (std::fgets(line, sizeof line, stdin)) Thing(100).use();
+}
+"""
+
+
+class Creator(OwnedProcess):
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        path = pathlib.Path(self.folder.name) / "objects"
+        subprocess.run(["g++", "-O2", "-x", "c++", "-o", path, "-"], input=ONE, text=True, check=True)
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(self.process.stdout.readline() == "ready\n", "the program did not say that it is ready")
+
+    def create(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def __exit__(self, *parts):
+        super().__exit__(*parts)
+        self.folder.cleanup()
+
+
+def ms_until_shown(program, follower):
+    """Milliseconds from each of some creations until a line of the follower has it, at different times within a second."""
+    shown = []
+    for number in range(20):
+        time.sleep(0.5 + 0.05 * number)
+        begun = time.monotonic()
+        program.create()
+        while '"object_calls"' not in follower.stdout.readline():
+            check(follower.poll() is None, "lagtrap objects ended")
+        shown.append((time.monotonic() - begun) * 1000)
+    return statistics.median(shown), max(shown)
+
+
+def bench_distant(row):
+    with World(program=Creator) as world, world.uploader():
+        sender, watch = world.send("--class", "Thing")
+        wait_for(lambda: world.ask("/api/v1/objects", world.read_token)[1]["watches"], "the first part to come")
+        follower = world.follow("--watch", watch, "--json")
+        check("started_objects" in follower.stdout.readline(), "lagtrap objects --connect ended")
+        distant_ms, distant_most_ms = ms_until_shown(world.program, follower)
+        for client in (follower, sender):
+            client.kill()
+            client.communicate()
+        local = subprocess.Popen([LAGTRAP, "objects", "--socket", world.daemon.socket_path, "--process", str(world.program.process.pid), "--json",
+                                  "--for", "10min", "--class", "Thing"], stdout=subprocess.PIPE, text=True)
+        check("started_objects" in local.stdout.readline(), "lagtrap objects ended")
+        local_ms, _ = ms_until_shown(world.program, local)
+        local.kill()
+        local.communicate()
+    row("from the creation of an object until lagtrap objects --connect shows it, by way of spool, uploader and server: median, most of 20",
+        f"{distant_ms:.0f} ms, {distant_most_ms:.0f} ms", f"lagtrap objects on the machine itself {local_ms:.0f} ms", f"{distant_ms / local_ms:.1f}")
+
+
 def bench(row):
     with Daemon(SETTINGS) as daemon:
         bench_class(daemon, row)
         bench_sqlite(daemon, row)
+    bench_distant(row)

@@ -26,8 +26,8 @@ from upload_world import Server, Service
 class World:
     """A daemon, a server with tokens, and an uploader between them that runs when it is told to."""
 
-    def __init__(self, tls=False):
-        self.tls = tls
+    def __init__(self, tls=False, program=Program):
+        self.tls, self.make_program = tls, program
 
     def __enter__(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-distant-"))
@@ -41,7 +41,7 @@ class World:
         trusted = f' ca-file="{self.ca}"' if self.tls else ""
         self.daemon = Daemon(SETTINGS, more=f'<upload url="{self.server.url}" token-file="{self.upload_token}"{trusted}/>')
         self.daemon.start()
-        self.program = Program()
+        self.program = self.make_program()
         return self
 
     def token(self, data, scope):
@@ -231,7 +231,7 @@ def parts_with_failures(world):
 
 def bring(world):
     with world.uploader():
-        wait_for(lambda: not world.parts(), "the uploader to take them")
+        wait_for(lambda: not list((world.daemon.spool / "ready").glob("*.runs.zst")), "the uploader to take them")
 
 
 def a_part_that_never_comes_is_told():

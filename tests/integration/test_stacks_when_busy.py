@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, check, library_event, report, run, wait_for
+from lagtrap_test import BUILD_DIR, LAGTRAP, SOURCE_DIR, Daemon, check, library_event, report, run, wait_for
 from recorded_stacks import STACK_COPY, records
 
 PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
@@ -24,13 +24,14 @@ class Compilers:
 
     def __init__(self, folder):
         commands = json.loads((BUILD_DIR / "compile_commands.json").read_text())
+        # The build may compile several files at a time; here it is one, with the flags of one that it compiles.
+        entry = next(one for one in commands if "lagtrap_daemon_" in one["command"])
+        words = entry["command"].split()
+        words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-MD")]
         self.loops = []
         for number, source in enumerate(SOURCES):
-            entry = next(one for one in commands if one["file"].endswith("/" + source))
-            words = entry["command"].split()
-            words = words[next(i for i, word in enumerate(words) if "++" in word):]
-            words[words.index("-o") + 1] = f"{folder}/{number}.o"
-            self.loops.append(("while :; do " + " ".join(words) + "; done", entry["directory"]))
+            compile_one = [*words, "-o", f"{folder}/{number}.o", "-c", str(SOURCE_DIR / source)]
+            self.loops.append(("while :; do " + " ".join(compile_one) + " || exit; done", entry["directory"]))
 
     def __enter__(self):
         self.running = [subprocess.Popen(["sh", "-c", loop], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -40,6 +41,7 @@ class Compilers:
 
     def signal(self, number):
         for loop in self.running:
+            check(loop.poll() is None, "a compiler found an error")
             os.killpg(loop.pid, number)
 
     def __exit__(self, *_):
