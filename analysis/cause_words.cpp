@@ -147,7 +147,9 @@ class Sentence {
                             bool followed) const {
         const std::string time = time_words(doing, wall_ns);
         switch (doing.kind) {
-            case TimeKind::OnCpu: return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns);
+            case TimeKind::OnCpu:
+                return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
+                       (wall_ns > 0 ? faulted_file(doing) : "");
             case TimeKind::Runnable:
                 if (!doing.reason.empty())
                     return "waited " + time + " for a CPU: its control group had used up its CPU quota";
@@ -193,6 +195,19 @@ class Sentence {
         if (!files.disk.empty() && files.queue_depth > 1)
             text += ", which had " + std::to_string(files.queue_depth) + " requests in its queue";
         return " (" + text + ")";
+    }
+
+    // What had to be read for page faults, where they waited for it too: a fast disk lets the kernel's part be the larger one.
+    std::string faulted_file(const ThreadDoing& computed) const {
+        if (!computed.in_page_faults) return "";
+        for (const DelayCause& cause : causes_.causes) {
+            const ThreadDoing& waited = cause.doing;
+            const bool same_place = waited.focus.place.function == computed.focus.place.function;
+            if (waited.kind == TimeKind::Blocked && waited.wait == WaitKind::PageFault && same_place &&
+                waited.time_ns * 10 >= computed.time_ns)
+                return file_clause(waited);
+        }
+        return "";
     }
 
     // Waits that have no file of their own.

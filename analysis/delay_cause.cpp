@@ -1,8 +1,11 @@
 #include "analysis/delay_cause.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -221,20 +224,34 @@ class CauseSearch {
         tree.add(times);
         doing.focus = tree.focus();
         if (group.kind != TimeKind::OnCpu) return;
-        std::uint64_t kernel_ns = 0;
+        std::uint64_t kernel_ns = 0, faults_ns = 0;
         std::map<NameId, std::uint64_t> functions;
         for (const auto& [stack, time] : times.by_stack()) {
             const auto frames = recording_.stacks[stack];
             if (frames.empty() || !recording_.frames[frames.back()].kernel) continue;
             kernel_ns += time.on_cpu_ns;
+            if (is_page_fault(frames)) faults_ns += time.on_cpu_ns;
             if (const auto kernel = program_path(recording_, stack).kernel)
                 functions[recording_.frames[*kernel].label] += time.on_cpu_ns;
         }
         if (!is_most(kernel_ns, group.time_ns)) return;
-        doing.kernel = "the kernel";
-        for (const auto& [label, time_ns] : functions) {
-            if (is_most(time_ns, kernel_ns)) doing.kernel = recording_.name(label) + " of the kernel";
-        }
+        doing.in_page_faults = is_most(faults_ns, kernel_ns);
+        std::string most;
+        for (const auto& [label, time_ns] : functions)
+            if (is_most(time_ns, kernel_ns)) most = recording_.name(label);
+        if (doing.in_page_faults)
+            doing.kernel = "page faults of the kernel" + (most.empty() ? "" : " (" + most + ")");
+        else
+            doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
+    }
+
+    // Linux 6.1, arch/x86/mm/fault.c: the ways in; what is below them may be inlined.
+    [[nodiscard]] bool is_page_fault(std::span<const std::uint32_t> frames) const {
+        constexpr std::array<std::string_view, 3> ways{"exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"};
+        return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
+            const Frame& frame = recording_.frames[place];
+            return frame.kernel && std::find(ways.begin(), ways.end(), recording_.name(frame.label)) != ways.end();
+        });
     }
 
     void find_wakers(const Group& group, ThreadDoing& doing) const {

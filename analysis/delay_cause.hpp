@@ -47,6 +47,7 @@ struct ThreadDoing {
     CallFocus focus;          // where in its program
     std::string reason;       // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
     std::string kernel;  // OnCpu: the kernel's function in which most of the time was; empty: it was in the program
+    bool in_page_faults = false;               // OnCpu: most of that time was
     WaitKind wait = WaitKind::Other;           // Blocked
     WaitEnd end = WaitEnd::Unknown;            // Blocked: of most of the time
     WakeCause interrupt = WakeCause::Unknown;  // of WaitEnd::Interrupt: which, of most of the time

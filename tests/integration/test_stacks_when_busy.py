@@ -27,7 +27,7 @@ class Compilers:
         # The build may compile several files at a time; here it is one, with the flags of one that it compiles.
         entry = next(one for one in commands if "lagtrap_daemon_" in one["command"])
         words = entry["command"].split()
-        words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-MD")]
+        words = words[next(i for i, word in enumerate(words) if "++" in word):words.index("-o")]
         self.loops = []
         for number, source in enumerate(SOURCES):
             compile_one = [*words, "-o", f"{folder}/{number}.o", "-c", str(SOURCE_DIR / source)]

@@ -1,5 +1,6 @@
 // The first process of a machine that has nothing but a kernel: loads the BPF objects in /objects, says of each on the console
 // whether the kernel took it, and switches the machine off. Linked statically.
+#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <bpf/libbpf.h>
 
 static char said[64 * 1024];
 static size_t said_bytes;

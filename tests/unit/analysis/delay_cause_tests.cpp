@@ -119,6 +119,39 @@ TEST(DelayCause, a_wait_for_the_disk_names_file_disk_and_queue) {
                 HasSubstr("for the disk in fsync (/var/lib/app/log on vda, which had 12 requests in its queue)"));
 }
 
+// A fast disk: the kernel's part of the faults is longer than the waits.
+TEST(DelayCause, computing_in_page_faults_names_the_file_that_they_wait_for) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    const TraceBuilder::Stack fault{"main", "sum_rows", "k:asm_exc_page_fault", "k:exc_page_fault"};
+    const auto below = [&](const char* function) {
+        TraceBuilder::Stack stack = fault;
+        stack.push_back(function);
+        return stack;
+    };
+    builder.samples(20 * ms, 100 * ms, 0, 10, 10, below("k:next_uptodate_page"));
+    builder.wait_file(100 * ms, 0, 10, 2, "/var/lib/app/table", "vda", 1);
+    wait(builder, 0, 10, 100 * ms, 160 * ms, below("k:filemap_fault"), 0, true);
+    builder.samples(162 * ms, 238 * ms, 0, 10, 10, below("k:clear_page_erms"));
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 220 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(
+        sentences_of(builder),
+        ElementsAre(
+            "Computed for 160 ms (73 %) in page faults of the kernel, called by sum_rows (/var/lib/app/table on vda).",
+            HasSubstr("for a page of memory (page fault) in sum_rows (/var/lib/app/table on vda)")));
+}
+
+TEST(DelayCause, computing_in_page_faults_of_fresh_memory_names_no_file) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    for (std::uint64_t time = 20; time < 220; time += 2)
+        builder.samples(time * ms, (time + 1) * ms, 0, 10, 10,
+                        {"main", "fill", "k:asm_exc_page_fault", "k:exc_page_fault", "k:clear_page_erms"});
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 200 * ms, 10 * ms, 10, 10));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                "Computed for 200 ms (100 %) in page faults of the kernel (clear_page_erms), called by fill.");
+}
+
 // It had stopped before the recording began, so no switch of it was seen.
 TEST(DelayCause, a_file_lock_that_nobody_releases_names_its_holder) {
     TraceBuilder builder(400 * ms, 1);
