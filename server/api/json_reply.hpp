@@ -24,7 +24,7 @@ namespace json = boost::json;
 // What a failure of store or disk means to whoever asked.
 [[nodiscard]] Reply failure(const Error& error);
 
-// A duration or count; one that is too large is cut off as by json_number().
+// Rounded, and cut off where json_number() does; 0 for what is no number.
 [[nodiscard]] std::int64_t json_signed(double value);
 // A time or id: digits.
 [[nodiscard]] json::string json_digits(std::uint64_t value);

@@ -26,7 +26,10 @@ Status WatchSummaries::read_on(ObjectStore& store, Kept& kept) {
     for (;;) {
         TRY_ASSIGN(const auto parts, store.objects_parts(kept.id, kept.last_part, bytes_at_once));
         if (parts.empty()) return success();
-        for (const StoredObjectsPart& part : parts) kept.objects.add(part.lines);
+        for (const StoredObjectsPart& part : parts) {
+            kept.objects.add(part.lines);
+            kept.bytes += part.lines.size();
+        }
         kept.last_part = parts.back().number;
     }
 }
@@ -37,13 +40,15 @@ Result<reports::WatchedObjects> WatchSummaries::read(ObjectStore& store, const O
     const std::uint64_t received = watch.received_parts.value_or(0);
     const bool known = kept->last_part != 0;
     TRY(read_on(store, *kept));
-    const bool one_came_late = known && kept->objects.parts() + kept->gone < received;
-    if (one_came_late) {
+    const bool one_came_late = kept->objects.parts() + kept->gone < received;
+    const bool anew = known && (one_came_late || kept->bytes > lines_limit_bytes_);
+    if (anew) {
         kept->objects = {};
         kept->last_part = 0;
+        kept->bytes = 0;
         TRY(read_on(store, *kept));
     }
-    if (!known || one_came_late) kept->gone = received - std::min(received, kept->objects.parts());
+    if (!known || anew) kept->gone = received - std::min(received, kept->objects.parts());
     return kept->objects;
 }
 

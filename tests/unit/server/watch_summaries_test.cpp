@@ -101,6 +101,19 @@ TEST(WatchSummaries, PartsThatWereRemovedForTheirSizeAreNotWaitedFor) {
     EXPECT_EQ(store.read, (std::vector<std::uint32_t>{5}));
 }
 
+TEST(WatchSummaries, WhatManyPartsCameToIsReadAnewFromThoseThatAreLeft) {
+    PartsStore store;
+    store.put(1);
+    store.put(2);
+    WatchSummaries summaries(store.parts[1].size() + store.parts[2].size());
+    EXPECT_EQ(told(summaries, store), 2U);
+    store.put(3);
+    store.parts.erase(2);
+    store.read.clear();
+    EXPECT_EQ(told(summaries, store), 2U);
+    EXPECT_EQ(store.read, (std::vector<std::uint32_t>{3, 1, 3}));
+}
+
 TEST(WatchSummaries, TheOneAskedForLongestAgoIsForgotten) {
     WatchSummaries summaries;
     PartsStore store;
