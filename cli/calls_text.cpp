@@ -182,7 +182,7 @@ class TreeText {
         std::string names;
         for (std::size_t i = 0; i < std::min(most.size(), most_named); ++i)
             names += (i == 0 ? "" : ", ") + functions_[most[i].second].name;
-        if (most.size() > most_named) names += fmt::format(" and {} others", most.size() - most_named);
+        if (most.size() > most_named) names += " and " + counted(most.size() - most_named, "other", "others");
         std::string line;
         if (rest.calls != 0)
             line = fmt::format("  {}  {}           {}+ {} of {}",
@@ -245,7 +245,7 @@ std::string more_text(const std::vector<Function>& more, const CallsLook& look) 
     std::size_t seen = 0;
     for (const Function& function : more)
         if (function.seen && seen++ < most_named) names += (names.empty() ? "" : ", ") + function.name;
-    if (seen > most_named) names += fmt::format(" and {} others", seen - most_named);
+    if (seen > most_named) names += " and " + counted(seen - most_named, "other", "others");
     std::string text = fmt::format("watched too: {}, called through pointers", names);
     if (more.size() > seen) text += fmt::format(", and {} that they call", with_commas(more.size() - seen));
     return look.paint(Colour::Dim, text) + "\n";
