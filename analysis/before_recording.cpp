@@ -259,10 +259,21 @@ std::string_view reason_of_class(std::uint32_t wait_class) {
 
 std::uint32_t wait_classes() { return static_cast<std::uint32_t>(reasons.size()); }
 
-const trace::RunSoFar::Wait* wait_ended_by(const trace::Delay& delay, std::uint32_t tid) {
-    for (const trace::RunSoFar::Wait& wait : delay.so_far.waits)
-        if (tid != 0 && wait.waker == LAGTRAP_WAKER_THREAD && wait.waker_tid == tid) return &wait;
-    return nullptr;
+ThreadName name_thread(const Recording& recording, const trace::Delay& delay, std::uint32_t tid) {
+    ThreadName name;
+    name.tid = tid;
+    if (const Thread* thread = recording.find_thread(tid); thread != nullptr) {
+        name.pid = thread->pid;
+        name.thread = recording.name(thread->name);
+    }
+    for (const trace::RunSoFar::Wait& wait : delay.so_far.waits) {
+        if (tid == 0 || !name.thread.empty()) break;
+        if (wait.waker != LAGTRAP_WAKER_THREAD || wait.waker_tid != tid) continue;
+        name.pid = wait.waker_pid;
+        name.thread = wait.waker_thread;
+    }
+    if (name.pid != 0) name.process = recording.process_name(name.pid);
+    return name;
 }
 
 void fill_in_before(const Recording& recording, const trace::Delay& delay, std::vector<Interval>& intervals) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/thread_name.hpp"
 #include "analysis/time_split.hpp"
 
 namespace lagtrap::analysis {
@@ -12,9 +13,9 @@ namespace lagtrap::analysis {
 // between them has the right sums, in an order of its own: nobody knows the moments.
 void fill_in_before(const Recording& recording, const trace::Delay& delay, std::vector<Interval>& intervals);
 
-// The thread that ended one of the delay's waits before the recording, which may not have seen it any more; nullptr where none
-// of that number did.
-[[nodiscard]] const trace::RunSoFar::Wait* wait_ended_by(const trace::Delay& delay, std::uint32_t tid);
+// Who the thread is: as recorded, and else as the kernel named it when it ended a wait of the delay before the recording, which may
+// have seen it no more, or only how it ended. Without its unit.
+[[nodiscard]] ThreadName name_thread(const Recording& recording, const trace::Delay& delay, std::uint32_t tid);
 
 // What the thread waited for, as block_reason.hpp says it where there is a stack.
 [[nodiscard]] std::string_view reason_of_class(std::uint32_t wait_class);

@@ -185,17 +185,7 @@ class CauseSearch {
     }
 
     [[nodiscard]] ThreadName name_of(std::uint32_t tid) const {
-        ThreadName name;
-        name.tid = tid;
-        if (const Thread* thread = recording_.find_thread(tid); thread != nullptr) {
-            name.pid = thread->pid;
-            name.thread = recording_.name(thread->name);
-            name.process = recording_.process_name(thread->pid);
-        } else if (const auto* wait = wait_ended_by(delay_, tid)) {
-            name.pid = wait->waker_pid;
-            name.thread = wait->waker_thread;
-            name.process = recording_.process_name(wait->waker_pid);
-        }
+        ThreadName name = name_thread(recording_, delay_, tid);
         name.unit = recording_.unit_of(name.pid);
         return name;
     }

@@ -12,18 +12,11 @@
 #include "analysis/file_waits.hpp"
 #include "analysis/recording.hpp"
 #include "analysis/run_profile.hpp"
+#include "analysis/thread_name.hpp"
 #include "analysis/time_split.hpp"
 #include "analysis/wait_kind.hpp"
 
 namespace lagtrap::analysis {
-
-struct ThreadName {
-    std::uint32_t pid = 0;
-    std::uint32_t tid = 0;  // 0: not known
-    std::string process;
-    std::string thread;
-    std::string unit;  // or container, of the process; empty: not known
-};
 
 // How a wait ended.
 enum class WaitEnd : std::uint8_t {

@@ -97,15 +97,10 @@ WakerReport report_waker(const Recording& recording, const trace::Delay& delay, 
     const TimeSplit waits = split_time(recording, group.waits);
     if (!waits.blocked.empty()) waker.reason = waits.blocked.front().reason;
     if (waker.interrupt) return waker;
-    if (const Thread* thread = recording.find_thread(group.tid); thread != nullptr) {
-        waker.pid = thread->pid;
-        waker.thread = recording.name(thread->name);
-        waker.process = recording.process_name(thread->pid);
-    } else if (const auto* wait = wait_ended_by(delay, group.tid)) {
-        waker.pid = wait->waker_pid;
-        waker.thread = wait->waker_thread;
-        waker.process = recording.process_name(wait->waker_pid);
-    }
+    const ThreadName name = name_thread(recording, delay, group.tid);
+    waker.pid = name.pid;
+    waker.thread = name.thread;
+    waker.process = name.process;
     std::vector<Interval> meanwhile;
     for (const Interval& wait : group.waits) {
         for (const Interval& interval : intervals_of_thread(recording, group.tid, {wait.begin_ns, wait.end_ns})) {

@@ -175,7 +175,7 @@ constexpr std::array recording_attributes{
                   "A capture that grows larger ends early and says so."},
     AttributeSpec{"merge-limit", Duration, Optional, "10min", "", s, day,
                   "A merge that takes longer is ended, and done again without names of functions."},
-    AttributeSpec{"stack-copies", ByteSize, Optional, "32MiB", "", 0, 1024 * mebibyte,
+    AttributeSpec{"stack-copies", ByteSize, Optional, "64MiB", "", 0, 1024 * mebibyte,
                   "Memory of stacks that a capture may copy, for stacks that can only be walked later; 0B: none."},
     AttributeSpec{"scheduling", Choice, Optional, "yes", "yes|no", 0, 0,
                   "Record context switches, wakings and the stacks of blocked threads."}};

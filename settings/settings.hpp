@@ -142,7 +142,7 @@ struct Recording {
     std::uint32_t captures_per_hour = 12;
     std::uint64_t capture_size_limit_bytes = 512ULL << 20;
     std::chrono::nanoseconds merge_limit = std::chrono::minutes(10);  // by the wall clock
-    std::uint64_t stack_copies_bytes = 32ULL << 20;                   // of stacks that only the merge can walk
+    std::uint64_t stack_copies_bytes = 64ULL << 20;                   // of stacks that only the merge can walk
     bool scheduling = true;                                           // context switches, wakings and off-CPU stacks
 };
 

@@ -120,7 +120,7 @@ def a_program_that_has_just_started():
     """Half a second old, and new: then the run begins with the program, and a part of the stacks are the loader's."""
     for age_ms, least in ((500, 0.98), (0, 0.95)):
         with Installed() as installed, installed.daemon() as daemon, Compilers(installed.folder) as compilers:
-            installed.start(str(age_ms), "300")
+            installed.start(str(age_ms), "150")
             daemon.wait_until_recorded()
             compilers.signal(signal.SIGSTOP)  # merging is of low priority
             check_shares(daemon.wait_for_bundles(1)[0], f"{age_ms} ms after its start", least)
@@ -129,7 +129,7 @@ def a_program_that_has_just_started():
 def programs_that_nothing_is_known_of():
     """Everything is new to a daemon that starts with them: no table of the compilers is there."""
     with Installed() as installed, Compilers(installed.folder) as compilers, installed.daemon() as daemon:
-        installed.start("0", "300")
+        installed.start("0", "150")
         daemon.wait_until_recorded()
         compilers.signal(signal.SIGSTOP)
         check_shares(daemon.wait_for_bundles(1)[0], "with a new daemon", 0.95)
@@ -186,7 +186,7 @@ def copies_stay_on_the_machine():
 def nothing_is_copied_where_that_is_forbidden():
     with Installed() as installed, Compilers(installed.folder) as compilers:
         with installed.daemon(recording='stack-copies="0B"') as daemon:
-            installed.start("0", "300")
+            installed.start("0", "150")
             daemon.wait_until_recorded()
             compilers.signal(signal.SIGSTOP)
             bundle = daemon.wait_for_bundles(1)[0]

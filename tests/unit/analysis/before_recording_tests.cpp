@@ -155,6 +155,27 @@ TEST(BeforeRecording, AWaitThatEndedHasItsWaker) {
     EXPECT_EQ(shown().wake_cause, WakeCause::Timeout);
 }
 
+// One that ended as the recording began is in it, but nobody has its name any more.
+TEST(BeforeRecording, WhoEndedAWaitHasItsNameOfThenWhereTheRecordingHasNone) {
+    auto recording = recorded();
+    trace::Delay delay = delay_before();
+    delay.so_far = counts();
+    trace::RunSoFar::Wait& wait = delay.so_far.waits[0];
+    wait.waker = LAGTRAP_WAKER_THREAD;
+    wait.waker_pid = 76;
+    wait.waker_tid = 77;
+    wait.waker_thread = "child";
+    EXPECT_EQ(name_thread(recording, delay, 77).thread, "child");
+    Thread& ended = recording.threads.emplace_back();
+    ended.tid = 77;
+    EXPECT_EQ(name_thread(recording, delay, 77).thread, "child");
+    EXPECT_EQ(name_thread(recording, delay, 77).pid, 76U);
+    recording.names.emplace_back("recorded");
+    ended.name = static_cast<NameId>(recording.names.size() - 1);
+    EXPECT_EQ(name_thread(recording, delay, 77).thread, "recorded");
+    EXPECT_EQ(name_thread(recording, delay, 78).thread, "");
+}
+
 // A run whose key is a value: thread 10, handed over to 11, back to 10, whose counts since then are known apart.
 TEST(BeforeRecording, OfAValueEachThreadHasWhatLiesBetweenItsOwnMarkers) {
     const auto recording = recorded();

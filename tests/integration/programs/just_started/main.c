@@ -1,5 +1,5 @@
-/* just_started AGE_MS SLOW_MS: works for AGE_MS, then has one slow run of the event "first". A delay right after a
- * start: nothing was known of the program and its library when it began. */
+/* just_started AGE_MS SLOW_MS: works for AGE_MS, then has one slow run of the event "first" that takes SLOW_MS of CPU time,
+ * however busy the machine is. A delay right after a start: nothing was known of the program and its library when it began. */
 #include <lagtrap.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,9 @@ int main(int count, char** words) {
         fprintf(stderr, "usage: just_started AGE_MS SLOW_MS\n");
         return 2;
     }
-    unsigned long long began_ns = just_now_ns();
-    unsigned long long slow_ns = began_ns + strtoull(words[1], NULL, 10) * 1000000ULL;
-    unsigned long sum = just_work(6, slow_ns);
+    unsigned long sum = just_work(6, CLOCK_MONOTONIC, strtoull(words[1], NULL, 10) * 1000000ULL);
     LAGTRAP_BEGIN("first");
-    sum += just_work(20, slow_ns + strtoull(words[2], NULL, 10) * 1000000ULL);
+    sum += just_work(20, CLOCK_THREAD_CPUTIME_ID, strtoull(words[2], NULL, 10) * 1000000ULL);
     LAGTRAP_END("first");
     printf("%lu\n", sum);
     return 0;

@@ -5,9 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
-unsigned long long just_now_ns(void) {
+static unsigned long long just_now_ns(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (unsigned long long)now.tv_sec * 1000000000ULL + (unsigned long long)now.tv_nsec;
 }
 
@@ -23,19 +23,20 @@ __attribute__((noinline)) static unsigned long just_sort(unsigned seed) {
     return numbers[7];
 }
 
-__attribute__((noinline)) static unsigned long just_end(unsigned long long until_ns) {
+__attribute__((noinline)) static unsigned long just_end(clockid_t clock, unsigned long long length_ns) {
     unsigned long sum = 0;
     unsigned round = 0;
-    while (just_now_ns() < until_ns) {
+    unsigned long long until_ns = just_now_ns(clock) + length_ns;
+    while (just_now_ns(clock) < until_ns) {
         for (int i = 0; i < 200; i++) sum += just_sort(++round);
         if (round % 1000 == 0) usleep(1000);
     }
     return sum;
 }
 
-__attribute__((noinline)) unsigned long just_work(int depth, unsigned long long until_ns) {
+__attribute__((noinline)) unsigned long just_work(int depth, clockid_t clock, unsigned long long length_ns) {
     volatile char room[48];
     memset((char*)room, depth, sizeof room);
-    unsigned long sum = depth > 0 ? just_work(depth - 1, until_ns) : just_end(until_ns);
+    unsigned long sum = depth > 0 ? just_work(depth - 1, clock, length_ns) : just_end(clock, length_ns);
     return sum + (unsigned long)room[depth % 48]; /* no tail call */
 }

@@ -2,9 +2,9 @@
 #ifndef JUST_STARTED_WORK_H
 #define JUST_STARTED_WORK_H
 
-/* Computes, sleeps a little and sorts, `depth` calls deep, until `until_ns` of CLOCK_MONOTONIC. */
-unsigned long just_work(int depth, unsigned long long until_ns);
+#include <time.h>
 
-unsigned long long just_now_ns(void);
+/* Computes, sleeps a little and sorts, `depth` calls deep, for `length_ns` more by the clock. */
+unsigned long just_work(int depth, clockid_t clock, unsigned long long length_ns);
 
 #endif
