@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kernel_path = "[kernel.kallsyms]";
 constexpr std::uint32_t stack_depth_limit = 4096;
 
-std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
-
 }  // namespace
 
 std::optional<std::uint32_t> Interning::find(const Ids& ids, std::uint64_t id) {

@@ -14,6 +14,8 @@
 
 namespace lagtrap::analysis {
 
+[[nodiscard]] inline std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
+
 class Interning {
   public:
     // Forgets everything, as a packet with "incremental state cleared" demands.

@@ -16,8 +16,6 @@ constexpr std::size_t build_id_limit_bytes = 64;
 constexpr std::size_t functions_of_place_limit = 64;
 constexpr std::size_t places_limit = 4'000'000;
 
-std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
-
 NameId name_of(protozero::data_view text, RawTrace& trace) {
     return trace.intern(printable(view_of(text).substr(0, name_length_limit)));
 }

@@ -12,10 +12,6 @@ namespace json = boost::json;
 
 std::uint32_t small_at(const json::array& row, std::size_t place) { return row.at(place).to_number<std::uint32_t>(); }
 
-std::uint64_t number_in(const json::object& object, const char* name) {
-    return object.at(name).to_number<std::uint64_t>();
-}
-
 json::array counts_json(const std::vector<ReasonCount>& counts) {
     json::array rows;
     for (const ReasonCount& one : counts) rows.push_back(json::array{one.reason, one.count});

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include "core/text.hpp"
@@ -15,6 +16,10 @@ namespace lagtrap::calls {
 
 [[nodiscard]] inline std::uint64_t number_at(const boost::json::array& row, std::size_t place) {
     return row.at(place).to_number<std::uint64_t>();
+}
+
+[[nodiscard]] inline std::uint64_t number_in(const boost::json::object& object, const char* name) {
+    return object.at(name).to_number<std::uint64_t>();
 }
 
 [[nodiscard]] inline std::string text_of(const boost::json::value& value) {

@@ -37,10 +37,6 @@ class Row {
     std::size_t at_ = 0;
 };
 
-std::uint64_t number_in(const json::object& object, const char* name) {
-    return object.at(name).to_number<std::uint64_t>();
-}
-
 std::string text_in(const json::object& object, const char* name) {
     return printable(std::string_view(object.at(name).as_string()));
 }

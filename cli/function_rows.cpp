@@ -11,7 +11,7 @@ namespace lagtrap::cli {
 namespace {
 
 constexpr std::size_t longest_shown = 5;
-constexpr std::size_t figures_width = 54;
+constexpr std::size_t function_figures_width = 54;
 
 std::size_t room_beside(std::size_t width, const CallsLook& look) {
     return look.columns - std::min(look.columns - 1, width);
@@ -45,7 +45,7 @@ std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns,
         text +=
             fmt::format("{} {} {} {} {}  {}\n", pad_left(one.timed ? percent(share) : "-", 7), time(one.own_ns),
                         pad_left(with_commas(one.calls), 11), time(one.own_ns / std::max<std::uint64_t>(one.calls, 1)),
-                        time(one.longest_ns), named(one, room_beside(figures_width, look), look));
+                        time(one.longest_ns), named(one, room_beside(function_figures_width, look), look));
     }
     return text;
 }

@@ -17,7 +17,7 @@ using calls::ObjectRole;
 using calls::ObjectState;
 
 constexpr std::size_t most_lines_of_tree = 200;
-constexpr std::size_t figures_width = 24;
+constexpr std::size_t call_figures_width = 24;
 
 std::uint64_t net_ns(const ObjectCall& call) {
     const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
@@ -59,7 +59,7 @@ class TreeRows {
     }
     [[nodiscard]] std::string take() {
         if (left_out_ != 0)
-            text_ += fmt::format("{}  and {} more calls; --all shows them\n", std::string(figures_width, ' '),
+            text_ += fmt::format("{}  and {} more calls; --all shows them\n", std::string(call_figures_width, ' '),
                                  with_commas(left_out_));
         return std::move(text_);
     }
@@ -76,7 +76,7 @@ class TreeRows {
         if (call.state == ObjectState::After || call.state == ObjectState::Twice)
             rest += fmt::format("  {}", calls::name_of(call.state));
         if (call.failed) rest += "  " + calls::error_of(call);
-        const std::size_t room = look_.look.columns - std::min(look_.look.columns - 1, figures_width);
+        const std::size_t room = look_.look.columns - std::min(look_.look.columns - 1, call_figures_width);
         if (width_of(name) > room) name = cut_middle(name, room);
         rest = look_.look.all ? rest : cut_end(rest, room - std::min(room, width_of(name)));
         const bool wrong = call.failed || call.state == ObjectState::After || call.state == ObjectState::Twice;

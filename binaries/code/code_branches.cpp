@@ -15,19 +15,19 @@ namespace {
 constexpr std::uint8_t notrack_prefix = 0x3e;
 
 // A handle of capstone and room for one instruction.
-class Decoder {
+class InstructionDecoder {
   public:
-    Decoder() {
+    InstructionDecoder() {
         if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) return;
         cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON);
         instruction_ = cs_malloc(handle_);
     }
-    ~Decoder() {
+    ~InstructionDecoder() {
         if (instruction_ != nullptr) cs_free(instruction_, 1);
         if (handle_ != 0) cs_close(&handle_);
     }
-    Decoder(const Decoder&) = delete;
-    Decoder& operator=(const Decoder&) = delete;
+    InstructionDecoder(const InstructionDecoder&) = delete;
+    InstructionDecoder& operator=(const InstructionDecoder&) = delete;
 
     [[nodiscard]] bool ready() const { return instruction_ != nullptr; }
     // The instruction at the front of `code`, which loses it; nullptr where there is none.
@@ -184,7 +184,7 @@ bool can_be_probed(const cs_insn& instruction) {
 }  // namespace
 
 Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address) {
-    Decoder decoder;
+    InstructionDecoder decoder;
     if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "the library capstone cannot decode x86-64");
     std::vector<Branch> branches;
     Sums sums;

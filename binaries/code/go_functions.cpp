@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t magic116 = 0xfffffffa;
 constexpr std::uint32_t magic118 = 0xfffffff0;
 constexpr std::uint32_t magic120 = 0xfffffff1;
-constexpr std::uint64_t max_name_bytes = 16'384;
+constexpr std::uint64_t max_go_name_bytes = 16'384;
 constexpr std::uint8_t flag_assembly = 4;
 
 // Where the parts of the table are, by version.
@@ -37,7 +37,7 @@ const Layout* layout_of(std::uint32_t magic) {
     }
 }
 
-Error damaged(const ElfImage& image, std::string_view what) {
+Error damaged_table(const ElfImage& image, std::string_view what) {
     return make_error(ErrorKind::Invalid, image.name() + ": damaged table of Go's functions: " + std::string(what));
 }
 
@@ -84,12 +84,12 @@ class Table {
         if (count > max_symbols)
             return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million functions of Go");
         if (records_ > content_.size() || (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
-            return damaged(image_, "its list ends early");
+            return damaged_table(image_, "its list ends early");
         std::vector<GoFunction> functions;
         functions.reserve(count);
         for (std::uint64_t index = 0; index < count; ++index) {
             auto function = function_at(index);
-            if (!function) return damaged(image_, "a function lies outside it");
+            if (!function) return damaged_table(image_, "a function lies outside it");
             functions.push_back(std::move(*function));
         }
         return functions;
@@ -137,7 +137,7 @@ class Table {
         const std::uint64_t at = records_ + record;
         const std::uint64_t name = names_ + number_at<std::uint32_t>(content_, at + layout_.name_at);
         if (name >= content_.size()) return std::nullopt;
-        const std::string_view rest = std::string_view(content_).substr(name, max_name_bytes);
+        const std::string_view rest = std::string_view(content_).substr(name, max_go_name_bytes);
         GoFunction function{.address = text_ + begin, .size = end - begin, .name = {}};
         function.name = rest.substr(0, rest.find('\0'));
         function.in_assembly = (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & flag_assembly) != 0;
@@ -157,7 +157,7 @@ class Table {
 Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
     constexpr std::size_t most_header_bytes = 8 + 8 * 8;
     TRY_ASSIGN(RawTable raw, raw_table(image));
-    if (raw.content.size() < most_header_bytes) return damaged(image, "it ends early");
+    if (raw.content.size() < most_header_bytes) return damaged_table(image, "it ends early");
     const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
     if (layout == nullptr)
         return make_error(ErrorKind::Unsupported, image.name() + ": its table of Go's functions is of a later kind");

@@ -9,14 +9,14 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t max_name_bytes = 4'096;
+constexpr std::size_t max_path_bytes = 4'096;
 // How many sequences that overlap are looked through for one address.
 constexpr int max_overlapping = 16;
 
 std::string joined(std::string_view folder, std::string_view name) {
-    name = name.substr(0, max_name_bytes);
+    name = name.substr(0, max_path_bytes);
     if (folder.empty() || name.starts_with('/')) return std::string(name);
-    std::string path(folder.substr(0, max_name_bytes));
+    std::string path(folder.substr(0, max_path_bytes));
     if (!path.ends_with('/')) path += '/';
     return path.append(name);
 }

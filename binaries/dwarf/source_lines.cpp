@@ -43,11 +43,6 @@ CodeBounds code_of(const ElfImage& image) {
     return code;
 }
 
-Result<ElfImage> open_image(const std::filesystem::path& path) {
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    return ElfImage::from_file(std::move(fd), path.string());
-}
-
 }  // namespace
 
 struct SourceLines::State {
@@ -267,8 +262,8 @@ SourceLines::~SourceLines() = default;
 
 Result<SourceLines> SourceLines::open(const std::filesystem::path& program, const std::filesystem::path& debug_file,
                                       const DebugInfoLimits& limits) {
-    TRY_ASSIGN(ElfImage image, open_image(program));
-    TRY_ASSIGN(const ElfImage debug_image, open_image(debug_file));
+    TRY_ASSIGN(ElfImage image, ElfImage::open(program));
+    TRY_ASSIGN(const ElfImage debug_image, ElfImage::open(debug_file));
     const std::string wanted = image.build_id();
     const std::string found = debug_image.build_id();
     if (!wanted.empty() && !found.empty() && wanted != found)

@@ -25,14 +25,6 @@ constexpr std::size_t max_indexed_files = 20'000;
 constexpr int max_indexed_depth = 8;
 
 // What may be compared with a program: a regular file, opened so that no pipe holds anybody up.
-std::optional<ElfImage> open_image(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs) {
-    auto fd = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!fd) return std::nullopt;
-    auto image = ElfImage::from_file(std::move(fd).value(), path.string(), kinds);
-    if (!image) return std::nullopt;
-    return std::move(image).value();
-}
-
 bool is_build_id(std::string_view text) {
     return text.size() >= 4 && text.size() % 2 == 0 && std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -40,7 +32,7 @@ bool is_build_id(std::string_view text) {
 }
 
 bool has_build_id(const std::filesystem::path& path, const std::string& build_id, ElfKinds kinds = ElfKinds::Programs) {
-    const auto image = open_image(path, kinds);
+    const auto image = ElfImage::open(path, kinds);
     return image && image->build_id() == build_id;
 }
 
@@ -145,7 +137,7 @@ std::optional<std::filesystem::path> find_by_link(const std::filesystem::path& p
     for (const auto& place : places_of_link(program, link->name, search.folders)) {
         std::error_code ignored;
         if (std::filesystem::equivalent(place, program, ignored)) continue;
-        const auto found = open_image(place);
+        const auto found = ElfImage::open(place);
         if (!found) continue;
         const std::string its_id = found->build_id();
         if (!build_id.empty() && !its_id.empty() && its_id != build_id) continue;
@@ -192,7 +184,7 @@ class DebugFolderIndex {
 
     // A stripped program may lie beside its debug file: the one with DWARF counts.
     static void add(Files& files, const std::filesystem::path& path) {
-        const auto image = open_image(path);
+        const auto image = ElfImage::open(path);
         if (!image) return;
         const std::string id = image->build_id();
         const bool has_dwarf = image->find_section(".debug_info") != nullptr;
@@ -237,7 +229,7 @@ std::optional<std::filesystem::path> ask(const std::string& build_id, const Debu
 
 std::optional<std::filesystem::path> find_debug_file(const std::filesystem::path& program,
                                                      const DebugFileSearch& search) {
-    const auto image = open_image(program);
+    const auto image = ElfImage::open(program);
     if (!image) return std::nullopt;
     if (image->find_section(".debug_info") != nullptr) return program;
     const std::string build_id = image->build_id();
@@ -256,7 +248,7 @@ std::optional<std::filesystem::path> find_debug_file_of(const std::string& build
 }
 
 std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::path& debug_file) {
-    const auto image = open_image(debug_file);
+    const auto image = ElfImage::open(debug_file);
     const auto link = image ? alternate_link_of(*image) : std::nullopt;
     if (!link) return std::nullopt;
     std::error_code ignored;

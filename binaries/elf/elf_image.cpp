@@ -12,7 +12,6 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::uint64_t max_sections = 200'000;
-constexpr std::uint64_t max_segments = 4'096;
 constexpr std::uint64_t max_build_id_bytes = 64;
 
 static_assert(std::endian::native == std::endian::little, "ELF numbers are taken as they lie");
@@ -66,6 +65,11 @@ std::string build_id_of_notes(std::string_view notes, std::uint64_t alignment) {
 
 Error ElfImage::damaged(std::string_view what) const {
     return make_error(ErrorKind::Invalid, name_ + ": damaged ELF file: " + std::string(what));
+}
+
+Result<ElfImage> ElfImage::open(const std::filesystem::path& path, ElfKinds kinds) {
+    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    return from_file(std::move(fd), path.string(), kinds);
 }
 
 Result<ElfImage> ElfImage::from_file(UniqueFd fd, std::string name, ElfKinds kinds) {

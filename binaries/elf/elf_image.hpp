@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,9 @@ struct ElfNote {
 template <typename Visit>
 bool for_each_note(std::string_view notes, std::uint64_t alignment, Visit&& visit);
 
+// As many segments as a file may have.
+inline constexpr std::uint32_t max_segments = 4'096;
+
 // Object files (ET_REL) are what dwz's common debug files look like.
 enum class ElfKinds { Programs, AlsoObjects };
 
@@ -60,6 +64,8 @@ class ElfImage {
   public:
     // Takes the file. `name` is used in errors. ErrorKind::Invalid, TooLarge, System.
     [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name, ElfKinds kinds = ElfKinds::Programs);
+    // The same of the file at `path`, which may be of any kind: it never waits for one.
+    [[nodiscard]] static Result<ElfImage> open(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs);
     // The same of bytes in memory (an ELF file inside another).
     [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
 
@@ -78,13 +84,14 @@ class ElfImage {
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+    // ErrorKind::Invalid, with its name
+    [[nodiscard]] Error damaged(std::string_view what) const;
 
   private:
     [[nodiscard]] static Result<ElfImage> parse(ElfImage image, ElfKinds kinds);
     [[nodiscard]] Status parse_header(ElfKinds kinds);
     [[nodiscard]] Status parse_segments(std::uint64_t offset, std::uint64_t count);
     [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
-    [[nodiscard]] Error damaged(std::string_view what) const;
 
     UniqueFd fd_;
     std::string bytes_;  // in place of fd_

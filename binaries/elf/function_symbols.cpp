@@ -9,7 +9,7 @@ namespace lagtrap::binaries {
 namespace {
 
 // Longer names are cut: no compiler's are, and overlapping strings in a hostile file would multiply.
-constexpr std::size_t max_name_bytes = 16'384;
+constexpr std::size_t max_symbol_bytes = 16'384;
 constexpr std::uint64_t max_names_bytes = 1ULL << 30;
 // Symbols are read in pieces of so many.
 constexpr std::uint64_t piece_symbols = 64 << 10;
@@ -29,11 +29,11 @@ bool is_defined_function(const Elf64_Sym& symbol) {
 
 std::uint32_t name_bytes_at(std::string_view names, std::uint64_t offset) {
     if (offset >= names.size()) return 0;
-    const std::string_view rest = names.substr(offset, max_name_bytes + 1);
+    const std::string_view rest = names.substr(offset, max_symbol_bytes + 1);
     const std::size_t end = rest.find('\0');
     // A name that the table's end cuts off is none.
     if (end == std::string_view::npos && offset + rest.size() == names.size()) return 0;
-    return static_cast<std::uint32_t>(std::min(end, max_name_bytes));
+    return static_cast<std::uint32_t>(std::min(end, max_symbol_bytes));
 }
 
 Error too_large(const ElfImage& image, const std::string& what) {

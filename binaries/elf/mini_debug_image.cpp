@@ -10,9 +10,9 @@ namespace {
 constexpr std::uint64_t max_packed_bytes = 64ULL << 20;
 constexpr std::uint64_t max_decoder_bytes = 128ULL << 20;
 
-class Decoder {
+class XzDecoder {
   public:
-    ~Decoder() { lzma_end(&stream_); }
+    ~XzDecoder() { lzma_end(&stream_); }
     lzma_stream* get() { return &stream_; }
 
   private:
@@ -20,7 +20,7 @@ class Decoder {
 };
 
 Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes) {
-    Decoder decoder;
+    XzDecoder decoder;
     lzma_stream& stream = *decoder.get();
     if (lzma_stream_decoder(&stream, max_decoder_bytes, 0) != LZMA_OK)
         return make_error(ErrorKind::System, "the xz decoder cannot be set up");

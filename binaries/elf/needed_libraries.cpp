@@ -11,23 +11,19 @@ namespace lagtrap::binaries {
 namespace {
 
 constexpr std::uint64_t max_dynamic_bytes = 1 << 20;
-constexpr std::uint64_t max_name_bytes = 4096;
+constexpr std::uint64_t max_library_name_bytes = 4096;
 
-Error damaged(const ElfImage& image, const std::string& what) {
-    return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: " + what);
-}
-
-// Of the string at an address, with up to max_name_bytes.
+// Of the string at an address, with up to max_library_name_bytes.
 Result<std::string> name_at(const ElfImage& image, std::uint64_t address) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || address < segment.address) continue;
         const std::uint64_t within = address - segment.address;
         if (within >= segment.file_bytes) continue;
-        const std::uint64_t size = std::min(max_name_bytes, segment.file_bytes - within);
-        TRY_ASSIGN(const std::string bytes, image.read(segment.offset + within, size, max_name_bytes));
+        const std::uint64_t size = std::min(max_library_name_bytes, segment.file_bytes - within);
+        TRY_ASSIGN(const std::string bytes, image.read(segment.offset + within, size, max_library_name_bytes));
         return bytes.substr(0, bytes.find('\0'));
     }
-    return damaged(image, "the name of a needed library lies outside the loaded segments");
+    return image.damaged("the name of a needed library lies outside the loaded segments");
 }
 
 // "/opt/lib:$ORIGIN/../lib"
@@ -59,7 +55,7 @@ Result<NeededLibraries> needed_libraries(const ElfImage& image) {
         if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
         if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) folders.push_back(entry.d_un.d_val);
     }
-    if (!names.empty() && strings_address == 0) return damaged(image, "needed libraries without a string table");
+    if (!names.empty() && strings_address == 0) return image.damaged("needed libraries without a string table");
     for (const std::uint64_t name : names) {
         TRY_ASSIGN(std::string library, name_at(image, strings_address + name));
         needed.names.push_back(std::move(library));

@@ -59,18 +59,13 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const E
     return std::nullopt;
 }
 
-Result<ElfImage> open_image(const std::filesystem::path& path) {
-    TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    return ElfImage::from_file(std::move(fd), path.string());
-}
-
 // Tables of the separate debug file; none where there is no file that fits.
 Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image, const std::filesystem::path& path,
                                                    const DebugFileSearch& search, ByteBudget& budget) {
     if (image.find_section(".symtab") != nullptr) return std::vector<FunctionTable>{};
     const auto found = find_debug_file(path, search);
     if (!found || *found == path) return std::vector<FunctionTable>{};
-    const auto debug_image = open_image(*found);
+    const auto debug_image = ElfImage::open(*found);
     if (!debug_image) return std::vector<FunctionTable>{};
     auto tables = read_function_tables(*debug_image, budget);
     if (tables || tables.error().kind == ErrorKind::TooLarge) return tables;
@@ -146,7 +141,7 @@ struct SymbolTable::Builder {
 
 Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, const DebugFileSearch& search,
                                          std::uint64_t limit_bytes) {
-    TRY_ASSIGN(const ElfImage image, open_image(path));
+    TRY_ASSIGN(const ElfImage image, ElfImage::open(path));
     ByteBudget budget(limit_bytes);
     TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
     TRY_ASSIGN(std::vector<FunctionTable> separate, separate_tables(image, path, search, budget));
@@ -161,7 +156,7 @@ Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, cons
 
 Result<SymbolTable> SymbolTable::of_debug_file(const std::filesystem::path& debug_file, std::uint64_t load_bias,
                                                std::uint64_t limit_bytes) {
-    TRY_ASSIGN(const ElfImage image, open_image(debug_file));
+    TRY_ASSIGN(const ElfImage image, ElfImage::open(debug_file));
     ByteBudget budget(limit_bytes);
     TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
     Builder builder;

@@ -4,6 +4,7 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/unwind/unwind_cache.hpp"
+#include "binaries/usdt/usdt_notes.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::binaries {
@@ -11,9 +12,7 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_build_id_bytes = 128;
-constexpr std::size_t max_segments = 4096;
 constexpr std::size_t max_libraries = 1 << 17;  // as many as the largest dynamic segment that is read can name
-constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
@@ -154,7 +153,7 @@ std::string encode_probes(const std::vector<UsdtProbe>& probes) {
 
 Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
     WireReader reader(body);
-    std::vector<UsdtProbe> probes(reader.count(max_probes, 3 * least_text_bytes + 28));
+    std::vector<UsdtProbe> probes(reader.count(max_usdt_probes, 3 * least_text_bytes + 28));
     bool sound = true;
     for (UsdtProbe& probe : probes) {
         probe.provider = reader.text(max_text_bytes);

@@ -8,37 +8,37 @@ namespace {
 // Compilers nest one or two; more would only let damaged input take memory.
 constexpr std::size_t max_remembered_states = 64;
 
-constexpr std::uint8_t op_advance = 0x40;  // the upper two bits; the lower six are the operand
-constexpr std::uint8_t op_offset = 0x80;
-constexpr std::uint8_t op_restore = 0xc0;
+constexpr std::uint8_t cfa_advance = 0x40;  // the upper two bits; the lower six are the operand
+constexpr std::uint8_t cfa_offset = 0x80;
+constexpr std::uint8_t cfa_restore = 0xc0;
 constexpr std::uint8_t operand_mask = 0x3f;
 
 enum Instruction : std::uint8_t {
-    op_nop = 0x00,
-    op_set_location = 0x01,
-    op_advance1 = 0x02,
-    op_advance2 = 0x03,
-    op_advance4 = 0x04,
-    op_offset_extended = 0x05,
-    op_restore_extended = 0x06,
-    op_undefined = 0x07,
-    op_same_value = 0x08,
-    op_register = 0x09,
-    op_remember_state = 0x0a,
-    op_restore_state = 0x0b,
-    op_define_cfa = 0x0c,
-    op_define_cfa_register = 0x0d,
-    op_define_cfa_offset = 0x0e,
-    op_define_cfa_expression = 0x0f,
-    op_expression = 0x10,
-    op_offset_extended_signed = 0x11,
-    op_define_cfa_signed = 0x12,
-    op_define_cfa_offset_signed = 0x13,
-    op_value_offset = 0x14,
-    op_value_offset_signed = 0x15,
-    op_value_expression = 0x16,
-    op_gnu_arguments_size = 0x2e,
-    op_gnu_negative_offset_extended = 0x2f,
+    cfa_nop = 0x00,
+    cfa_set_location = 0x01,
+    cfa_advance1 = 0x02,
+    cfa_advance2 = 0x03,
+    cfa_advance4 = 0x04,
+    cfa_offset_extended = 0x05,
+    cfa_restore_extended = 0x06,
+    cfa_undefined = 0x07,
+    cfa_same_value = 0x08,
+    cfa_register = 0x09,
+    cfa_remember_state = 0x0a,
+    cfa_restore_state = 0x0b,
+    cfa_define_cfa = 0x0c,
+    cfa_define_cfa_register = 0x0d,
+    cfa_define_cfa_offset = 0x0e,
+    cfa_define_cfa_expression = 0x0f,
+    cfa_expression = 0x10,
+    cfa_offset_extended_signed = 0x11,
+    cfa_define_cfa_signed = 0x12,
+    cfa_define_cfa_offset_signed = 0x13,
+    cfa_value_offset = 0x14,
+    cfa_value_offset_signed = 0x15,
+    cfa_value_expression = 0x16,
+    cfa_gnu_arguments_size = 0x2e,
+    cfa_gnu_negative_offset_extended = 0x2f,
 };
 
 using SavedForm = SavedRegister::Form;
@@ -153,32 +153,32 @@ class Machine {
 
 bool Machine::step_location(std::uint8_t instruction) {
     switch (instruction) {
-        case op_set_location: {
+        case cfa_set_location: {
             const auto address = read_pointer(cursor_, cie_.address_encoding, code_.bases);
             return address && *address >= begin_ && advance_to(*address - begin_);
         }
-        case op_advance1: return advance(cursor_.number<std::uint8_t>());
-        case op_advance2: return advance(cursor_.number<std::uint16_t>());
-        case op_advance4: return advance(cursor_.number<std::uint32_t>());
+        case cfa_advance1: return advance(cursor_.number<std::uint8_t>());
+        case cfa_advance2: return advance(cursor_.number<std::uint16_t>());
+        case cfa_advance4: return advance(cursor_.number<std::uint32_t>());
         default: return false;
     }
 }
 
 bool Machine::step_cfa(std::uint8_t instruction) {
-    if (instruction == op_define_cfa_expression) {
+    if (instruction == cfa_define_cfa_expression) {
         state_.cfa = cfa_of_expression(cursor_.take(cursor_.unsigned_leb128()));
         return true;
     }
-    if (instruction == op_define_cfa || instruction == op_define_cfa_signed) {
+    if (instruction == cfa_define_cfa || instruction == cfa_define_cfa_signed) {
         const std::uint64_t number = cursor_.unsigned_leb128();
-        return instruction == op_define_cfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
+        return instruction == cfa_define_cfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
                                             : define_cfa(number, factored_signed(cursor_.signed_leb128()));
     }
     if (state_.cfa.form == CfaRule::Form::Unset) return false;
     switch (instruction) {
-        case op_define_cfa_register: return define_cfa_register(cursor_.unsigned_leb128());
-        case op_define_cfa_offset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
-        case op_define_cfa_offset_signed: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
+        case cfa_define_cfa_register: return define_cfa_register(cursor_.unsigned_leb128());
+        case cfa_define_cfa_offset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
+        case cfa_define_cfa_offset_signed: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
         default: return false;
     }
 }
@@ -187,22 +187,22 @@ bool Machine::step_cfa(std::uint8_t instruction) {
 bool Machine::step_register(std::uint8_t instruction) {
     const std::uint64_t number = cursor_.unsigned_leb128();
     switch (instruction) {
-        case op_offset_extended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
-        case op_offset_extended_signed: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
-        case op_gnu_negative_offset_extended: save_at_cfa(number, factored(0 - cursor_.unsigned_leb128())); return true;
-        case op_restore_extended: restore(number); return true;
-        case op_undefined: save(number, {SavedForm::Undefined, 0, 0}); return true;
-        case op_same_value: save(number, {SavedForm::Same, 0, 0}); return true;
-        case op_register:
+        case cfa_offset_extended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
+        case cfa_offset_extended_signed: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
+        case cfa_gnu_negative_offset_extended: save_at_cfa(number, factored(0 - cursor_.unsigned_leb128())); return true;
+        case cfa_restore_extended: restore(number); return true;
+        case cfa_undefined: save(number, {SavedForm::Undefined, 0, 0}); return true;
+        case cfa_same_value: save(number, {SavedForm::Same, 0, 0}); return true;
+        case cfa_register:
             static_cast<void>(cursor_.unsigned_leb128());
             save(number, {SavedForm::Unclear, 0, 0});
             return true;
-        case op_value_offset: save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())}); return true;
-        case op_value_offset_signed:
+        case cfa_value_offset: save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())}); return true;
+        case cfa_value_offset_signed:
             save(number, {SavedForm::IsCfa, 0, factored_signed(cursor_.signed_leb128())});
             return true;
-        case op_expression: save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128()))); return true;
-        case op_value_expression:
+        case cfa_expression: save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128()))); return true;
+        case cfa_value_expression:
             static_cast<void>(cursor_.take(cursor_.unsigned_leb128()));
             save(number, {SavedForm::Unclear, 0, 0});
             return true;
@@ -211,7 +211,7 @@ bool Machine::step_register(std::uint8_t instruction) {
 }
 
 bool Machine::step_remembered(std::uint8_t instruction) {
-    if (instruction == op_remember_state) {
+    if (instruction == cfa_remember_state) {
         if (remembered_.size() == max_remembered_states) return false;
         remembered_.push_back(state_);
         return true;
@@ -225,26 +225,26 @@ bool Machine::step_remembered(std::uint8_t instruction) {
 bool Machine::step(std::uint8_t instruction) {
     const std::uint8_t operand = instruction & operand_mask;
     switch (instruction & ~operand_mask) {
-        case op_advance: return advance(operand);
-        case op_offset: save_at_cfa(operand, factored(cursor_.unsigned_leb128())); return true;
-        case op_restore: restore(operand); return true;
+        case cfa_advance: return advance(operand);
+        case cfa_offset: save_at_cfa(operand, factored(cursor_.unsigned_leb128())); return true;
+        case cfa_restore: restore(operand); return true;
         default: break;
     }
     switch (instruction) {
-        case op_nop: return true;
-        case op_gnu_arguments_size: static_cast<void>(cursor_.unsigned_leb128()); return true;
-        case op_set_location:
-        case op_advance1:
-        case op_advance2:
-        case op_advance4: return step_location(instruction);
-        case op_remember_state:
-        case op_restore_state: return step_remembered(instruction);
-        case op_define_cfa:
-        case op_define_cfa_signed:
-        case op_define_cfa_register:
-        case op_define_cfa_offset:
-        case op_define_cfa_offset_signed:
-        case op_define_cfa_expression: return step_cfa(instruction);
+        case cfa_nop: return true;
+        case cfa_gnu_arguments_size: static_cast<void>(cursor_.unsigned_leb128()); return true;
+        case cfa_set_location:
+        case cfa_advance1:
+        case cfa_advance2:
+        case cfa_advance4: return step_location(instruction);
+        case cfa_remember_state:
+        case cfa_restore_state: return step_remembered(instruction);
+        case cfa_define_cfa:
+        case cfa_define_cfa_signed:
+        case cfa_define_cfa_register:
+        case cfa_define_cfa_offset:
+        case cfa_define_cfa_offset_signed:
+        case cfa_define_cfa_expression: return step_cfa(instruction);
         default: return step_register(instruction);
     }
 }
@@ -252,8 +252,8 @@ bool Machine::step(std::uint8_t instruction) {
 }  // namespace
 
 std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8_t encoding) {
-    constexpr std::uint8_t op_form_mask = 0x0f;
-    switch (encoding & op_form_mask) {
+    constexpr std::uint8_t cfa_form_mask = 0x0f;
+    switch (encoding & cfa_form_mask) {
         case 0x00:
         case 0x04:
         case 0x0c: return cursor.number<std::uint64_t>();
@@ -268,10 +268,10 @@ std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8
 }
 
 std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases) {
-    constexpr std::uint8_t op_base_mask = 0xf0;  // with the mark of indirect pointers
+    constexpr std::uint8_t cfa_base_mask = 0xf0;  // with the mark of indirect pointers
     const std::uint64_t place = bases.section_address + cursor.position();
     std::uint64_t base = 0;
-    switch (encoding & op_base_mask) {
+    switch (encoding & cfa_base_mask) {
         case 0x00: break;
         case 0x10: base = place; break;
         case 0x30:

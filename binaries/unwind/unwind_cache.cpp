@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "binaries/elf/elf_image.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::binaries {
@@ -21,7 +22,6 @@ namespace {
 constexpr char magic_bytes[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
 constexpr std::uint32_t format_version = 4;
 constexpr std::size_t max_key_bytes = 128;
-constexpr std::uint32_t max_segments = 4096;
 
 struct Header {
     char magic[8];

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint32_t stapsdt_note_type = 3;
 constexpr std::size_t max_note_bytes = 64 << 10;
-constexpr std::size_t max_probes = 100'000;
 constexpr std::size_t addresses_bytes = 3 * sizeof(std::uint64_t);
 
 // Takes the text up to the next NUL off `rest`; nullopt without a NUL.
@@ -58,7 +57,7 @@ Status read_notes(const ElfImage& image, const ElfSection& section, std::optiona
             status = make_error(ErrorKind::TooLarge, image.name() + ": a USDT note of " +
                                                          std::to_string(note.description.size()) +
                                                          " bytes; at most 65536 are read");
-        } else if (probes.size() >= max_probes) {
+        } else if (probes.size() >= max_usdt_probes) {
             status = make_error(ErrorKind::TooLarge, image.name() + ": has more than 100000 USDT probes");
         } else if (auto probe = parse_probe(note.description, base)) {
             probes.push_back(std::move(*probe));

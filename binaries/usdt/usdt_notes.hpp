@@ -9,8 +9,10 @@
 
 namespace lagtrap::binaries {
 
+inline constexpr std::size_t max_usdt_probes = 100'000;
+
 // All USDT sites, in the order of the notes. ErrorKind::Invalid where a note is damaged, TooLarge beyond
-// 100,000 sites or a note of more than 64 KiB.
+// max_usdt_probes or a note of more than 64 KiB.
 [[nodiscard]] Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfImage& image);
 
 }  // namespace lagtrap::binaries

@@ -5,7 +5,7 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::uint64_t enough = 16;
+constexpr std::uint64_t enough_hits = 16;
 // What takes so many times as long as the median was interrupted.
 constexpr std::uint64_t longest_of_median = 4;
 
@@ -18,7 +18,7 @@ std::uint64_t middle_ns(std::size_t bucket) {
 
 std::optional<std::uint64_t> program_cost_ns(const CostCounts& counts) {
     const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-    if (total < enough) return std::nullopt;
+    if (total < enough_hits) return std::nullopt;
     std::size_t median = 0;
     for (std::uint64_t seen = counts[0]; seen * 2 < total; seen += counts[median]) ++median;
     std::uint64_t sum_ns = 0, measured = 0;

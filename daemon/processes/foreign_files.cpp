@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "core/files.hpp"
+#include "daemon/processes/mount_table.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
 constexpr std::size_t start_field = 22;  // of /proc/PID/stat, counted from 1 (proc(5))
 
 std::vector<std::string_view> split(std::string_view text, std::string_view blanks = " \t") {

@@ -20,6 +20,9 @@ struct Mount {
     bool set_uid_counts = true;  // no nosuid: who mounted it is trusted with whom its files belong to
 };
 
+// Of /proc/PID/mountinfo, as far as it is read.
+inline constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
+
 class MountTable {
   public:
     // An overlay is local if all its layers are, which its options name by paths of `layers`, the mounts of who made it

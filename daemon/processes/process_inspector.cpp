@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
 constexpr auto mounts_lifetime = 1s;
 constexpr std::size_t namespaces_limit = 64;
 constexpr std::string_view memory_file = "/memfd:";

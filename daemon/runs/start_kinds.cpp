@@ -7,7 +7,7 @@ namespace {
 
 using trace::StartKind;
 
-constexpr std::size_t processes_limit = 65'536;
+constexpr std::size_t started_processes_limit = 65'536;
 constexpr std::size_t programs_limit = 4'096;
 
 }  // namespace
@@ -36,7 +36,7 @@ StartKind StartKinds::decide(const std::string& event, const settings::ColdRule&
 
 StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
     auto& processes = watched.processes;
-    if (processes.size() >= processes_limit) {
+    if (processes.size() >= started_processes_limit) {
         // The half whose last runs are older goes: most of these processes are gone.
         std::vector<std::uint64_t> ends;
         ends.reserve(processes.size());

@@ -13,6 +13,9 @@
 
 namespace lagtrap::server {
 
+// The action of a refused sign-in, by password or by single sign-on.
+inline constexpr const char* refused_sign_in = "refuse sign-in";
+
 // Any thread; blocks on the store.
 class Audit {
   public:

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t token_limit_bytes = 64 * 1024;
+constexpr std::size_t id_token_limit_bytes = 64 * 1024;
 constexpr std::size_t keys_limit = 64;
 constexpr std::size_t groups_limit = 1000;
 constexpr std::size_t text_limit_bytes = 256;
@@ -131,7 +131,7 @@ Result<std::vector<SigningKey>> read_key_set(std::string_view text) {
 
 Result<IdTokenFacts> check_id_token(std::string_view token, const std::vector<SigningKey>& keys,
                                     const IdTokenQuestion& question) {
-    if (token.size() > token_limit_bytes) return denied("is larger than 64 KiB");
+    if (token.size() > id_token_limit_bytes) return denied("is larger than 64 KiB");
     cjose_err error{};
     const Jws jws(cjose_jws_import(token.data(), token.size(), &error));
     if (!jws) return denied("is none");

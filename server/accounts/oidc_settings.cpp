@@ -13,7 +13,7 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t file_limit_bytes = 64 * 1024;
+constexpr std::size_t settings_limit_bytes = 64 * 1024;
 constexpr const char* names =
     "issuer, client_id, client_secret, title, scopes, name_claim, groups_claim, ca_file, admin, uploader or reader";
 
@@ -93,7 +93,7 @@ Result<OidcSettings> read_oidc_settings(const std::filesystem::path& path) {
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     if ((facts.st_mode & 0007) != 0)
         return make_error(ErrorKind::Denied, path.string() + ": every user may read this secret; chmod o= it");
-    const auto content = read_all(fd.get(), file_limit_bytes);
+    const auto content = read_all(fd.get(), settings_limit_bytes);
     if (!content) return content.error().within(path.string());
     OidcSettings settings;
     std::string_view rest = *content;

@@ -17,11 +17,8 @@ namespace {
 constexpr std::size_t name_limit_bytes = 64;
 constexpr std::size_t host_limit_bytes = 256;
 constexpr std::uint32_t audit_default = 100;
-constexpr const char* refused_sign_in = "refuse sign-in";
 constexpr const char* refused_change = "refuse password change";
 constexpr const char* audit_columns = "id,at,at_ns,who,action,object,detail\r\n";
-
-Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
 
 Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "use the server's https address"}; }
 

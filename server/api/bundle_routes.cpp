@@ -17,7 +17,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t bundles_default = 100;
-constexpr std::uint32_t delays_default = 1000;
+constexpr std::uint32_t bundle_delays_default = 1000;
 constexpr std::size_t system_file_limit_bytes = 17U << 20;
 constexpr std::chrono::seconds parse_pause{2};
 constexpr std::int64_t machine_reach_ns = 30LL * 86400 * 1'000'000'000;
@@ -186,7 +186,7 @@ Reply list_delays(BundleStore& store, Blobs& blobs, const Route& route, Neighbou
     const auto found = readable_bundle(store, route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
-    const auto question = read_delay_question(route, delays_default);
+    const auto question = read_delay_question(route, bundle_delays_default);
     if (const auto* wrong = std::get_if<Refusal>(&question)) return reply_of(*wrong);
     const auto& [number, order, part] = std::get<DelayQuestion>(question);
     DelayPage page;

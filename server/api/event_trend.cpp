@@ -22,14 +22,14 @@ constexpr std::uint64_t least_delays = 5;
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-struct Stretch {
+struct TrendStretch {
     Sketch durations;
     std::uint64_t runs = 0, delays = 0;
     std::map<std::string, BuildActivity> builds;
 };
 
-Stretch stretch_of(const EventActivity& activity, std::uint64_t from_ns, std::uint64_t to_ns) {
-    Stretch stretch;
+TrendStretch stretch_of(const EventActivity& activity, std::uint64_t from_ns, std::uint64_t to_ns) {
+    TrendStretch stretch;
     for (const UnitActivity& unit : activity.units) {
         if (unit.from_ns < from_ns || unit.from_ns >= to_ns) continue;
         stretch.durations.merge(unit.durations);
@@ -56,8 +56,8 @@ std::optional<double> test_shares(const EventActivity& activity, const TrendSpan
     return reports::share_test(before, now);
 }
 
-Measure measure_quantile(const EventActivity& activity, const TrendSpan& span, const Stretch& before,
-                         const Stretch& now, double quantile) {
+Measure measure_quantile(const EventActivity& activity, const TrendSpan& span, const TrendStretch& before,
+                         const TrendStretch& now, double quantile) {
     Measure measure;
     measure.before = static_cast<double>(before.durations.quantile_ns(quantile));
     measure.now = static_cast<double>(now.durations.quantile_ns(quantile));
@@ -70,11 +70,11 @@ Measure measure_quantile(const EventActivity& activity, const TrendSpan& span, c
     return measure;
 }
 
-Measure measure_delays(const EventActivity& activity, const TrendSpan& span, const Stretch& before,
-                       const Stretch& now) {
+Measure measure_delays(const EventActivity& activity, const TrendSpan& span, const TrendStretch& before,
+                       const TrendStretch& now) {
     Measure measure;
     const auto units = static_cast<double>(span.units());
-    const auto share = [&](const Stretch& stretch) {
+    const auto share = [&](const TrendStretch& stretch) {
         const double of =
             activity.runs_recorded ? static_cast<double>(std::max<std::uint64_t>(stretch.runs, 1)) : units;
         return static_cast<double>(stretch.delays) / of;
@@ -90,7 +90,7 @@ Measure measure_delays(const EventActivity& activity, const TrendSpan& span, con
 
 // The build that most runs after the change have, if few had it before.
 std::string build_of_change(const EventActivity& activity, std::uint64_t from_ns, std::uint64_t end_ns) {
-    const Stretch before = stretch_of(activity, 0, from_ns), after = stretch_of(activity, from_ns, end_ns);
+    const TrendStretch before = stretch_of(activity, 0, from_ns), after = stretch_of(activity, from_ns, end_ns);
     const auto most = std::max_element(after.builds.begin(), after.builds.end(),
                                        [](const auto& a, const auto& b) { return a.second.runs < b.second.runs; });
     if (most == after.builds.end() || most->second.runs * 2 < after.runs) return {};
@@ -185,8 +185,8 @@ std::variant<TrendSpan, Refusal> trend_span(const Filter& filter, std::uint64_t 
 }
 
 EventTrend trend_of(const EventActivity& activity, const TrendSpan& span) {
-    const Stretch before = stretch_of(activity, span.before_ns, span.from_ns);
-    const Stretch now = stretch_of(activity, span.from_ns, span.to_ns);
+    const TrendStretch before = stretch_of(activity, span.before_ns, span.from_ns);
+    const TrendStretch now = stretch_of(activity, span.from_ns, span.to_ns);
     EventTrend trend;
     trend.event = activity.event;
     trend.runs_recorded = activity.runs_recorded;

@@ -61,5 +61,6 @@ struct Reply {
 
 // {"error": {"message": ..., "hint": ...}} with status, and Retry-After where it is known.
 [[nodiscard]] Reply reply_of(const Refusal& refusal);
+[[nodiscard]] inline Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
 
 }  // namespace lagtrap::server

@@ -12,7 +12,6 @@ namespace {
 constexpr std::int64_t pending_s = 600;
 constexpr std::size_t page_limit_bytes = 1024;
 constexpr std::size_t secret_letters = 43;
-constexpr const char* refused_sign_in = "refuse sign-in";
 // What a cookie may hold, and no other host.
 constexpr std::string_view page_letters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~/?=&%+:@!$'()*";

@@ -15,8 +15,6 @@ constexpr std::size_t secret_limit_bytes = 500;
 constexpr std::array<std::string_view, 4> message_states{"waiting", "sending", "delivered", "given_up"};
 
 Reply no_such_rule() { return reply_of({404, "there is no such rule"}); }
-Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
-
 json::value time_or_null(std::uint64_t time_ns) {
     if (time_ns == 0) return nullptr;
     return json_digits(time_ns);

@@ -17,7 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t stages_limit = 256;
 constexpr std::size_t reasons_limit = 100;
 constexpr std::size_t object_rows_limit = 40;
 json::value share(std::uint64_t part, std::uint64_t whole) {

@@ -8,6 +8,9 @@
 
 namespace lagtrap::server {
 
+// Of one run.
+inline constexpr std::size_t stages_limit = 256;
+
 // {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],"stages":[...],"surroundings":{...},"quality":{...}},
 // as openapi.yaml has them. Without a recording all of the delay is unknown, and `damage` says why.
 [[nodiscard]] std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,

@@ -8,7 +8,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint64_t looked_back_ns = 30ULL * 86'400 * 1'000'000'000;
-constexpr std::uint32_t profiles_limit = 5000;
+constexpr std::uint32_t known_profiles_limit = 5000;
 
 std::string frames_json(const reports::Cause& cause) {
     boost::json::array frames;
@@ -60,7 +60,7 @@ Result<std::vector<CauseNews>> note_causes_of(Store& store, const std::string& e
     const std::uint64_t last_ns = newest.delays.front().delay.begin_realtime_ns;
     filter.from_ns = last_ns > looked_back_ns ? last_ns - looked_back_ns : 0;
     reports::CauseFinder finder;
-    TRY(add_profiles(store, filter, profiles_limit, finder));
+    TRY(add_profiles(store, filter, known_profiles_limit, finder));
     std::vector<SightedCause> found;
     for (const reports::Cause& cause : finder.find().causes) found.push_back(sighted(cause));
     return store.note_causes(event, found, now_realtime_ns);

@@ -14,7 +14,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t cpus_limit = 1024;
-constexpr std::size_t stages_limit = 256;
 constexpr StackTableLimits stack_limits{128, 1024, 4U << 20, 500'000};
 
 // Tables of numbers are flat arrays: an object for each cell would be three times as long.

@@ -7,7 +7,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t hours_a_day = 24;
 
 // Whole buckets of a level, `from` to before `to`.
 Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupLevel level, std::uint64_t from,

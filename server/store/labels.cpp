@@ -8,7 +8,8 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t text_limit_bytes = 1024;
-constexpr std::size_t remembered_limit = 200'000;
+constexpr std::size_t reason_limit_bytes = 500;
+constexpr std::size_t remembered_labels_limit = 200'000;
 // What a program does not know by name any more: events and stages are few by nature, threads may count up for ever.
 constexpr std::int64_t names_limit_of_events = 10'000;
 constexpr std::int64_t names_limit = 100'000;
@@ -48,6 +49,18 @@ std::string stored_text(std::string_view raw) {
     return text.substr(0, end);
 }
 
+std::string stored_reason(std::string_view raw) { return stored_text(raw).substr(0, reason_limit_bytes); }
+
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(text.size(), lines.back().size() + 1));
+    }
+    return lines;
+}
+
 std::string search_text(std::string_view text) {
     std::string folded(text);
     for (char& letter : folded)
@@ -57,8 +70,8 @@ std::string search_text(std::string_view text) {
 
 void Labels::remember(const LabelName& name, std::uint32_t number) {
     const std::lock_guard lock(mutex_);
-    if (numbers_.size() >= remembered_limit) numbers_.clear();
-    if (texts_.size() >= remembered_limit) texts_.clear();
+    if (numbers_.size() >= remembered_labels_limit) numbers_.clear();
+    if (texts_.size() >= remembered_labels_limit) texts_.clear();
     numbers_.emplace(name, number);
     texts_.emplace(number, name.second);
 }

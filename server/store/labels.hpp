@@ -24,6 +24,10 @@ using LabelName = std::pair<LabelKind, std::string>;
 
 // Text as it is stored: printable, at most 1,024 bytes.
 [[nodiscard]] std::string stored_text(std::string_view raw);
+// Of why something failed.
+[[nodiscard]] std::string stored_reason(std::string_view raw);
+// Lists are stored as lines, each ended by a newline.
+[[nodiscard]] std::vector<std::string> lines_of(std::string_view stored);
 
 // Any thread. A label is never removed, so what is remembered stays right.
 class Labels {

@@ -20,7 +20,6 @@ constexpr auto reconnect_pause = std::chrono::milliseconds(100);
 // Keys of advisory locks, of our own choice.
 constexpr const char* migration_lock = "SELECT pg_advisory_xact_lock(7810776)";
 constexpr const char* partition_lock = "SELECT pg_advisory_xact_lock(7810777)";
-constexpr std::uint64_t hours_a_day = 24;
 constexpr int columns_of_run = 15;
 constexpr std::uint64_t removed_at_once = 100'000;
 constexpr std::uint64_t measured_rows = 200;

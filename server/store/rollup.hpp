@@ -11,6 +11,8 @@
 
 namespace lagtrap::server {
 
+inline constexpr std::uint64_t hours_a_day = 24;
+
 enum class RollupLevel : std::uint8_t { Hour = 0, Day = 1 };
 
 struct RollupKey {

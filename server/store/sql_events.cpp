@@ -8,7 +8,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t choices_limit = 10'000;
 constexpr std::size_t losing_hosts_limit = 20;
 
 }  // namespace

@@ -6,7 +6,6 @@ namespace {
 
 constexpr std::uint32_t messages_shown = 20;
 constexpr std::uint32_t messages_kept = 50;  // of a rule
-constexpr std::size_t reason_limit_bytes = 500;
 
 const std::string message_columns =
     "SELECT m.id, m.rule, m.test, m.body, m.made_ns, m.state, m.attempts, m.next_ns, m.settled_ns, m.reason, m.lease"
@@ -41,7 +40,7 @@ Status count_outcome(Connection& connection, const StoredMessage& message, std::
             TRY(connection.execute("UPDATE tell_rule SET told_ns = $2 WHERE id = $1", {message.rule, now_ns}));
         return success();
     }
-    const std::string reason = stored_text(message.reason).substr(0, reason_limit_bytes);
+    const std::string reason = stored_reason(message.reason);
     TRY(connection.execute("UPDATE tell_rule SET failure = $2, failed_ns = $3, given_up = given_up + $4 WHERE id = $1",
                            {message.rule, reason, now_ns, message.state == MessageState::GivenUp ? 1 : 0}));
     return success();
@@ -125,7 +124,7 @@ Result<std::optional<StoredMessage>> SqlStore::take_message(std::uint64_t now_re
 
 Result<bool> SqlStore::settle_message(const StoredMessage& message, std::uint64_t now_realtime_ns) {
     std::uint64_t changed = 0;
-    const std::string reason = stored_text(message.reason).substr(0, reason_limit_bytes);
+    const std::string reason = stored_reason(message.reason);
     const bool waits = message.state == MessageState::Waiting;
     const Status written = database_->write([&](Connection& connection) -> Status {
         TRY_ASSIGN(changed,

@@ -54,16 +54,6 @@ Status count_part(Connection& connection, const trace::ObjectsPart& part, const 
     return success();
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-    std::vector<std::string> lines;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        lines.emplace_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return lines;
-}
-
 const std::string watch_columns =
     "SELECT id, host, process, pid, first_ns, last_ns, parts, ended, began_ns, classes,"
     " class_count, calls, failures, lost, received, not_told FROM objects_watch";

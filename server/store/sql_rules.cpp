@@ -9,7 +9,6 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint32_t findings_shown = 200;
-constexpr std::size_t reason_limit_bytes = 500;
 constexpr std::uint64_t signs_kept_ns = 30 * day_ns;
 
 const std::string rule_columns =
@@ -298,7 +297,7 @@ Result<bool> SqlStore::note_findings(const RuleLook& look, const ComposeMessage&
 }
 
 Status SqlStore::note_look_failure(std::uint64_t rule, const std::string& reason) {
-    const std::string words = stored_text(reason).substr(0, reason_limit_bytes);
+    const std::string words = stored_reason(reason);
     return database_->write([&](Connection& connection) -> Status {
         TRY(connection.execute("UPDATE tell_rule SET look_failure = $2 WHERE id = $1", {rule, words}));
         return success();

@@ -10,7 +10,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t choices_limit = 10'000;
 
 Result<std::vector<std::uint64_t>> numbers_of(Connection& connection, const std::string& sql) {
     std::vector<std::uint64_t> numbers;

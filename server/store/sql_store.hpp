@@ -15,6 +15,9 @@
 
 namespace lagtrap::server {
 
+// Of each list that people choose from.
+inline constexpr std::size_t choices_limit = 10'000;
+
 class SqlStore : public Store {
   public:
     explicit SqlStore(std::unique_ptr<Database> database)

@@ -14,16 +14,6 @@ std::string joined(const std::vector<std::string>& lines) {
     return text;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t end = text.find('\n');
-        lines.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(text.size(), lines.back().size() + 1));
-    }
-    return lines;
-}
-
 Result<std::vector<Team>> select_teams(Connection& connection, const std::string& tail, const Values& values) {
     std::vector<Team> found;
     TRY_ASSIGN(const auto rows, connection.query(team_columns + tail, values));

@@ -7,7 +7,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t hours_a_day = 24;
 constexpr std::uint64_t days_ahead = 3;
 constexpr std::uint64_t batch_digests_kept_ns = 30 * day_ns;
 constexpr std::uint64_t failed_jobs_kept_ns = 30 * day_ns;

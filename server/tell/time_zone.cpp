@@ -13,13 +13,13 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::int64_t day_s = 86400;
-constexpr std::size_t name_limit_bytes = 64;
+constexpr std::size_t zone_limit_bytes = 64;
 constexpr std::size_t file_limit_bytes = 256 << 10;
 constexpr std::size_t header_bytes = 44;
 constexpr std::string_view magic = "TZif";
 
 bool is_name(std::string_view zone) {
-    if (zone.empty() || zone.size() > name_limit_bytes) return false;
+    if (zone.empty() || zone.size() > zone_limit_bytes) return false;
     char before = '/';
     for (const char letter : zone) {
         const bool is_alphanumeric =
@@ -234,7 +234,7 @@ Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t 
 
 Status check_zone_name(const std::string& zone) {
     if (is_name(zone)) return success();
-    return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, name_limit_bytes)) +
+    return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, zone_limit_bytes)) +
                                               "\" is no name of a time zone, such as Europe/Berlin or UTC");
 }
 
