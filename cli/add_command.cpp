@@ -10,13 +10,13 @@
 #include <fmt/core.h>
 
 #include "analysis/recording.hpp"
-#include "cli/add_offers.hpp"
-#include "cli/add_write.hpp"
+#include "cli/add/add_offers.hpp"
+#include "cli/add/add_write.hpp"
+#include "cli/add/trial_daemon.hpp"
+#include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"
-#include "cli/confined_reading.hpp"
-#include "cli/interrupt.hpp"
-#include "cli/text_layout.hpp"
-#include "cli/trial_daemon.hpp"
+#include "cli/console/interrupt.hpp"
+#include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
 

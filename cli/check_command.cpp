@@ -1,7 +1,7 @@
 #include <boost/json.hpp>
 
+#include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"
-#include "cli/confined_reading.hpp"
 #include "settings/parser.hpp"
 #include "settings/schema.hpp"
 #include "settings/schema_file.hpp"

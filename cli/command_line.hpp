@@ -1,7 +1,7 @@
 // The options of `lagtrap` and its commands.
 #pragma once
 
-#include "cli/console.hpp"
+#include "cli/console/console.hpp"
 
 namespace lagtrap::cli {
 

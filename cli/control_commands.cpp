@@ -4,9 +4,9 @@
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/control_client.hpp"
-#include "cli/metrics_text.hpp"
-#include "cli/status_text.hpp"
+#include "cli/control/control_client.hpp"
+#include "cli/status/metrics_text.hpp"
+#include "cli/status/status_text.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::cli {

@@ -3,8 +3,8 @@
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/doctor_findings.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/doctor/doctor_findings.hpp"
 
 namespace lagtrap::cli {
 namespace {

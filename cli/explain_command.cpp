@@ -3,10 +3,10 @@
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/control_client.hpp"
-#include "cli/explanation.hpp"
-#include "cli/status_fields.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/control/control_client.hpp"
+#include "cli/control/status_fields.hpp"
+#include "cli/reports/explanation.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {

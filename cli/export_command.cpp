@@ -1,5 +1,5 @@
 #include "analysis/recording.hpp"
-#include "cli/bundle_finder.hpp"
+#include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
 #include "core/files.hpp"
 #include "formats/format_table.hpp"

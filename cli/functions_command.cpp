@@ -7,12 +7,12 @@
 #include <fmt/core.h>
 
 #include "calls/function_stream.hpp"
+#include "cli/calls/functions_text.hpp"
 #include "cli/commands.hpp"
-#include "cli/control_client.hpp"
-#include "cli/functions_text.hpp"
-#include "cli/process_trace.hpp"
-#include "cli/source_lookup.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/control/control_client.hpp"
+#include "cli/control/process_trace.hpp"
+#include "cli/programs/source_lookup.hpp"
 #include "core/duration.hpp"
 #include "trace/perfetto/calls_file.hpp"
 

@@ -4,12 +4,12 @@
 
 #include <boost/json.hpp>
 
-#include "cli/bundle_finder.hpp"
+#include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
-#include "cli/control_client.hpp"
-#include "cli/live_view.hpp"
-#include "cli/status_fields.hpp"
-#include "cli/terminal.hpp"
+#include "cli/control/control_client.hpp"
+#include "cli/control/status_fields.hpp"
+#include "cli/status/live_view.hpp"
+#include "cli/status/terminal.hpp"
 #include "core/clock.hpp"
 #include "trace/bundle/bundle.hpp"
 

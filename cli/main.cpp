@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "cli/command_line.hpp"
-#include "cli/memory_limit.hpp"
+#include "cli/console/memory_limit.hpp"
 
 int main(int argc, char** argv) {
     lagtrap::cli::limit_memory();

@@ -5,8 +5,8 @@
 
 #include "binaries/elf/library_paths.hpp"
 #include "cli/commands.hpp"
-#include "cli/marker_list.hpp"
-#include "cli/tracepoint_list.hpp"
+#include "cli/programs/marker_list.hpp"
+#include "cli/programs/tracepoint_list.hpp"
 #include "core/text.hpp"
 #include "settings/diagnostics.hpp"
 

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "cli/commands.hpp"
-#include "cli/preset_matches.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/programs/preset_matches.hpp"
 #include "core/text.hpp"
 #include "settings/element_text.hpp"
 #include "settings/preset.hpp"

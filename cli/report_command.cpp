@@ -1,10 +1,10 @@
 #include <boost/json.hpp>
 
 #include "analysis/recording.hpp"
-#include "cli/bundle_finder.hpp"
+#include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
-#include "cli/report_json.hpp"
-#include "cli/report_text.hpp"
+#include "cli/reports/report_json.hpp"
+#include "cli/reports/report_text.hpp"
 
 namespace lagtrap::cli {
 

@@ -9,10 +9,10 @@
 
 #include "analysis/trace_places.hpp"
 #include "binaries/dwarf/debug_server.hpp"
-#include "cli/bundle_finder.hpp"
+#include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
-#include "cli/ratio.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/ratio.hpp"
+#include "cli/console/text_layout.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/bundle/bundle.hpp"

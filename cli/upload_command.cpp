@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/bundle_finder.hpp"
+#include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
 #include "core/digest.hpp"
 #include "core/files.hpp"

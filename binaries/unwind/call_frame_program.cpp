@@ -172,7 +172,7 @@ bool Machine::step_cfa(std::uint8_t instruction) {
     if (instruction == cfa_define_cfa || instruction == cfa_define_cfa_signed) {
         const std::uint64_t number = cursor_.unsigned_leb128();
         return instruction == cfa_define_cfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
-                                            : define_cfa(number, factored_signed(cursor_.signed_leb128()));
+                                             : define_cfa(number, factored_signed(cursor_.signed_leb128()));
     }
     if (state_.cfa.form == CfaRule::Form::Unset) return false;
     switch (instruction) {
@@ -189,7 +189,9 @@ bool Machine::step_register(std::uint8_t instruction) {
     switch (instruction) {
         case cfa_offset_extended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
         case cfa_offset_extended_signed: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
-        case cfa_gnu_negative_offset_extended: save_at_cfa(number, factored(0 - cursor_.unsigned_leb128())); return true;
+        case cfa_gnu_negative_offset_extended:
+            save_at_cfa(number, factored(0 - cursor_.unsigned_leb128()));
+            return true;
         case cfa_restore_extended: restore(number); return true;
         case cfa_undefined: save(number, {SavedForm::Undefined, 0, 0}); return true;
         case cfa_same_value: save(number, {SavedForm::Same, 0, 0}); return true;

@@ -7,7 +7,6 @@
 namespace lagtrap::server {
 namespace {
 
-
 // Whole buckets of a level, `from` to before `to`.
 Status each_rollup(Connection& connection, const NumberedFilter& filter, RollupLevel level, std::uint64_t from,
                    std::uint64_t to, Detail detail, const TakePiece& take) {

@@ -10,7 +10,6 @@
 namespace lagtrap::server {
 namespace {
 
-
 Result<std::vector<std::uint64_t>> numbers_of(Connection& connection, const std::string& sql) {
     std::vector<std::uint64_t> numbers;
     TRY_ASSIGN(const auto rows, connection.query(sql));

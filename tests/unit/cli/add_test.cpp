@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/add_offers.hpp"
+#include "cli/add/add_offers.hpp"
 #include "settings/parser.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 

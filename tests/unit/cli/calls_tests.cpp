@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/calls_text.hpp"
-#include "cli/process_name.hpp"
+#include "cli/calls/calls_text.hpp"
+#include "cli/control/process_name.hpp"
 
 namespace lagtrap::cli::calls_tests {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "analysis/function_name.hpp"
 #include "cli/commands.hpp"
-#include "cli/console.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/console.hpp"
+#include "cli/console/text_layout.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "tests/unit/test_paths.hpp"
 #include "trace/bundle/bundle.hpp"

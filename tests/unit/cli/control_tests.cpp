@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/status_events.hpp"
-#include "cli/status_text.hpp"
+#include "cli/status/status_events.hpp"
+#include "cli/status/status_text.hpp"
 #include "core/unique_fd.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "tests/unit/test_paths.hpp"

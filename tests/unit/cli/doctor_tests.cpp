@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/doctor_findings.hpp"
+#include "cli/doctor/doctor_findings.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
 namespace lagtrap::cli::doctor_tests {

@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
-#include "cli/explanation.hpp"
-#include "cli/program_processes.hpp"
+#include "cli/programs/program_processes.hpp"
+#include "cli/reports/explanation.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
 namespace lagtrap::cli::explain_tests {

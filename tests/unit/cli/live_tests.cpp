@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/live_view.hpp"
-#include "cli/text_layout.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/status/live_view.hpp"
 
 namespace lagtrap::cli::live_tests {
 namespace {

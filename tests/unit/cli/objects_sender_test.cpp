@@ -1,4 +1,4 @@
-#include "cli/objects_sender.hpp"
+#include "cli/objects/objects_sender.hpp"
 
 #include <filesystem>
 #include <map>

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/report_text.hpp"
+#include "cli/reports/report_text.hpp"
 #include "formats/format_table.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "trace/bundle/bundle.hpp"

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "analysis/block_reason.hpp"
+#include "cli/add/add_offers.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/programs/function_ways.hpp"
+#include "core/text.hpp"
+#include "settings/element_text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using formats::StackProfile;
+
+constexpr std::size_t functions_limit = 24;
+constexpr double least_share = 0.05;    // of the program's time on a CPU
+constexpr double nearly_always = 0.98;  // of its threads' time
+
+struct Seen {
+    std::uint64_t busy_ns = 0;
+    std::uint64_t total_ns = 0;
+    std::uint64_t idle_ns = 0;    // of it, waiting for events
+    std::uint64_t stretches = 0;  // times that a thread came to it
+    std::size_t depth = 0;        // from the outside, the least
+    std::set<const formats::ProfiledThread*> threads;
+};
+
+// Functions of one module over all stacks of the target's threads.
+class FunctionSearch {
+  public:
+    FunctionSearch(const AddTarget& target, const StackProfile& profile) : profile_(profile), module_(target.program) {
+        std::set<std::uint32_t> pids;
+        for (const MappedProcess& process : target.processes) pids.insert(process.pid);
+        for (const formats::ProfiledThread& thread : profile.threads)
+            if (pids.contains(thread.pid)) look_at(thread);
+    }
+
+    // Names with what was seen, most time on a CPU first, and of equals the outermost first.
+    [[nodiscard]] std::vector<std::pair<std::string, Seen>> found() const {
+        std::vector<std::pair<std::string, Seen>> found;
+        for (const auto& [name, seen] : seen_) {
+            std::uint64_t threads_ns = 0;
+            for (const auto* thread : seen.threads) threads_ns += known_ns_.at(thread);
+            const bool is_always_there =
+                static_cast<double>(seen.total_ns) > nearly_always * static_cast<double>(threads_ns) &&
+                seen.stretches <= 2 * seen.threads.size();
+            const bool is_rare = static_cast<double>(seen.busy_ns) < least_share * static_cast<double>(busy_ns_);
+            if (!is_always_there && !is_rare && seen.busy_ns > 0) found.emplace_back(name, seen);
+        }
+        std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+            if (a.second.busy_ns != b.second.busy_ns) return a.second.busy_ns > b.second.busy_ns;
+            return a.second.depth < b.second.depth;
+        });
+        return found;
+    }
+    [[nodiscard]] std::uint64_t busy_ns() const { return busy_ns_; }
+
+  private:
+    void look_at(const formats::ProfiledThread& thread) {
+        std::set<std::string> before;
+        for (const formats::Piece& piece : thread.pieces) {
+            if (piece.stack == 0) continue;
+            const auto& functions = functions_of(piece.stack);
+            const bool busy = piece.kind == analysis::TimeKind::OnCpu;
+            const bool idle = piece.kind == analysis::TimeKind::Blocked &&
+                              profile_.texts[piece.reason] == analysis::facts_of(analysis::BlockReason::Events).name;
+            known_ns_[&thread] += piece.weight_ns;
+            if (busy) busy_ns_ += piece.weight_ns;
+            std::set<std::string> now;
+            for (std::size_t depth = 0; depth < functions.size(); ++depth) {
+                if (!now.insert(functions[depth]).second) continue;
+                Seen& seen = seen_[functions[depth]];
+                seen.total_ns += piece.weight_ns;
+                if (busy) seen.busy_ns += piece.weight_ns;
+                if (idle) seen.idle_ns += piece.weight_ns;
+                if (!before.contains(functions[depth])) ++seen.stretches;
+                seen.depth = seen.threads.empty() ? depth : std::min(seen.depth, depth);
+                seen.threads.insert(&thread);
+            }
+            before = std::move(now);
+        }
+    }
+
+    // Of the program on this stack, from the outside in.
+    const std::vector<std::string>& functions_of(std::uint32_t stack) {
+        const auto [place, added] = functions_.try_emplace(stack);
+        if (!added) return place->second;
+        for (const std::uint32_t node : profile_.path_of(stack)) {
+            const formats::Place& where = profile_.places[profile_.nodes[node].place];
+            if (where.module == module_ && !where.state && !where.kernel && !where.function.starts_with('['))
+                place->second.push_back(where.function);
+        }
+        return place->second;
+    }
+
+    const StackProfile& profile_;
+    std::string module_;
+    std::map<std::string, Seen> seen_;
+    std::map<const formats::ProfiledThread*, std::uint64_t> known_ns_;
+    std::map<std::uint32_t, std::vector<std::string>> functions_;
+    std::uint64_t busy_ns_ = 0;
+};
+
+// Each function that can be watched, by the name that a stack shows for it.
+std::map<std::string, std::string> written_names(const AddTarget& target) {
+    std::map<std::string, std::string> names;
+    const auto path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
+                      std::filesystem::path(target.program).relative_path();
+    const auto file = binaries::ProgramFile::open(path);
+    if (!file) return names;
+    const auto ways = ways_to_watch(*file);
+    if (!ways) return names;
+    for (const FunctionWay& way : ways->functions)
+        if (way.watchable && !way.written.empty()) {
+            names[way.name] = way.written;
+            names.emplace(without_parameters(way.name), way.written);
+        }
+    return names;
+}
+
+}  // namespace
+
+std::vector<Offer> function_offers(const AddTarget& target, const StackProfile& profile) {
+    std::vector<Offer> offers;
+    if (target.processes.empty()) return offers;
+    const FunctionSearch search(target, profile);
+    const auto found = search.found();
+    if (found.empty()) return offers;
+    const auto names = written_names(target);
+    for (const auto& [name, seen] : found) {
+        auto written = names.find(name);
+        if (written == names.end()) written = names.find(without_parameters(name));
+        if (written == names.end()) continue;
+        Offer offer{OfferKind::Function,
+                    "function " + name,
+                    fmt::format("On the stack for {} of the program's time on a CPU.",
+                                percent(static_cast<double>(seen.busy_ns) / static_cast<double>(search.busy_ns()))),
+                    {},
+                    true,
+                    target.name,
+                    {}};
+        offer.waits_for_events = seen.idle_ns > seen.total_ns / 2;
+        if (offer.waits_for_events) offer.about += " It waits for events most of its time.";
+        offer.events.push_back({event_name(target.name, name),
+                                fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(written->second)),
+                                {},
+                                {},
+                                {}});
+        offers.push_back(std::move(offer));
+        if (offers.size() == functions_limit) break;
+    }
+    return offers;
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,129 @@
+#include "cli/add/add_target.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint32_t number_of(const std::string& text) {
+    std::uint32_t number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return failed == std::errc{} && end == text.data() + text.size() ? number : 0;
+}
+
+bool is_in_unit(const fs::path& process, const std::string& unit) {
+    const auto groups = read_file(process / "cgroup", 64 * 1024);
+    if (!groups) return false;
+    std::istringstream lines(*groups);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream parts(line.substr(std::min(line.size(), line.find('/'))));
+        for (std::string part; std::getline(parts, part, '/');)
+            if (part == unit) return true;
+    }
+    return false;
+}
+
+// Those of the program that most of them run.
+AddTarget target_of(std::vector<MappedProcess> processes) {
+    std::map<std::string, std::size_t> counts;
+    for (const MappedProcess& process : processes) ++counts[process.files.front()];
+    AddTarget target;
+    std::size_t most = 0;
+    for (const auto& [program, count] : counts)
+        if (count > most) {
+            most = count;
+            target.program = program;
+        }
+    for (MappedProcess& process : processes)
+        if (process.files.front() == target.program) target.processes.push_back(std::move(process));
+    const std::string& link = target.processes.front().link;
+    target.name = link.empty() ? target.program : link;
+    return target;
+}
+
+std::vector<MappedProcess> chosen(const std::vector<MappedProcess>& all, const auto& fits) {
+    std::vector<MappedProcess> some;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(some), fits);
+    return some;
+}
+
+bool has_name(const MappedProcess& process, const std::string& name) {
+    if (process.name == name) return true;
+    return !process.files.empty() &&
+           (fs::path(process.files.front()).filename() == name || fs::path(process.link).filename() == name);
+}
+
+fs::path program_in_path(const std::string& name) {
+    const char* const folders = std::getenv("PATH");
+    std::istringstream list(std::string(folders ? folders : "") + ":/usr/sbin:/usr/libexec");
+    for (std::string folder; std::getline(list, folder, ':');) {
+        const fs::path file = fs::path(folder) / name;
+        if (!folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+    }
+    return {};
+}
+
+AddTarget target_of_file(const fs::path& file, const std::vector<MappedProcess>& all) {
+    std::error_code failed;
+    const fs::path whole = fs::canonical(file, failed);
+    const std::string path = failed ? file.string() : whole.string();
+    return {path, fs::absolute(file).lexically_normal().string(), {}, chosen(all, [&](const MappedProcess& process) {
+                return process.files.front() == path;
+            })};
+}
+
+}  // namespace
+
+Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root) {
+    auto all = mapped_processes(proc_root);
+    std::erase_if(all, [](const MappedProcess& process) {
+        return process.pid == static_cast<std::uint32_t>(::getpid()) || process.files.empty();
+    });
+    if (const std::uint32_t pid = number_of(text); pid != 0) {
+        auto found = chosen(all, [&](const MappedProcess& process) { return process.pid == pid; });
+        if (found.empty())
+            return make_error(ErrorKind::NotFound, "there is no process " + text +
+                                                       ", it is one of the kernel's, or only root may look at it");
+        return target_of(std::move(found));
+    }
+    std::error_code ignored;
+    if (text.find('/') != std::string::npos) {
+        if (!fs::is_regular_file(text, ignored))
+            return make_error(ErrorKind::NotFound, "there is no program " + printable(text));
+        return target_of_file(text, all);
+    }
+    const std::string unit = text.find('.') == std::string::npos ? text + ".service" : text;
+    if (text == unit) {
+        auto found =
+            chosen(all, [&](const auto& one) { return is_in_unit(proc_root / std::to_string(one.pid), unit); });
+        if (found.empty()) return make_error(ErrorKind::NotFound, "the unit " + printable(unit) + " has no processes");
+        AddTarget target = target_of(std::move(found));
+        target.unit = unit;
+        return target;
+    }
+    auto named = chosen(all, [&](const MappedProcess& process) { return has_name(process, text); });
+    if (!named.empty()) return target_of(std::move(named));
+    if (auto found =
+            chosen(all, [&](const auto& one) { return is_in_unit(proc_root / std::to_string(one.pid), unit); });
+        !found.empty()) {
+        AddTarget target = target_of(std::move(found));
+        target.unit = unit;
+        return target;
+    }
+    if (const fs::path file = program_in_path(text); !file.empty()) return target_of_file(file, all);
+    return make_error(ErrorKind::NotFound,
+                      "neither a process, nor a unit, nor a program in PATH is called " + printable(text));
+}
+
+}  // namespace lagtrap::cli

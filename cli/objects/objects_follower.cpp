@@ -1,0 +1,172 @@
+#include "cli/objects/objects_follower.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "calls/call_stream.hpp"
+#include "core/text.hpp"
+#include "settings/settings.hpp"
+#include "uploader/target.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t parts_limit_bytes = 64 << 20;
+constexpr std::size_t most_listed = 10;
+constexpr std::chrono::seconds request_time{60};
+
+// What the server answers is not to be trusted: whatever it is, a value of another kind becomes an error.
+Result<json::object> object_in(const std::string& answer) {
+    boost::system::error_code failed;
+    json::value value = json::parse(answer, failed);
+    if (failed || !value.is_object()) return make_error(ErrorKind::Invalid, "the server's answer is no object of JSON");
+    return std::move(value.as_object());
+}
+
+Error not_as_described() {
+    return make_error(ErrorKind::Invalid, "the server does not answer as described; is it older than this program?");
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+    const json::value* const value = object.if_contains(name);
+    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
+}
+
+std::uint64_t number_of(const json::object& object, std::string_view name) {
+    const json::value* const value = object.if_contains(name);
+    if (value == nullptr) return 0;
+    boost::system::error_code failed;
+    const auto number = value->to_number<std::uint64_t>(failed);
+    return failed ? 0 : number;
+}
+
+bool flag_of(const json::object& object, std::string_view name) {
+    const json::value* const value = object.if_contains(name);
+    return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+Result<std::vector<WatchOnServer>> watches_in(const std::string& answer) {
+    TRY_ASSIGN(const json::object object, object_in(answer));
+    const json::value* const rows = object.if_contains("watches");
+    if (rows == nullptr || !rows->is_array()) return not_as_described();
+    std::vector<WatchOnServer> watches;
+    for (const json::value& row : rows->as_array()) {
+        if (!row.is_object()) return not_as_described();
+        const json::object& one = row.as_object();
+        watches.push_back({text_of(one, "watch"), text_of(one, "host"), text_of(one, "process"),
+                           static_cast<std::uint32_t>(number_of(one, "pid")), flag_of(one, "ended")});
+    }
+    return watches;
+}
+
+std::string listed(const std::vector<WatchOnServer>& watches) {
+    if (watches.empty())
+        return "no machine has sent any yet: run `lagtrap objects --send ...` on the machine of the process";
+    std::string text = "there are";
+    for (const WatchOnServer& watch : watches) {
+        if (&watch - watches.data() == static_cast<std::ptrdiff_t>(most_listed)) {
+            text += fmt::format("\n  and {} more", watches.size() - most_listed);
+            break;
+        }
+        text += fmt::format("\n  {}  {} ({}) on {}{}", watch.id, watch.process, watch.pid, watch.host,
+                            watch.ended ? ", ended" : "");
+    }
+    return text;
+}
+
+FollowedPart part_in(const json::object& row) {
+    FollowedPart part;
+    part.lost_lines = number_of(row, "lost_lines");
+    part.last = flag_of(row, "last");
+    const json::value* const lines = row.if_contains("lines");
+    const std::string_view text =
+        lines != nullptr && lines->is_string() ? std::string_view(lines->as_string()) : std::string_view();
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        if (end > begin && end - begin <= calls::line_limit_bytes)
+            part.lines.emplace_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return part;
+}
+
+// What to do about it, in words of this command.
+Error hinted(Error error, bool has_token) {
+    if (error.kind == ErrorKind::Denied)
+        error.message += has_token ? "; --token-file needs a token that may read (`lagtrap-server token add NAME "
+                                     "--scope read` makes one)"
+                                   : "; give a token that may read with --token-file";
+    if (error.kind == ErrorKind::Unsupported)
+        error.message += "; --ca FILE names the certificates to trust, if they are not the system's";
+    return error;
+}
+
+}  // namespace
+
+Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
+    settings::Upload server;
+    server.url = options.url;
+    server.token_file = options.token_file;
+    server.ca_file = options.ca_file;
+    server.timeout = request_time;
+    TRY_ASSIGN(uploader::Target target, uploader::make_target(server, uploader::PlainHttp::Refuse));
+    uploader::Transfer transfer(std::move(target));
+    const auto answer = transfer.get("/api/v1/objects", parts_limit_bytes, {});
+    if (!answer) return hinted(answer.error(), !options.token_file.empty());
+    TRY_ASSIGN(const auto watches, watches_in(*answer));
+    const auto fits = [&](const WatchOnServer& watch) {
+        return (options.watch.empty() || watch.id == options.watch) &&
+               (options.host.empty() || watch.host == options.host) &&
+               (options.process.empty() || watch.process == options.process ||
+                std::to_string(watch.pid) == options.process);
+    };
+    // One that goes on before those that ended.
+    auto found = std::find_if(watches.begin(), watches.end(),
+                              [&](const WatchOnServer& watch) { return fits(watch) && !watch.ended; });
+    if (found == watches.end()) found = std::find_if(watches.begin(), watches.end(), fits);
+    if (found == watches.end())
+        return make_error(ErrorKind::NotFound, "the server has no such watch of objects; " + listed(watches));
+    return ObjectsFollower(std::move(transfer), *found, !options.token_file.empty());
+}
+
+Status ObjectsFollower::take(const std::string& answer) {
+    TRY_ASSIGN(const json::object object, object_in(answer));
+    const json::value* const rows = object.if_contains("parts");
+    if (rows == nullptr || !rows->is_array()) return not_as_described();
+    for (const json::value& row : rows->as_array()) {
+        if (!row.is_object()) return not_as_described();
+        const std::uint64_t number = number_of(row.as_object(), "number");
+        if (number <= given_ || number > UINT32_MAX) continue;
+        ahead_.insert_or_assign(static_cast<std::uint32_t>(number), part_in(row.as_object()));
+    }
+    return success();
+}
+
+// Parts travel each for itself: one that was sent again may come after later ones.
+Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, const volatile std::sig_atomic_t& stop) {
+    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), parts_limit_bytes,
+                                      [&stop] { return stop == 0; });
+    if (!answer) return hinted(answer.error(), has_token_);
+    TRY(take(*answer));
+    std::vector<FollowedPart> parts;
+    while (!ahead_.empty()) {
+        const auto first = ahead_.begin();
+        const std::uint32_t missing = first->first - given_ - 1;
+        if (missing != 0 && !gap_since_) gap_since_ = now;
+        if (missing != 0 && now - *gap_since_ < gap_patience) break;
+        gap_since_.reset();
+        given_ = first->first;
+        parts.push_back(std::move(first->second));
+        parts.back().number = given_;
+        parts.back().lost_parts = missing;
+        ahead_.erase(first);
+    }
+    return parts;
+}
+
+}  // namespace lagtrap::cli

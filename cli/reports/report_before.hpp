@@ -1,0 +1,19 @@
+// The part of a report that says what the machine did in the seconds before a delay.
+#pragma once
+
+#include <string>
+
+#include <boost/json/value.hpp>
+
+#include "analysis/machine_before.hpp"
+#include "cli/console/console.hpp"
+
+namespace lagtrap::cli {
+
+// Empty where nothing is known. `all`: without leaving out what is small. No line is longer than `columns`.
+[[nodiscard]] std::string before_part(const analysis::Recording& recording, const trace::Delay& delay,
+                                      const Paint& paint, bool all, std::size_t columns);
+// Null where nothing is known.
+[[nodiscard]] boost::json::value before_json(const analysis::Recording& recording, const trace::Delay& delay);
+
+}  // namespace lagtrap::cli

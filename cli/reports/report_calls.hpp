@@ -1,0 +1,20 @@
+// The calls of a delay's run in a report, where <calls> had them recorded.
+#pragma once
+
+#include <string>
+
+#include <boost/json/value.hpp>
+
+#include "analysis/recording.hpp"
+#include "cli/reports/report_text.hpp"
+
+namespace lagtrap::cli {
+
+// Empty: they were not recorded.
+[[nodiscard]] std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay,
+                                     const ReportLook& look);
+
+// A list, callers first; null: they were not recorded.
+[[nodiscard]] boost::json::value run_calls_json(const analysis::Recording& recording, const trace::Delay& delay);
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,213 @@
+#include "cli/reports/report_functions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "analysis/block_reason.hpp"
+#include "analysis/frame_role.hpp"
+#include "analysis/function_name.hpp"
+#include "cli/console/ratio.hpp"
+#include "cli/console/text_layout.hpp"
+#include "core/duration.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using analysis::CallLine;
+using analysis::DelayReport;
+using analysis::FunctionTime;
+using analysis::short_function_name;
+using analysis::StackTime;
+
+constexpr std::size_t state_width = 26;
+constexpr std::size_t usual_lines = 12;
+constexpr std::size_t own_lines = 5;
+
+// "on CPU 90 %, sleep 9 %".
+template <typename Time>
+std::string state_of(const Time& time, std::uint64_t whole_ns) {
+    std::string text;
+    const auto add = [&](const std::string& what, std::uint64_t time_ns) {
+        if (time_ns == 0 || time_ns * 100 < whole_ns) return;
+        text += (text.empty() ? "" : ", ") + what + " " + percent(ratio(time_ns, whole_ns));
+    };
+    add("on CPU", time.on_cpu_ns);
+    add(time.reason, time.blocked_ns);
+    add("waiting", time.waiting_ns);
+    return text;
+}
+
+// "planner.c:311"; empty where it is not known.
+std::string source_of(const std::string& path, std::uint32_t line) {
+    if (path.empty()) return "";
+    return cut_middle(path.substr(path.rfind('/') + 1), 24) + (line > 0 ? ":" + std::to_string(line) : "");
+}
+
+// "[redis-server] without names" for places without a name; else the function, with its library's name.
+std::string function_label(const CallLine& line) {
+    const std::string& function = line.place.function;
+    if (function.starts_with('[')) return function + " without names";
+    const std::string_view module = analysis::module_name(line.place.module);
+    const bool library = module.starts_with("lib") && line.place.module.find(".so") != std::string::npos;
+    return short_function_name(function) + (library ? " (" + std::string(module) + ")" : "");
+}
+
+// "in libc: pthread_mutex_lock; without names 12 %": what the line's own time was.
+std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
+    std::string note;
+    if (!line.place.called.empty() && line.called_ns * 20 >= whole_ns) {
+        const std::string_view module = analysis::module_name(line.place.called_module);
+        note = "in " + std::string(module) + ": " + short_function_name(line.place.called);
+        if (line.called_ns * 10 < line.total_ns() * 9) note += " " + percent(ratio(line.called_ns, whole_ns));
+    }
+    const bool told = line.place.function.starts_with('[');
+    if (!told && line.nameless_ns * 20 >= whole_ns) {
+        note += (note.empty() ? "" : "; ") + std::string("without names ") + percent(ratio(line.nameless_ns, whole_ns));
+    }
+    return note;
+}
+
+std::string call_row(const CallLine& line, std::uint64_t whole_ns, std::size_t indent, const ReportLook& look) {
+    std::vector<std::string> names;
+    for (const std::string& function : line.functions) names.push_back(short_function_name(function));
+    names.back() = function_label(line);
+    const std::size_t depth = 2 * std::min<std::size_t>(line.depth, 8);
+    const std::size_t begin = indent + 7 + depth;
+    const std::size_t room = look.columns - begin - state_width - 2;
+    const std::string note = note_of(line, whole_ns);
+    const std::string source = source_of(line.place.source, line.place.line);
+    std::string text = std::string(indent, ' ') + pad_left(percent(ratio(line.total_ns(), whole_ns)), 5) + "  ";
+    text += std::string(depth, ' ');
+    std::string below = note;
+    const std::size_t whole_width = width_of(join_path(names, 10'000));
+    if (look.all) {
+        const std::string path = wrap_words(join_path(names, 10'000), look.columns, begin);
+        text += path.substr(std::min(begin, path.size()));
+        below = state_of(line, whole_ns) + (note.empty() ? "" : "; " + note) + (source.empty() ? "" : "  " + source);
+        return text + wrap_words(below, look.columns, begin + 2);
+    }
+    if (!source.empty() && whole_width + width_of(source) + 2 <= room) {
+        text += pad_right(join_path(names, room), room - width_of(source) - 2) + "  " + look.paint(Colour::Dim, source);
+    } else {
+        text += pad_right(join_path(names, room), room);
+        if (!source.empty()) below = source + (note.empty() ? "" : ", " + note);
+    }
+    text += "  " + cut_end(state_of(line, whole_ns), state_width);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+    if (below.empty()) return text;
+    return text + std::string(begin + 2, ' ') + look.paint(Colour::Dim, cut_end(below, look.columns - begin - 2)) +
+           "\n";
+}
+
+// The calls with the most time; they are a tree too, since a caller has no less than what it calls.
+std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit, std::uint64_t least_ns) {
+    std::vector<const CallLine*> chosen;
+    for (const CallLine& line : calls) {
+        if (line.total_ns() >= least_ns) chosen.push_back(&line);
+    }
+    if (chosen.size() <= limit) return chosen;
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [](const CallLine* a, const CallLine* b) { return a->total_ns() > b->total_ns(); });
+    chosen.resize(limit);
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+}
+
+// Functions with much time of their own that the tree does not show at a line's end: called from many places.
+std::string own_rows(const DelayReport& report, const std::vector<const CallLine*>& shown, const ReportLook& look) {
+    const std::uint64_t whole_ns = report.split.recorded_ns();
+    std::set<std::string> told;
+    for (const CallLine* line : shown) told.insert(line->place.function);
+    std::string rows;
+    std::size_t count = 0;
+    for (const CallLine& line : report.innermost) {
+        if (line.own_ns * 20 < whole_ns || count == own_lines) break;
+        if (!look.all && told.contains(line.place.function)) continue;
+        rows += call_row(line, whole_ns, 2, look);
+        ++count;
+    }
+    return rows.empty() ? "" : look.paint(Colour::Dim, "  by themselves, wherever they were called from") + "\n" + rows;
+}
+
+// What the kernel did itself; waits have their reason above.
+std::string kernel_rows(const DelayReport& report, const ReportLook& look) {
+    const std::uint64_t whole_ns = report.split.recorded_ns();
+    std::string rows;
+    std::size_t count = 0;
+    for (const FunctionTime& function : report.kernel_functions) {
+        if (function.on_cpu_ns * 20 < whole_ns || (count == 3 && !look.all)) continue;
+        ++count;
+        const std::size_t room = look.columns - 9 - state_width - 2;
+        rows += "  " + pad_left(percent(ratio(function.total_ns(), whole_ns)), 5) + "  " +
+                pad_right(function.name, room) + "  " + cut_end(state_of(function, whole_ns), state_width) + "\n";
+    }
+    return rows.empty() ? "" : look.paint(Colour::Dim, "  in the kernel") + "\n" + rows;
+}
+
+}  // namespace
+
+std::string section_title(const Paint& paint, const std::string& text, const std::string& note) {
+    std::string line = "\n" + paint(Colour::Bold, text);
+    if (!note.empty()) line += paint(Colour::Dim, "  " + note);
+    return line + "\n";
+}
+
+std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns, std::size_t limit, std::size_t indent,
+                      const ReportLook& look) {
+    std::string rows;
+    for (const CallLine* line : longest(calls, limit, look.all ? 1 : whole_ns / 50))
+        rows += call_row(*line, whole_ns, indent, look);
+    return rows;
+}
+
+namespace {
+
+std::string receiver_functions(const analysis::ReceiverReport& receiver, const ReportLook& look) {
+    const std::uint64_t whole_ns = receiver.split.recorded_ns();
+    const std::size_t limit = look.all ? receiver.calls.size() : usual_lines;
+    const std::string rows = call_rows(receiver.calls, whole_ns, limit, 2, look);
+    return section_title(
+               look.paint, "Functions",
+               "of " + receiver.thread + " (" + std::to_string(receiver.tid) + "), which ended it, in that time") +
+           (rows.empty() ? "  no stacks of programs\n" : rows);
+}
+
+}  // namespace
+
+std::string functions_part(const DelayReport& report, const ReportLook& look) {
+    const std::uint64_t whole_ns = report.split.recorded_ns();
+    if (whole_ns == 0 && report.receiver.tid != 0) return receiver_functions(report.receiver, look);
+    if (whole_ns == 0) return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
+    const bool whole = report.split.not_recorded_ns == 0;
+    const std::string recorded = duration(whole_ns);
+    std::string text =
+        section_title(look.paint, "Functions",
+                      "with what they call; shares of the " + (whole ? std::string("delay") : recorded + " recorded"));
+    const std::size_t limit = look.all ? report.calls.size() : usual_lines;
+    const std::string rows = call_rows(report.calls, whole_ns, limit, 2, look);
+    text += rows.empty() ? "  no stacks of programs\n" : rows;
+    text += own_rows(report, longest(report.calls, limit, look.all ? 1 : whole_ns / 50), look);
+    return text + kernel_rows(report, look);
+}
+
+std::string stacks_part(const DelayReport& report, const ReportLook& look) {
+    std::string text;
+    std::size_t shown = 0;
+    for (const StackTime& stack : report.stacks) {
+        if (shown++ == 20) break;
+        std::vector<std::string> path;
+        for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+            const bool kernel = i >= stack.kernel_from;
+            path.push_back(kernel ? stack.frames[i] : short_function_name(stack.frames[i]));
+        }
+        const std::string lines = wrap_words(join_path(path, 100'000), look.columns, 9);
+        if (lines.empty()) continue;
+        text += "  " + pad_left(percent(report.share(stack.total_ns())), 5) + "  " + lines.substr(9);
+    }
+    return text.empty() ? "" : section_title(look.paint, "Stacks", "innermost last") + text;
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,37 @@
+#include "cli/reports/report_objects.hpp"
+
+#include <fmt/core.h>
+
+#include "cli/console/text_layout.hpp"
+#include "cli/objects/objects_text.hpp"
+#include "cli/reports/report_functions.hpp"
+#include "trace/merge/recorded_objects.hpp"
+
+namespace lagtrap::cli {
+namespace {
+
+constexpr std::size_t most_object_rows = 10;
+
+}  // namespace
+
+std::string objects_part(const analysis::Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+    const trace::RecordedObjects all = trace::objects_of(recording.system);
+    if (!all.summary.has_begun() || all.summary.started().pid != delay.begin_pid || !all.summary.ended()) return "";
+    const calls::ObjectsEnded& ended = *all.summary.ended();
+    const ObjectsLook as_objects{{look.paint, look.columns, look.all, !look.all}, 0};
+    std::string text = section_title(look.paint, "Objects");
+    text += wrap_words(
+        fmt::format(
+            "of {}, followed for {} from the breach on; without the time of the probes{}",
+            all.summary.started().process, duration(ended.length_ns),
+            all.summary.started().memory.empty() ? "" : "; memory is not counted: " + all.summary.started().memory),
+        look.columns, 2);
+    text += objects_summary_text(all.summary, look.all ? SIZE_MAX : most_object_rows, as_objects);
+    if (!all.summary.taken_out().empty())
+        text += wrap_words(fmt::format("{} called too often and taken out: what they did from then on is not counted.",
+                                       counted(all.summary.taken_out().size(), "function was", "functions were")),
+                           look.columns, 2);
+    return text;
+}
+
+}  // namespace lagtrap::cli

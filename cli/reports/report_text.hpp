@@ -1,0 +1,23 @@
+// `lagtrap report` for people: one screen.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/delay_report.hpp"
+#include "cli/console/console.hpp"
+
+namespace lagtrap::cli {
+
+struct ReportLook {
+    Paint paint;
+    std::size_t columns = 80;
+    bool all = false;  // leave nothing out, cut nothing off
+};
+
+// One delay in full (`number` from 1; nullopt: the one of which the recording holds most), the others with a line each,
+// then the machine and the recording's quality. `number` must be one of the system file's delays.
+[[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
+                                      const ReportLook& look);
+
+}  // namespace lagtrap::cli

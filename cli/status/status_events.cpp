@@ -1,0 +1,289 @@
+#include "cli/status/status_events.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include <boost/json.hpp>
+#include <fmt/core.h>
+
+#include "cli/bundles/delay_classes.hpp"
+#include "cli/console/text_layout.hpp"
+#include "cli/console/user_name.hpp"
+#include "cli/control/status_fields.hpp"
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using boost::json::object;
+
+std::string place_of(const object& copy) {
+    const std::string where = text(copy, "where");
+    return text(copy, "path") + " (process " + std::to_string(number(copy, "pid")) +
+           (where.empty() ? "" : " of " + where) + ")";
+}
+
+// Of the control groups that its scope names.
+void add_group_problems(const object& event, std::vector<std::string>& problems) {
+    const object& groups = part(event, "scope_groups");
+    if (groups.empty()) return;
+    if (const std::string problem = text(groups, "problem"); !problem.empty())
+        problems.push_back("control groups of its scope are not followed: " + problem);
+    if (number(groups, "groups") == 0) problems.push_back("no unit or container is in its scope now");
+    for (const auto& [what, containers] : part(groups, "not_known"))
+        problems.push_back(counted(containers.is_number() ? containers.to_number<std::uint64_t>() : 0, "container is",
+                                   "containers are") +
+                           " left out of its scope: the files of their manager do not say the " + std::string(what));
+}
+
+// Of the files that the event is watched in, and of those that it is not.
+void add_file_problems(const object& event, std::vector<std::string>& problems) {
+    if (const std::string problem = text(event, "copies_problem"); !problem.empty())
+        problems.push_back("files that processes have mapped are not looked at, in containers too: " + problem);
+    const object& namesake = part(event, "namesake");
+    if (const std::string path = text(namesake, "path"); truth(event, "armed") && !path.empty())
+        problems.push_back("no process uses its file, but " + place_of(namesake) +
+                           " is another of that name: binary=\"*" + path.substr(path.rfind('/')) +
+                           "\" watches all of them");
+    for (const auto& entry : list(event, "copies")) {
+        if (!entry.is_object() || text(entry.as_object(), "problem").empty()) continue;
+        problems.push_back(place_of(entry.as_object()) + " is not watched: " + text(entry.as_object(), "problem"));
+    }
+    if (const std::uint64_t left_out = number(event, "files_left_out"); left_out > 0)
+        problems.push_back(counted(left_out, "file is", "files are") +
+                           " not watched: as many as an event, or one user, may have are");
+}
+
+// The traces of functions that it has now: one is watched all the time, or a recording wants it.
+void add_function_notes(const object& event, std::vector<std::string>& notes) {
+    const object& functions = part(event, "functions");
+    for (const auto& entry : list(functions, "traces")) {
+        if (!entry.is_object()) continue;
+        const object& trace = entry.as_object();
+        const std::string process = text(trace, "process") + " (" + std::to_string(number(trace, "pid")) + ")";
+        if (number(trace, "watched") == 0) {
+            notes.push_back("functions of process " + std::to_string(number(trace, "pid")) + " are looked for");
+            continue;
+        }
+        notes.push_back(fmt::format(
+            "functions of {}: {} watched, {} taken out as they are called too often; calls from {} on are kept{}",
+            process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
+            duration(number(trace, "least_ns")), truth(trace, "recording") ? ", into the recording" : ""));
+    }
+    if (const std::uint64_t without = number(functions, "processes_without"); without > 0)
+        notes.push_back(counted(without, "further process is", "further processes are") +
+                        " watched from a breach on only: as many as may be are watched already");
+    if (const std::string problem = text(functions, "problem"); !problem.empty())
+        notes.push_back("functions are not traced: " + problem);
+}
+
+// What went wrong with an event, for the lines below the table.
+std::vector<std::string> problems_of(const object& event) {
+    std::vector<std::string> problems;
+    if (is_watched_in_part(event)) {
+        const double share = real(event, "watched_share");
+        problems.push_back(fmt::format(
+            "watched {:.0f} % of the time: it costs too much to be watched always; one run of {:.0f} is timed; {}",
+            100 * share, 1 / share,
+            text(part(event, "precision"), "count") == "exact" ? "those in between are counted, each of them"
+                                                               : "how many there are is estimated"));
+    }
+    if (!text(event, "problem").empty() && !(is_watched_in_part(event) && truth(event, "shed"))) {
+        const bool shed = truth(event, "shed");
+        problems.push_back(text(event, "problem") +
+                           (shed ? "; tried again in " + seconds_text(event, "again_in_seconds") : ""));
+    }
+    if (truth(event, "stages_shed"))
+        problems.push_back("its stages are off since " +
+                           format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
+                           ": they cost too much; runs are timed without them; tried again in " +
+                           seconds_text(event, "stages_again_in_seconds"));
+    if (const std::uint64_t counted = number(event, "counted"); counted > 0)
+        problems.push_back(with_commas(counted) + " begins were counted while runs were not timed");
+    if (truth(event, "stacks_shed"))
+        problems.push_back("stacks at its markers are shed: they cost too much; tried again in " +
+                           seconds_text(event, "again_in_seconds"));
+    for (const auto& entry : list(event, "limits")) {
+        if (!entry.is_object()) continue;
+        const object& limit = entry.as_object();
+        problems.push_back("not watched for " + party_text(limit) + ": " + text(limit, "reason") +
+                           "; others are; tried again in " + seconds_text(limit, "again_in_seconds"));
+    }
+    add_function_notes(event, problems);
+    add_group_problems(event, problems);
+    add_file_problems(event, problems);
+    const auto add = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(event, key); count > 0)
+            problems.push_back(with_commas(count) + " " + what);
+    };
+    for (const auto& finding : list(event, "pairing"))
+        if (finding.is_object()) problems.push_back(text(finding.as_object(), "sentence"));
+    if (const std::uint64_t overdue = number(event, "open_overdue"); overdue > 0)
+        problems.push_back(counted(overdue, "run is", "runs are") +
+                           " open beyond the threshold, the oldest open run for " +
+                           duration(number(event, "oldest_open_ns")));
+    add("unmatched_begins", "begins without end");
+    add("unmatched_ends", "ends without begin");
+    add("unmatched_stages", "stages without begin");
+    add("abandoned", "runs abandoned by their thread or process");
+    add("lost", "runs lost: more were open than fit");
+    add("expired", "runs given up: their end did not come");
+    add("too_deep", "runs nested too deep");
+    add("trace_texts_lost", "texts of trace ids that could not be read, or were lost");
+    add("limited", "hits of limited users and processes");
+    return problems;
+}
+
+std::string event_row(const object& event, const Paint& paint) {
+    const auto histogram = histogram_of(event);
+    const std::uint64_t runs = number(event, "runs");
+    const std::uint64_t delays = number(event, "delays");
+    const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
+    std::string row = "  " + pad_right(text(event, "name"), 16);
+    row += pad_left(duration(number(event, "threshold_ns")), 9);
+    row += pad_left(with_commas(runs), 14);
+    row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
+    // Percentiles are ends of the histogram's buckets: no run took longer than the longest.
+    const std::uint64_t longest_ns = number(event, "max_ns");
+    for (const double share : {0.5, 0.99}) row += cell(std::min(percentile_ns(histogram, share), longest_ns));
+    row += cell(longest_ns);
+    if (truth(event, "arming")) return row + paint(Colour::Yellow, " arming") + "\n";
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
+        return row + paint(Colour::Yellow, " in part") + "\n";
+    if (!truth(event, "armed"))
+        row += paint(Colour::Red, truth(event, "counting") ? " counted" : truth(event, "shed") ? " shed" : " off");
+    return row + "\n";
+}
+
+std::string event_table(const object& answer, const Paint& paint) {
+    const auto* value = answer.if_contains("events");
+    if (value == nullptr || !value->is_array() || value->as_array().empty()) {
+        return "  no events: the settings name none\n";
+    }
+    std::string table =
+        paint(Colour::Bold, "  event           threshold          runs  delays      p50      p99      max") + "\n";
+    std::string problems;
+    for (const auto& entry : value->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& event = entry.as_object();
+        table += event_row(event, paint);
+        for (const std::string& problem : problems_of(event)) {
+            problems += "  " + paint(Colour::Yellow, text(event, "name")) + ": " + problem + "\n";
+        }
+    }
+    return table + (problems.empty() ? "" : "\n" + problems);
+}
+
+// Begin, stages and end of each event: a marker that is not reached looks like a program with nothing to do, but for these.
+std::string marker_table(const object& answer, const Paint& paint) {
+    std::string rows;
+    for (const auto& entry : list(answer, "events")) {
+        if (!entry.is_object()) continue;
+        std::string name = text(entry.as_object(), "name");
+        for (const auto& value : list(entry.as_object(), "markers")) {
+            if (!value.is_object()) continue;
+            const object& marker = value.as_object();
+            const std::string stage = text(marker, "stage");
+            const std::uint64_t last_ns = number(marker, "last_realtime_ns");
+            rows += "  " + pad_right(name, 16) + pad_right(stage.empty() ? text(marker, "role") : stage, 16) +
+                    pad_left(with_commas(number(marker, "hits")), 14) +
+                    pad_left(with_commas(number(marker, "unmatched")), 11) + "  " +
+                    (last_ns == 0 ? "never" : format_utc(last_ns)) + "\n";
+            name.clear();
+        }
+    }
+    if (rows.empty()) return {};
+    return "\n" + paint(Colour::Bold, "  event           marker                    hits  unmatched  last hit") + "\n" +
+           rows;
+}
+
+// In how many files each event is watched, and of how many processes; with the containers and units of those that are copies.
+std::string file_table(const object& answer, const Paint& paint) {
+    constexpr std::size_t places_shown = 3;
+    std::string rows;
+    for (const auto& entry : list(answer, "events")) {
+        if (!entry.is_object() || !entry.as_object().contains("files")) continue;
+        const object& event = entry.as_object();
+        std::string places;
+        std::size_t shown = 0;
+        for (const auto& value : list(event, "copies")) {
+            if (!value.is_object() || !text(value.as_object(), "problem").empty()) continue;
+            if (++shown <= places_shown) places += (places.empty() ? "" : ", ") + place_of(value.as_object());
+        }
+        if (shown > places_shown) places += ", ...";
+        rows += "  " + pad_right(text(event, "name"), 16) + pad_left(with_commas(number(event, "files")), 9) +
+                pad_left(with_commas(number(event, "processes")), 11) + (places.empty() ? "" : "  " + places) + "\n";
+    }
+    if (rows.empty()) return {};
+    return "\n" + paint(Colour::Bold, "  event               files  processes  copies of its files") + "\n" + rows;
+}
+
+// "    delays mostly: lock (futex) 3, on a CPU 1", the most frequent first.
+std::string mostly_text(const object& event) {
+    auto classes = delay_classes(event);
+    std::erase_if(classes, [](const auto& one) { return one.second == 0; });
+    std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (classes.empty()) return {};
+    constexpr std::size_t shown = 3;
+    std::string text = "    delays mostly: ";
+    for (std::size_t i = 0; i < classes.size() && i < shown; ++i)
+        text += (i > 0 ? ", " : "") + classes[i].first + " " + with_commas(classes[i].second);
+    return text + (classes.size() > shown ? ", ..." : "") + "\n";
+}
+
+// Where the time of the runs went, of events whose threads' time is counted.
+std::string time_table(const object& answer, const Paint& paint) {
+    std::string rows;
+    for (const auto& entry : list(answer, "events")) {
+        if (!entry.is_object()) continue;
+        const object& event = entry.as_object();
+        const object& timed = part(event, "timed");
+        const std::uint64_t all_ns = number(timed, "ns");
+        const std::uint64_t handed_over_ns = number(timed, "handed_over_ns");
+        if (all_ns == 0 && handed_over_ns == 0) continue;
+        const std::uint64_t on_cpu_ns = std::min(number(timed, "on_cpu_ns"), all_ns);
+        const std::uint64_t runnable_ns = std::min(number(timed, "runnable_ns"), all_ns - on_cpu_ns);
+        const auto share = [&](std::uint64_t part_ns) {
+            return pad_left(all_ns == 0 ? "" : percent(static_cast<double>(part_ns) / static_cast<double>(all_ns)), 12);
+        };
+        rows += "  " + pad_right(text(event, "name"), 16) + pad_left(duration(all_ns), 9) + share(on_cpu_ns) +
+                share(runnable_ns) + share(all_ns - on_cpu_ns - runnable_ns);
+        if (handed_over_ns > 0) rows += "  and " + duration(handed_over_ns) + " from thread to thread";
+        if (const std::uint64_t left_out = number(timed, "left_out"); left_out > 0)
+            rows += "  without " + counted(left_out, "run", "runs");
+        rows += "\n" + mostly_text(event);
+    }
+    if (rows.empty()) return {};
+    return "\n" + paint(Colour::Bold, "  event           its time    on a CPU   for a CPU     blocked") + "\n" + rows;
+}
+
+}  // namespace
+
+std::string party_text(const object& limit) {
+    const std::string user = "user " + user_text(static_cast<std::uint32_t>(number(limit, "uid")));
+    const std::uint64_t pid = number(limit, "pid");
+    return pid == 0 ? user : "process " + std::to_string(pid) + " of " + user;
+}
+
+std::vector<HistogramBucket> histogram_of(const object& event) {
+    std::vector<HistogramBucket> buckets;
+    const auto* value = event.if_contains("histogram");
+    if (value == nullptr || !value->is_array()) return buckets;
+    for (const auto& entry : value->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& bucket = entry.as_object();
+        buckets.push_back({number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
+    }
+    return buckets;
+}
+
+std::string event_lines(const object& answer, const Paint& paint) {
+    return event_table(answer, paint) + file_table(answer, paint) + time_table(answer, paint) +
+           marker_table(answer, paint);
+}
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,22 @@
+// The events in `lagtrap status`: the table of their runs, what went wrong with them, and how often each marker was hit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "cli/console/console.hpp"
+#include "cli/status/status_text.hpp"
+
+namespace lagtrap::cli {
+
+// The histogram of an event in the daemon's answer.
+[[nodiscard]] std::vector<HistogramBucket> histogram_of(const boost::json::object& event);
+
+[[nodiscard]] std::string event_lines(const boost::json::object& answer, const Paint& paint);
+
+// One of an event's "limits": "user joe (1001)", "process 4711 of user joe (1001)".
+[[nodiscard]] std::string party_text(const boost::json::object& limit);
+
+}  // namespace lagtrap::cli

@@ -1,0 +1,361 @@
+#include "cli/status/status_text.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "cli/console/text_layout.hpp"
+#include "cli/console/user_name.hpp"
+#include "cli/control/status_fields.hpp"
+#include "cli/status/status_events.hpp"
+#include "cli/status/status_history.hpp"
+#include "core/clock.hpp"
+#include "core/duration.hpp"
+#include "core/text.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+using boost::json::object;
+
+std::string state_line(const object& answer, const Paint& paint) {
+    std::string state = text(answer, "state");
+    if (const object& arming = part(answer, "arming"); !arming.empty())
+        return paint(Colour::Yellow, "arming") + " " + with_commas(number(arming, "done")) + " of " +
+               counted(number(arming, "of"), "event", "events") + (state == "waiting" ? "" : "; " + state);
+    const object& pending = part(answer, "pending");
+    if (!pending.empty()) {
+        return paint(Colour::Yellow, "asks") + " whether to record " + text(pending, "event") +
+               ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_text(pending, "seconds_left") + " left";
+    }
+    const object& capture = part(answer, "capture");
+    if (!capture.empty()) {
+        return paint(Colour::Yellow, state) + " " + text(capture, "event") + ", " +
+               seconds_text(capture, "seconds_left") + " left (session " + text(capture, "session").substr(0, 8) + ")";
+    }
+    return state;
+}
+
+std::string captures_line(const object& answer) {
+    const object& captures = part(answer, "captures");
+    std::string line = counted(number(captures, "done"), "recording", "recordings") + " made";
+    const auto add = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(captures, key); count > 0)
+            line += ", " + with_commas(count) + " " + what;
+    };
+    add("failed", "failed");
+    add("without_names", "without names of functions (their merge took too long)");
+    add("waiting", "waiting for their merge");
+    add("set_aside", "set aside (no merge of them ends)");
+    add("removed", "removed while they waited");
+    add("declined", "declined");
+    add("skipped_cool_down", "left out (cool-down)");
+    add("skipped_hourly_limit", "left out (hourly limit)");
+    add("skipped_user_share", "left out (the user's share)");
+    return line;
+}
+
+// Shown where a merge took too long: whose file it waited for.
+std::string held_up_line(const object& answer, const Paint& paint) {
+    const object& held_up = part(answer, "merge_held_up");
+    if (held_up.empty()) return {};
+    const auto* user = held_up.if_contains("user");
+    const bool known = user != nullptr && !user->is_null();
+    return "              " +
+           paint(Colour::Yellow, "a merge gave up waiting for a file of user " +
+                                     (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
+                                            : std::string("unknown"))) +
+           "\n              " + text(held_up, "path") + "\n";
+}
+
+// Users whose delays begin no recording, for others shall have some too.
+std::string share_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    for (const auto& entry : list(part(answer, "captures"), "users_without")) {
+        if (!entry.is_object()) continue;
+        const object& user = entry.as_object();
+        lines += "              " +
+                 paint(Colour::Yellow, "user " + user_text(static_cast<std::uint32_t>(number(user, "uid"))) +
+                                           " has had half of the recordings of an hour: others have the rest for " +
+                                           seconds_text(user, "seconds_left")) +
+                 "\n";
+    }
+    return lines;
+}
+
+// Shown where events have their runs recorded: what was told of them, what others stand for, what is gone.
+std::string recorded_lines(const object& answer, const Paint& paint) {
+    std::uint64_t reported = 0, sampled_away = 0, ring_full = 0, stacks_lost = 0;
+    bool any = false;
+    const auto* events = answer.if_contains("events");
+    if (events == nullptr || !events->is_array()) return {};
+    for (const auto& entry : events->as_array()) {
+        if (!entry.is_object()) continue;
+        const object& recorded = part(entry.as_object(), "recorded");
+        if (recorded.empty()) continue;
+        any = true;
+        reported += number(recorded, "reported");
+        sampled_away += number(recorded, "sampled_away");
+        ring_full += number(recorded, "ring_full");
+        stacks_lost += number(recorded, "stacks_lost");
+    }
+    if (!any) return {};
+    const object& batches = part(answer, "batches");
+    std::string lines = "  runs        " + with_commas(reported) + " reported, " + with_commas(sampled_away) +
+                        " sampled away, " + counted(number(batches, "written"), "batch", "batches") + "\n";
+    const auto warn = [&](std::uint64_t count, const std::string& what) {
+        if (count > 0) lines += "              " + paint(Colour::Yellow, what) + "\n";
+    };
+    const std::uint64_t lost = number(batches, "lost_runs");
+    const std::uint64_t removed = number(batches, "removed");
+    warn(lost, counted(lost, "run", "runs") + " lost: not written, for an error or as a daemon was killed");
+    warn(removed, counted(removed, "batch", "batches") + " removed unsent: the spool was full");
+    warn(ring_full, counted(ring_full, "time", "times") + " no room for a report: the next stood for it");
+    warn(stacks_lost, counted(stacks_lost, "marker", "markers") + " without their stack");
+    if (const std::string problem = text(batches, "problem"); !problem.empty())
+        lines += "              " + paint(Colour::Red, "no reports: ") + problem + "\n";
+    return lines;
+}
+
+std::string cost_line(const object& answer) {
+    const object& cost = part(answer, "cost");
+    return duration(number(cost, "daemon_cpu_ns")) + " of CPU, " + duration(number(cost, "bpf_run_time_ns")) +
+           " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
+}
+
+// Of a daemon that keeps a budget: what watching took at its last look, and what it may.
+std::string budget_lines(const object& answer, const Paint& paint) {
+    const object& budget = part(answer, "budget");
+    if (budget.empty()) return {};
+    const auto share = [&](const char* key) {
+        char digits[32];
+        std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(budget, key)) / 10'000);
+        return std::string(digits);
+    };
+    std::string lines = "  watching    " + share("used_ppm") + " of a CPU; it may take " + share("share_ppm") + "\n";
+    if (truth(budget, "exhausted"))
+        lines +=
+            "              " + paint(Colour::Yellow, "more than it may: what the settings let go does not help") + "\n";
+    return lines;
+}
+
+// Of a daemon whose unit has a limit: what the unit uses of it, and what is given up for want of more.
+std::string memory_lines(const object& answer, const Paint& paint) {
+    const object& memory = part(answer, "memory");
+    if (memory.empty()) return {};
+    std::string lines = "  memory      " + format_byte_size(number(memory, "used_bytes")) + " of " +
+                        format_byte_size(number(memory, "limit_bytes")) + " that the unit may use\n";
+    const auto warn = [&](bool is, const std::string& what) {
+        if (is) lines += "              " + paint(Colour::Yellow, what) + "\n";
+    };
+    warn(truth(memory, "tables_held"), "short: programs that start now get no unwind tables");
+    warn(truth(memory, "merges_held"), "short: recordings wait on the disk for their merge");
+    const std::uint64_t killed = number(memory, "killed");
+    warn(killed > 0, counted(killed, "process", "processes") + " of the unit ended by the kernel at the limit");
+    return lines;
+}
+
+// Shown where there is something to say: the tables of a daemon that unwinds by them.
+std::string unwinding_lines(const object& answer, const Paint& paint) {
+    const object& unwinder = part(answer, "unwinder");
+    if (unwinder.empty()) return {};
+    std::string lines = "  unwinding   " + counted(number(unwinder, "tables"), "table", "tables") + " for " +
+                        counted(number(unwinder, "processes"), "process", "processes") + ", " +
+                        format_byte_size(number(unwinder, "used_bytes")) + " of " +
+                        format_byte_size(number(unwinder, "budget_bytes"));
+    if (const std::uint64_t waiting = number(unwinder, "tables_waiting"); waiting > 0)
+        lines += ", " + with_commas(waiting) + " to be made";
+    if (const std::uint64_t kept = number(unwinder, "tables_kept"); kept > 0)
+        lines += ", " + with_commas(kept) + " kept for what is watched";
+    lines += "\n";
+    const auto warn = [&](const char* key, const char* what) {
+        if (const std::uint64_t count = number(unwinder, key); count > 0)
+            lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+    };
+    warn("tables_without_room", "tables found no room: stacks end in these files (<unwinding memory>)");
+    warn("processes_left_out", "processes beyond the limit: their stacks are not walked");
+    warn("spaces_without_room", "times no room for the mappings of a process (<unwinding memory>)");
+    warn("mappings_left_out", "mappings beyond the limit of 512 per process");
+    warn("lost", "events of processes lost: all were read again");
+    const auto* largest = unwinder.if_contains("largest");
+    if (largest == nullptr || !largest->is_array()) return lines;
+    std::size_t shown = 0;
+    for (const auto& entry : largest->as_array()) {
+        if (!entry.is_object() || ++shown > 3) break;
+        lines += "              " + pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
+                 text(entry.as_object(), "path") + "\n";
+    }
+    return lines;
+}
+
+// Whose processes were held to their share, so that others' are not harmed.
+std::string limited_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    const object& inspections = part(answer, "inspections");
+    if (const std::uint64_t stuck = number(inspections, "stuck"); stuck > 0)
+        lines += "              " +
+                 paint(Colour::Yellow, counted(stuck, "look", "looks") +
+                                           " into processes still held up by a file system that does not answer") +
+                 "\n";
+    if (const std::string problem = text(inspections, "problem"); !problem.empty())
+        lines += "              " + paint(Colour::Red, "processes are not looked into: " + problem) + "\n";
+    constexpr std::array<std::pair<const char*, const char*>, 6> kinds{{
+        {"mappings_left_out", "mappings beyond the share"},
+        {"files_left_out", "files with code beyond the share"},
+        {"files_unreadable", "files not read (no local file system, or no answer)"},
+        {"tables_given_up", "tables given up for users who have fewer"},
+        {"tables_slow", "tables that took long, made last"},
+        {"looks_held_up", "looks into processes held up"},
+    }};
+    for (const auto& entry : list(answer, "limited_users")) {
+        if (!entry.is_object()) continue;
+        std::string what;
+        for (const auto& [key, words] : kinds)
+            if (const std::uint64_t count = number(entry.as_object(), key); count > 0)
+                what += (what.empty() ? "" : ", ") + with_commas(count) + " " + words;
+        lines += "              " +
+                 paint(Colour::Yellow,
+                       user_text(static_cast<std::uint32_t>(number(entry.as_object(), "uid"))) + ": " + what) +
+                 "\n";
+    }
+    return lines.empty() ? lines : "  limited     " + lines.substr(14);
+}
+
+// Files with markers whose owners, or others, made trouble or could.
+std::string watched_file_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    const auto add = [&](const std::string& line) {
+        lines += (lines.empty() ? "  watched     " : "              ") + paint(Colour::Yellow, line) + "\n";
+    };
+    for (const auto& entry : list(answer, "watched_files")) {
+        if (!entry.is_object()) continue;
+        const object& file = entry.as_object();
+        const std::string whose = text(file, "path") + " of user " + text(file, "owner");
+        if (truth(file, "slow")) add(whose + " takes longer to be read than an event may");
+        if (const std::uint64_t times = number(file, "rearmed"); times > 0)
+            add(whose + " changed: armed anew " + counted(times, "time", "times") +
+                (number(file, "again_in_seconds") > 0
+                     ? ", once more in " + std::to_string(number(file, "again_in_seconds")) + " s at the earliest"
+                     : ""));
+        if (!text(file, "other_writers").empty()) add(text(file, "other_writers"));
+    }
+    return lines;
+}
+
+// Users whose processes take long to be looked at.
+std::string limited_look_lines(const object& answer, const Paint& paint) {
+    std::string lines;
+    for (const auto& entry : list(answer, "limited_looks")) {
+        if (!entry.is_object()) continue;
+        const object& user = entry.as_object();
+        lines +=
+            (lines.empty() ? "  stacks      " : "              ") +
+            paint(Colour::Yellow, "processes of user " + text(user, "user") + " map so much code that " +
+                                      with_commas(number(user, "put_off")) + " addresses in it were not looked up") +
+            "\n";
+    }
+    return lines;
+}
+
+// "root", "root and the group lagtrap", "anyone"
+std::string who_may(const object& control, const char* key) {
+    const std::string callers = text(control, key), group = text(control, "group");
+    if (callers == "group" && !group.empty()) return "root and the group " + group;
+    return callers == "anyone" ? callers : "root";
+}
+
+// Who may ask the daemon what, and who was sent away.
+std::string control_lines(const object& answer) {
+    const object& control = part(answer, "control");
+    if (text(control, "read").empty()) return {};
+    std::string lines = "  control     " + who_may(control, "read") + " may read, " + who_may(control, "change") +
+                        " may start and decide\n";
+    const std::uint64_t denied = number(control, "denied"), turned_away = number(control, "turned_away");
+    if (denied + turned_away > 0)
+        lines += "              " + counted(denied, "request", "requests") + " denied, " +
+                 counted(turned_away, "connection", "connections") + " turned away\n";
+    return lines;
+}
+
+// The processes that read others' files for the daemon.
+std::string reader_lines(const object& answer, const Paint& paint) {
+    const object& reader = part(answer, "file_reader");
+    if (reader.empty()) return {};
+    std::string lines = "  files       read by " + counted(number(reader, "started"), "process", "processes");
+    if (number(reader, "user") > 0) lines += " of user " + std::to_string(number(reader, "user"));
+    lines += "; " + with_commas(number(reader, "ended")) + " ended by a file, " +
+             with_commas(number(reader, "stopped")) + " stopped\n";
+    const auto add = [&](Colour colour, const std::string& line) {
+        lines += "              " + paint(colour, line) + "\n";
+    };
+    if (truth(reader, "as_root")) add(Colour::Yellow, "they are root without capabilities: no CAP_SETUID, CAP_SETGID");
+    if (const std::string problem = text(reader, "problem"); !problem.empty()) {
+        add(Colour::Red, problem);
+        add(Colour::Red, counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
+    }
+    std::size_t shown = 0;
+    for (const auto& file : list(reader, "unreadable")) {
+        if (!file.is_object() || ++shown > 3) break;
+        add(Colour::Yellow, text(file.as_object(), "path") + ": " + text(file.as_object(), "problem"));
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram, double share) {
+    double total = 0;
+    for (const HistogramBucket& bucket : histogram) total += static_cast<double>(bucket.count);
+    double wanted = total * share;
+    std::uint64_t last_ns = 0;
+    for (const HistogramBucket& bucket : histogram) {
+        if (bucket.count == 0 || bucket.to_ns < bucket.from_ns) continue;
+        const auto count = static_cast<double>(bucket.count);
+        last_ns = bucket.to_ns;
+        if (wanted <= count) {
+            const double length = static_cast<double>(bucket.to_ns - bucket.from_ns);
+            return bucket.from_ns + static_cast<std::uint64_t>(length * wanted / count);
+        }
+        wanted -= count;
+    }
+    return last_ns;
+}
+
+std::string status_text(const object& answer, const Paint& paint) {
+    const object& settings = part(answer, "settings");
+    const object& bundle = part(answer, "last_bundle");
+    std::string shown = paint(Colour::Bold, "lagtrapd " + text(answer, "version")) + ", process " +
+                        std::to_string(number(answer, "pid")) + ", since " +
+                        format_utc(number(answer, "started_realtime_ns")) + "\n";
+    shown += "  state       " + state_line(answer, paint) + "\n";
+    shown += "  settings    " + text(settings, "path") + ", read " +
+             format_utc(number(settings, "loaded_realtime_ns")) + "\n";
+    if (!text(settings, "reload_error").empty()) {
+        shown += "              " + paint(Colour::Red, "last reload refused: ") + text(settings, "reload_error") + "\n";
+    }
+    shown += "  recordings  " + captures_line(answer) + "\n" + share_lines(answer, paint);
+    if (!bundle.empty()) {
+        shown += "  last        " + text(bundle, "event") + ": " + text(bundle, "path") + "\n";
+    }
+    shown += held_up_line(answer, paint);
+    if (const std::string problem = text(part(answer, "spool"), "problem"); !problem.empty())
+        shown += "  spool       " + paint(Colour::Red, "not kept within its limits: ") + problem + "\n";
+    shown += recorded_lines(answer, paint);
+    shown += "  own cost    " + cost_line(answer) + "\n";
+    shown += memory_lines(answer, paint);
+    shown += budget_lines(answer, paint);
+    shown += unwinding_lines(answer, paint);
+    shown += history_lines(answer, paint);
+    shown += limited_lines(answer, paint);
+    shown += reader_lines(answer, paint);
+    shown += watched_file_lines(answer, paint);
+    shown += limited_look_lines(answer, paint);
+    shown += control_lines(answer) + "\n";
+    return shown + event_lines(answer, paint);
+}
+
+}  // namespace lagtrap::cli
