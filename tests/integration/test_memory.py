@@ -124,13 +124,19 @@ def enough_is_enough():
 
 
 def readers_go_first():
-    """Whom the kernel would end: those who read a file for the daemon, not the daemon."""
+    """Whom the kernel would end: those who read a file for the daemon, not the daemon. A reader says so when it begins."""
+    def score_of(pid):
+        return int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
+
     with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
-        wait_for(lambda: len(group.processes.read_text().split()) > 1, "a reader")
-        scores = {int(pid): int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
-                  for pid in group.processes.read_text().split()}
-        own = scores.pop(daemon.process.pid)
-        check(scores and own < 1000 and all(score == 1000 for score in scores.values()), f"the daemon has {own}, its readers {scores}")
+        def readers_score():
+            try:
+                return [score_of(pid) for pid in map(int, group.processes.read_text().split()) if pid != daemon.process.pid]
+            except FileNotFoundError:  # it has ended meanwhile
+                return []
+
+        wait_for(lambda: set(readers_score()) == {1000}, "readers that would be ended first")
+        check(score_of(daemon.process.pid) < 1000, f"the daemon has {score_of(daemon.process.pid)}")
 
 
 def room_gets_short():
