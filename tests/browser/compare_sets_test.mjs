@@ -29,8 +29,14 @@ test("from the event to two sets, chosen one after the other; the address shows 
   assert.ok(builds.includes(one) && builds.includes(other), `builds ${builds}`);
   await toggleNames(b, "Host", world.event.host);
   await toggleNames(a, "Build", one);
+  const answered = page.waitForResponse((answer) => {
+    const { pathname, searchParams } = new URL(answer.url());
+    return pathname.endsWith("/compare") && ["a", "b"].every((side) => new URLSearchParams(searchParams.get(side)).get("build") !== null);
+  });
   await toggleNames(b, "Build", other);
   await page.waitForURL((url) => new URLSearchParams(url.searchParams.get("b")).get("build") !== null);
+  await answered;
+  await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   const figures = page.getByTestId("set-figures");
   await figures.getByRole("rowheader", { name: "p99" }).waitFor();
   const shown = await page.getByTestId("set-verdict").innerText();

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const build = process.env.LAGTRAP_WEB_BUILD;
-const browser = process.env.LAGTRAP_CHROMIUM ?? "chromium";
+const browser = process.env.LAGTRAP_CHROMIUM ?? "chromium-headless-shell";
 
 function skip(reason) {
   console.log(`skipped: ${reason}`);

@@ -34,7 +34,7 @@ export async function closeBrowser() {
   await browser?.close();
 }
 function findBrowser() {
-  const name = process.env.LAGTRAP_CHROMIUM ?? "chromium";
+  const name = process.env.LAGTRAP_CHROMIUM ?? "chromium-headless-shell";
   if (name.includes("/")) return name;
   for (const folder of process.env.PATH.split(":")) {
     const path = join(folder, name);

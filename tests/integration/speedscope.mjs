@@ -9,7 +9,7 @@ const packages = createRequire(join(resolve(build), "package.json"));
 const { chromium } = packages("playwright-core");
 const release = join(dirname(packages.resolve("speedscope/package.json")), "dist/release/index.html");
 const browser = await chromium.launch({
-  executablePath: process.env.LAGTRAP_CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.LAGTRAP_CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader", "--allow-file-access-from-files"],
 });
 const seen = {};

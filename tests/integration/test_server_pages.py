@@ -18,7 +18,7 @@ HOSTILE_EVENT = "<script>document.title='taken over'</script>"
 
 class Pages(ServerCase):
     def test_in_a_browser(self):
-        for program in ("node", os.environ.get("LAGTRAP_CHROMIUM", "chromium")):
+        for program in ("node", os.environ.get("LAGTRAP_CHROMIUM", "chromium-headless-shell")):
             if not shutil.which(program):
                 skip(f"{program} is not installed")
         checker = self.open_world("--requests-per-second", "0")

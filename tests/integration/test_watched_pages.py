@@ -43,7 +43,7 @@ def a_page_follows_a_running_program():
 
 if __name__ == "__main__":
     require_bpf()
-    for program in ("node", os.environ.get("LAGTRAP_CHROMIUM", "chromium")):
+    for program in ("node", os.environ.get("LAGTRAP_CHROMIUM", "chromium-headless-shell")):
         if not shutil.which(program):
             skip(f"{program} is not installed")
     run(a_page_follows_a_running_program)
