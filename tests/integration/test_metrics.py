@@ -35,10 +35,11 @@ def command_of_unit():
 
 
 def figures_reach_prometheus():
-    events = library_event("work", PLANTED, "50ms", "500ms", ("prepare", "execute", "finish"))
+    # So slow that no fast run is, however busy the machine is.
+    events = library_event("work", PLANTED, "3s", "500ms", ("prepare", "execute", "finish"))
     with Daemon(events) as daemon:
         lint(metrics(daemon))
-        with Watched(PLANTED, "--kind", "sleep", "--fast", FAST, "--slow-ms", 200, "--wait") as program:
+        with Watched(PLANTED, "--kind", "sleep", "--fast", FAST, "--slow-ms", 5000, "--wait") as program:
             program.go().result()
         text = metrics(daemon)
         lint(text)
@@ -47,11 +48,11 @@ def figures_reach_prometheus():
                    if name.startswith('lagtrap_event_duration_seconds_bucket{event="work"')]
         counts = [count for _, count in buckets]
         check(counts == sorted(counts) and counts[-1] == 2 * FAST + 1, f"{buckets}")
-        check([count for bound, count in buckets if bound < 0.13][-1] == 2 * FAST, f"the slow run is among the fast ones: {buckets}")
+        check([count for bound, count in buckets if bound < 4.3][-1] == 2 * FAST, f"the slow run is among the fast ones: {buckets}")
         check(samples['lagtrap_event_delays_total{event="work"}'] == 1, text)
-        check(0.1 < samples['lagtrap_event_duration_seconds_sum{event="work"}'] < 2, text)
+        check(4 < samples['lagtrap_event_duration_seconds_sum{event="work"}'] < 10, text)
         blocked, on_cpu = (samples[f'lagtrap_event_time_seconds_total{{event="work",state="{state}"}}'] for state in ("blocked", "on_cpu"))
-        check(blocked > 0.15 and on_cpu > 0, f"{blocked} s blocked, {on_cpu} s on a CPU")
+        check(blocked > 4.9 and on_cpu > 0, f"{blocked} s blocked, {on_cpu} s on a CPU")
 
         target = daemon.folder / "lagtrap.prom"
         words, variable = command_of_unit()
