@@ -5,6 +5,7 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/interning.hpp"
 #include "analysis/trace_fields.hpp"
 #include "core/text.hpp"
 

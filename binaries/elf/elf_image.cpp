@@ -1,11 +1,13 @@
 #include "binaries/elf/elf_image.hpp"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "core/files.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::binaries {
