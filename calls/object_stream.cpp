@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "calls/json_values.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::calls {
