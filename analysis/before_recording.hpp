@@ -13,8 +13,8 @@ namespace lagtrap::analysis {
 // between them has the right sums, in an order of its own: nobody knows the moments.
 void fill_in_before(const Recording& recording, const trace::Delay& delay, std::vector<Interval>& intervals);
 
-// Who the thread is: as recorded, and else as the kernel named it when it ended a wait of the delay before the recording, which may
-// have seen it no more, or only how it ended. Without its unit.
+// Who the thread is: as recorded, or else as it was called when it ended a wait of the delay before the recording, which may have
+// missed it or seen only its end. Without its unit.
 [[nodiscard]] ThreadName name_thread(const Recording& recording, const trace::Delay& delay, std::uint32_t tid);
 
 // What the thread waited for, as block_reason.hpp says it where there is a stack.

@@ -149,11 +149,12 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
     if (cpu >= recording_.cpus.size()) recording_.cpus.resize(cpu + 1);
     auto& tenures = recording_.cpus[cpu];
     tenures.reserve(switches.size() + 1);
-    // Who ran before the first switch had run since the recording began.
+    // Who ran before the first switch had run since the recording began. CPUs begin to record one after the other, so the first
+    // switch may come before the moment that counts as the recording's begin.
     std::uint32_t current = switches.front().prev_tid;
-    std::uint64_t last_ns = recording_.begin_ns;
-    if (current != 0) add(current, recording_.begin_ns, EventKind::SwitchIn, nullptr);
-    tenures.push_back({recording_.begin_ns, current, no_priority, true});
+    std::uint64_t last_ns = std::min(recording_.begin_ns, switches.front().at_ns - 1);
+    if (current != 0) add(current, last_ns, EventKind::SwitchIn, nullptr);
+    tenures.push_back({last_ns, current, no_priority, true});
     for (std::size_t i = 0; i < switches.size(); ++i) {
         const RawSwitch& change = switches[i];
         // Two at one moment: the merge closes a gap so, for readers that want an unbroken chain. When the first happened,
@@ -314,7 +315,9 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
             }
         }
     }
-    if (changes.size() > 1 && changes[1].at_ns == changes[0].at_ns) changes.erase(changes.begin());
+    const auto later = std::find_if(changes.begin(), changes.end(),
+                                    [&](const StateChange& change) { return change.at_ns > changes.front().at_ns; });
+    changes.erase(changes.begin(), later - 1);
 }
 
 void TimelineBuilder::build() {

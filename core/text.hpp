@@ -10,6 +10,9 @@ namespace lagtrap {
 // becomes \xHH. What a process calls itself cannot steer a terminal or break an XML or JSON file.
 [[nodiscard]] std::string printable(std::string_view raw);
 
+// Without the characters of `blanks` at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
+
 // The name in `known` nearest to `wrong` by edit distance, if it is near enough to be a slip; else empty.
 template <typename Names>
 [[nodiscard]] std::string nearest_name(std::string_view wrong, const Names& known);

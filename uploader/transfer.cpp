@@ -57,10 +57,7 @@ void take_header(Response& response, std::string_view line) {
     if (colon == std::string_view::npos) return;
     std::string name(line.substr(0, colon));
     for (char& letter : name) letter = (letter >= 'A' && letter <= 'Z') ? static_cast<char>(letter + 32) : letter;
-    std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-    while (!value.empty() && (value.back() == ' ' || value.back() == '\r' || value.back() == '\n'))
-        value.remove_suffix(1);
+    const std::string_view value = trimmed(line.substr(colon + 1), " \t\r\n");
     if (name == "x-lagtrap-digest") response.digest = value;
     if (name == "retry-after") response.retry_after = value;
     if (name == "date") response.date = value;

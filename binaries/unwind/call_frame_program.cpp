@@ -254,8 +254,8 @@ bool Machine::step(std::uint8_t instruction) {
 }  // namespace
 
 std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8_t encoding) {
-    constexpr std::uint8_t cfa_form_mask = 0x0f;
-    switch (encoding & cfa_form_mask) {
+    constexpr std::uint8_t form_mask = 0x0f;
+    switch (encoding & form_mask) {
         case 0x00:
         case 0x04:
         case 0x0c: return cursor.number<std::uint64_t>();
@@ -270,10 +270,10 @@ std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8
 }
 
 std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases) {
-    constexpr std::uint8_t cfa_base_mask = 0xf0;  // with the mark of indirect pointers
+    constexpr std::uint8_t base_mask = 0xf0;  // with the mark of indirect pointers
     const std::uint64_t place = bases.section_address + cursor.position();
     std::uint64_t base = 0;
-    switch (encoding & cfa_base_mask) {
+    switch (encoding & base_mask) {
         case 0x00: break;
         case 0x10: base = place; break;
         case 0x30:

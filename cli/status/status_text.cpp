@@ -254,8 +254,9 @@ std::string limited_look_lines(const object& answer, const Paint& paint) {
         const object& user = entry.as_object();
         lines +=
             (lines.empty() ? "  stacks      " : "              ") +
-            paint(Colour::Yellow, "processes of user " + text(user, "user") + " map so much code that " +
-                                      with_commas(number(user, "put_off")) + " addresses in it were not looked up") +
+            paint(Colour::Yellow, "looking at processes of user " + text(user, "user") +
+                                      " takes long (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
+                                      " addresses were not looked up") +
             "\n";
     }
     return lines;

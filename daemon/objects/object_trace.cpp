@@ -101,9 +101,9 @@ class ObjectTrace {
         if (missing == 0) return;
         const std::string what =
             missing ? fmt::format("the unwind tables of {} of its files", *missing) : "its unwind tables";
+        const std::string when = request_.patience.count() == 0 ? "yet" : "after " + format_duration(request_.patience);
         plan_.told.notes.push_back(
-            fmt::format("{} were not there after {}: the stacks of its first creations may end early", what,
-                        format_duration(request_.patience)));
+            fmt::format("{} were not there {}: the stacks of its first creations may end early", what, when));
     }
 
     std::vector<calls::ProbeCost> costs_of(const CallCosts& measured) const {

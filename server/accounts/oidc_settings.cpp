@@ -13,17 +13,10 @@
 namespace lagtrap::server {
 namespace {
 
+constexpr std::string_view blanks = " \t\r";
 constexpr std::size_t settings_limit_bytes = 64 * 1024;
 constexpr const char* names =
     "issuer, client_id, client_secret, title, scopes, name_claim, groups_claim, ca_file, admin, uploader or reader";
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && std::string_view(" \t\r").find(text.front()) != std::string_view::npos)
-        text.remove_prefix(1);
-    while (!text.empty() && std::string_view(" \t\r").find(text.back()) != std::string_view::npos)
-        text.remove_suffix(1);
-    return text;
-}
 
 std::string host_of(std::string_view url) {
     url.remove_prefix(url.find("://") + 3);
@@ -33,7 +26,7 @@ std::string host_of(std::string_view url) {
 Status take_line(std::string_view line, OidcSettings& settings) {
     const std::size_t gap = std::min(line.find_first_of(" \t"), line.size());
     const std::string name(line.substr(0, gap));
-    const std::string value(trimmed(line.substr(gap)));
+    const std::string value(trimmed(line.substr(gap), blanks));
     if (value.empty() || printable(value) != value)
         return make_error(ErrorKind::Invalid, "expected \"NAME VALUE\", where NAME is " + std::string(names));
     if (const auto role = parse_role(name)) {
@@ -99,7 +92,7 @@ Result<OidcSettings> read_oidc_settings(const std::filesystem::path& path) {
     std::string_view rest = *content;
     for (std::size_t number = 1; !rest.empty(); ++number) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
-        const std::string_view line = trimmed(rest.substr(0, end));
+        const std::string_view line = trimmed(rest.substr(0, end), blanks);
         rest.remove_prefix(std::min(end + 1, rest.size()));
         if (line.empty() || line.starts_with('#')) continue;
         if (const auto taken = take_line(line, settings); !taken)

@@ -41,12 +41,6 @@ bool same_network(const Bytes& one, const Bytes& other, unsigned bits) {
     return rest == 0 || (one[whole] & mask) == (other[whole] & mask);
 }
 
-std::string_view without_blanks(std::string_view text) {
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-    return text;
-}
-
 // The last element of all lists for which `wanted` says so.
 template <typename Wanted>
 std::string_view last_element_if(const std::vector<std::string_view>& values, const Wanted& wanted) {
@@ -54,7 +48,7 @@ std::string_view last_element_if(const std::vector<std::string_view>& values, co
         std::string_view left = *value;
         for (std::size_t comma = 0; comma != std::string_view::npos; left = left.substr(0, comma)) {
             comma = left.rfind(',');
-            const auto element = without_blanks(comma == std::string_view::npos ? left : left.substr(comma + 1));
+            const auto element = trimmed(comma == std::string_view::npos ? left : left.substr(comma + 1));
             if (!element.empty() && wanted(element)) return element;
         }
     }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/text.hpp"
+
 namespace lagtrap::server {
 namespace {
 
@@ -13,12 +15,6 @@ constexpr std::size_t smallest_bytes = 1024;
 constexpr int zlib_level = 4;
 constexpr int zlib_gzip = 15 + 16;  // window bits, and gzip's header rather than zlib's
 constexpr int zstd_level = 3;
-
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-    return text;
-}
 
 // Takes plain bytes and gives packed ones.
 class Packer {

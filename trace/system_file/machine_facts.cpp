@@ -7,17 +7,14 @@
 
 #include "core/digest.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap::trace {
 namespace {
 
 constexpr std::uint64_t fact_limit_bytes = 4 << 20;
 
-std::string trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\n\"");
-    if (begin == std::string_view::npos) return {};
-    return std::string(text.substr(begin, text.find_last_not_of(" \t\n\"") - begin + 1));
-}
+std::string without_quotes(std::string_view text) { return std::string(trimmed(text, " \t\n\"")); }
 
 // What follows `label` and `separator` on the first line that begins with `label`.
 std::string value_of(const std::filesystem::path& path, std::string_view label, char separator) {
@@ -28,8 +25,8 @@ std::string value_of(const std::filesystem::path& path, std::string_view label, 
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         const std::size_t at = line.find(separator);
-        if (line.starts_with(label) && at != std::string_view::npos && trimmed(line.substr(0, at)) == label)
-            return trimmed(line.substr(at + 1));
+        if (line.starts_with(label) && at != std::string_view::npos && without_quotes(line.substr(0, at)) == label)
+            return without_quotes(line.substr(at + 1));
     }
     return {};
 }
@@ -44,7 +41,7 @@ void read_machine_facts(SystemFile& file, const std::filesystem::path& root) {
         file.architecture = names.machine;
     }
     if (const auto id = read_file(root / "etc/machine-id", 4096)) {
-        const std::string text = trimmed(*id);
+        const std::string text = without_quotes(*id);
         if (!text.empty()) file.machine_id = sha256_of(text);
     }
     file.os_name = value_of(root / "etc/os-release", "PRETTY_NAME", '=');

@@ -148,6 +148,25 @@ TEST(Recording, of_a_concluded_switch_only_how_the_previous_thread_stopped_is_un
 }
 
 // 10 came after 75, whose stop is missing: the merge has put one in, at the moment at which 10 stops.
+// CPUs begin to record one after the other: a switch may come before the moment that counts as the begin.
+TEST(Recording, a_switch_before_the_begin_leaves_nothing_unknown) {
+    for (const std::uint64_t before : {35'000ULL, 0ULL}) {
+        TraceBuilder builder(100 * ms);
+        builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "other");
+        builder.switched(0 - before, 0, 10, 0, 11).switched(20 * ms, 0, 11, 0, 10);
+        const auto recording = builder.decode();
+        ASSERT_TRUE(recording) << recording.error().message;
+        const auto& first = recording->find_thread(10)->changes;
+        EXPECT_EQ(first.front().state, ThreadState::Runnable) << before;
+        EXPECT_EQ(first.front().at_ns, recording->begin_ns);
+        EXPECT_EQ(recording->find_thread(11)->changes.front().state, ThreadState::Running) << before;
+        EXPECT_EQ(recording->switch_gaps, 0U);
+        const auto& tenures = recording->cpus[0];
+        EXPECT_TRUE(std::is_sorted(tenures.begin(), tenures.end(),
+                                   [](const CpuTenure& a, const CpuTenure& b) { return a.at_ns < b.at_ns; }));
+    }
+}
+
 TEST(Recording, a_switch_that_the_merge_made_up_leaves_nobody_running) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(75, 75, "other").thread(11, 11, "next");

@@ -28,6 +28,14 @@ TEST(Printable, ShowsBytesThatAreNotUtf8AsNumbers) {
     EXPECT_EQ(printable("\xf4\x90\x80\x80"), R"(\xf4\x90\x80\x80)");  // beyond U+10FFFF
 }
 
+TEST(Trimmed, TakesBlanksFromBothEnds) {
+    EXPECT_EQ(trimmed(" \ta b\t "), "a b");
+    EXPECT_EQ(trimmed("a\r\n"), "a\r\n");
+    EXPECT_EQ(trimmed("a\r\n", " \r\n"), "a");
+    EXPECT_EQ(trimmed(" \t"), "");
+    EXPECT_EQ(trimmed(""), "");
+}
+
 TEST(EditDistance, CountsTheSmallestNumberOfChanges) {
     EXPECT_EQ(edit_distance("", ""), 0U);
     EXPECT_EQ(edit_distance("", "abc"), 3U);
