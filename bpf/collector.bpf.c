@@ -7,6 +7,7 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_copy.bpf.h"
+#include "bpf/stack_id.h"
 #include "bpf/throttling.bpf.h"
 #include "bpf/user_stack.bpf.h"
 #include "bpf/wait_file.bpf.h"
@@ -95,22 +96,16 @@ static __always_inline void fill_header(struct lagtrap_record* header, __u16 typ
 __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
                             __u64 now_ns) {
     if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
-    __u64 hash = 0xcbf29ce484222325ULL ^ ((__u64)pid << 1 | (kind_and_end & 1));
-    for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {
-        if (i >= frame_count) break;
-        hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 29;
-    }
-    if (hash == 0) hash = 1;
+    __u64 id = lagtrap_stack_id((__u64)pid << 1 | (kind_and_end & 1), stack->frames, frame_count);
     __u32 capture = recording.capture;
-    __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &hash);
-    if (seen_in && *seen_in == capture) return hash;
+    __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &id);
+    if (seen_in && *seen_in == capture) return id;
 
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
     barrier_var(size); /* else the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
     if (size > __builtin_offsetof(struct stack_scratch, walk)) return 0;
     fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
-    stack->record.stack_id = hash;
+    stack->record.stack_id = id;
     stack->record.pid = pid;
     stack->record.frame_count = frame_count;
     stack->record.kind = kind_and_end & 1;
@@ -121,8 +116,8 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
         return 0;
     }
     if (counters) __sync_fetch_and_add(&counters->stacks, 1);
-    bpf_map_update_elem(&seen_stacks, &hash, &capture, BPF_ANY);
-    return hash;
+    bpf_map_update_elem(&seen_stacks, &id, &capture, BPF_ANY);
+    return id;
 }
 
 static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* stack, __u64 now_ns) {

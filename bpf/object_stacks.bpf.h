@@ -7,6 +7,7 @@
 #define LAGTRAP_BPF_OBJECT_STACKS_BPF_H
 
 #include "bpf/object_threads.bpf.h"
+#include "bpf/stack_id.h"
 #include "bpf/user_stack.bpf.h"
 
 struct {
@@ -55,23 +56,13 @@ static __always_inline void leave_stack(__u64 id) {
     if (stack) __sync_fetch_and_add(&stack->objects, -1);
 }
 
-static __always_inline __u64 hash_of_frames(const struct lagtrap_object_stack* stack) {
-    __u64 hash = 0xcbf29ce484222325ULL;
-    for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {
-        if (i >= stack->frame_count) break;
-        hash = (hash ^ stack->frames[i]) * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 29;
-    }
-    return hash ? hash : 1;
-}
-
 static __noinline __u64 keep_stack(struct creation_walk* creation, struct lagtrap_object_totals* all) {
     if (!creation || !all) return 0;
     struct lagtrap_object_stack* stack = &creation->stack;
     stack->frame_count = creation->walk.frame_count;
     stack->end = creation->walk.end;
     stack->objects = 1;
-    __u64 id = hash_of_frames(stack);
+    __u64 id = lagtrap_stack_id(0, stack->frames, stack->frame_count);
     if (share_stack(id)) return id;
     long failed = bpf_map_update_elem(&stacks, &id, stack, BPF_NOEXIST);
     if (!failed || share_stack(id)) return id;

@@ -8,6 +8,7 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/listener.h"
+#include "bpf/stack_id.h"
 #include "bpf/user_stack.bpf.h"
 
 /* The daemon makes these as small as may be where no event needs them. */
@@ -103,16 +104,10 @@ static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lag
     __u32 frame_count = scratch->walk.frame_count;
     if (frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
-    __u64 hash = 0xcbf29ce484222325ULL ^ pid;
-    for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {
-        if (i >= frame_count) break;
-        hash = (hash ^ scratch->frames[i]) * 0x9e3779b97f4a7c15ULL;
-        hash ^= hash >> 29;
-    }
-    if (hash == 0) hash = 1;
+    __u64 id = lagtrap_stack_id(pid, scratch->frames, frame_count);
     __u32 generation = quota->generation;
-    __u32* told = bpf_map_lookup_elem(&told_stacks, &hash);
-    if (told && *told == generation) return hash;
+    __u32* told = bpf_map_lookup_elem(&told_stacks, &id);
+    if (told && *told == generation) return id;
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
     barrier_var(size);
     if (size > sizeof(struct lagtrap_stack) + sizeof(scratch->frames)) return 0;
@@ -120,15 +115,15 @@ static __always_inline __u64 tell_stack(struct walk_scratch* scratch, struct lag
     scratch->record.header.type = LAGTRAP_RECORD_STACK;
     scratch->record.header.cpu = bpf_get_smp_processor_id();
     scratch->record.header.at_ns = now_ns;
-    scratch->record.stack_id = hash;
+    scratch->record.stack_id = id;
     scratch->record.pid = pid;
     scratch->record.frame_count = frame_count;
     scratch->record.kind = LAGTRAP_STACK_USER;
     scratch->record.end = scratch->walk.end;
     tell_process(pid, now_ns); /* before its stack, whose modules take long to look at */
     if (bpf_ringbuf_output(&reported_runs, &scratch->record, size, 0)) return 0;
-    bpf_map_update_elem(&told_stacks, &hash, &generation, BPF_ANY);
-    return hash;
+    bpf_map_update_elem(&told_stacks, &id, &generation, BPF_ANY);
+    return id;
 }
 
 /* The stack at a marker. A run that would not pass the limit now has none taken. */

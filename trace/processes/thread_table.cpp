@@ -180,7 +180,11 @@ void ThreadTable::take(const lagtrap_record* record, std::uint64_t at_ns) {
 const ThreadState& ThreadTable::at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns) {
     const auto found = threads_.find(tid);
     // Another process than known: the number was used again, and the records that say so were lost.
-    if (found != threads_.end() && (pid == 0 || found->second.pid == pid)) return found->second;
+    if (found != threads_.end() && (pid == 0 || found->second.pid == pid)) {
+        for (const Pending& pending : pending_)
+            if (pending.tid == tid) write(tid, at_ns, pending.with_process);
+        return found->second;
+    }
     ThreadState& state = begin_thread(tid, pid);
     // The kernel may keep a process out of the list of all; what /proc says of it names it.
     if (tid != 0) write(tid, at_ns, told_processes_.insert(pid).second || tid == pid);

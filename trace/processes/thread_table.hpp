@@ -40,7 +40,8 @@ class ThreadTable {
     // before the event that begins the thread, and for the one that had its number before.
     void write_pending(std::uint64_t at_ns);
 
-    // The thread, made (and written) if nobody told of it. `pid` 0: not known.
+    // The thread, which is in the trace then: it is made and written if nobody told of it, and written if it waits for
+    // write_pending(), as one does that began before the first record. `pid` 0: not known.
     const ThreadState& at(std::uint32_t tid, std::uint32_t pid, std::uint64_t at_ns);
     // nullptr where it is not known.
     [[nodiscard]] const ThreadState* find(std::uint32_t tid) const;

@@ -120,5 +120,23 @@ TEST_F(Merge, KeepsTheHistory) {
     EXPECT_EQ(waits[1].at(2).at("of_waker"), 1);
 }
 
+// As the sampler finds it on a machine that starts programs all the time.
+TEST_F(Merge, AThreadThatBeganBeforeTheFirstRecordIsToldOfBeforeItsSample) {
+    Session session = synthetic_session();
+    session.history_length_ns = 5'000'000'000;
+    session.history_interval_ns = 20'000'000;
+    SyntheticCapture capture(capture_.path(), session);
+    capture.fork(-61, 700, 701, 700, 700);
+    lagtrap_history_sample sample{};
+    sample.pid = 700;
+    sample.tid = 701;
+    std::strcpy(sample.comm, "worker");
+    std::strcpy(sample.process, "worker");
+    capture.history_sample(-60, 1, sample);
+    capture.flush();
+    ASSERT_TRUE(merge());
+    EXPECT_EQ(decoded(trace()).at("counts").at("history"), 1);
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::merge_waits_test
