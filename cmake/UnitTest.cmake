@@ -4,13 +4,18 @@
 # with its reason, by exit code 77.
 option(LAGTRAP_TESTS "Build and register the tests" ON)
 if(LAGTRAP_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  # Itself: what lies in PATH may be a script of pyenv, which takes half a second for each start.
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)" OUTPUT_VARIABLE Python3_EXECUTABLE
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   # The one file that knows where the tests are: all others are compiled once for any number of work trees.
   add_library(lagtrap_test_paths STATIC ${PROJECT_SOURCE_DIR}/tests/unit/test_paths.cpp)
   target_link_libraries(lagtrap_test_paths PUBLIC lagtrap_flags)
   target_compile_definitions(lagtrap_test_paths PRIVATE
-    LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    LAGTRAP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LAGTRAP_BINARY_DIR="${PROJECT_BINARY_DIR}"
+    LAGTRAP_TEST_PYTHON="${Python3_EXECUTABLE}")
 endif()
 
 function(lagtrap_unit_test name)

@@ -8,6 +8,6 @@ known=$(readlink -f "$known")
 cd "$(dirname "$0")/../.."
 folders=(core sandbox spool calls binaries settings trace analysis formats uploader cli daemon server markers)
 cppcheck --quiet --error-exitcode=1 --std=c++20 --language=c++ --enable=warning,performance,portability \
-  --suppressions-list=tests/structure/cppcheck_suppressions.txt --cppcheck-build-dir="$known" -j 2 -I. \
+  --suppressions-list=tests/structure/cppcheck_suppressions.txt --cppcheck-build-dir="$known" -I. \
   --template='{file}:{line}: {severity}: {id}: {message}' "${folders[@]}"
 find "${folders[@]}" -name '*.cpp' | wc -l | sed 's/$/ files, nothing found/'

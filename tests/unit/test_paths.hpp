@@ -8,5 +8,6 @@ namespace lagtrap {
 [[nodiscard]] std::string source_folder();
 [[nodiscard]] std::string build_folder();
 [[nodiscard]] std::string test_data_folder();  // tests/data
+[[nodiscard]] std::string test_python();       // Python's interpreter
 
 }  // namespace lagtrap

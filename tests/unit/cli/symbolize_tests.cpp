@@ -179,7 +179,8 @@ TEST_F(Symbolize, what_is_written_is_a_good_trace) {
     ASSERT_EQ(run_lagtrap({"export", "--format", "pftrace", "-o", trace, output()}).code, 0);
     const std::string decoded = folder_.string("decoded.json");
     ASSERT_EQ(std::system(
-                  ("python3 " + test_data_folder() + "/trace/decode_trace.py '" + trace + "' 100 >" + decoded).c_str()),
+                  (test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" + trace + "' 100 >" + decoded)
+                      .c_str()),
               0);
     std::ifstream file(decoded);
     const auto found = boost::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));

@@ -38,8 +38,8 @@ inline Output output_of(const std::string& command) {
 
 // What an independent decoder finds in the trace; a failure if it finds a fault.
 inline json::object decoded(const std::filesystem::path& trace, const std::string& more = "100000") {
-    const Output output = output_of("python3 " + test_data_folder() + "/trace/decode_trace.py '" + trace.string() +
-                                    "' " + more + " 2>&1");
+    const Output output = output_of(test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" +
+                                    trace.string() + "' " + more + " 2>&1");
     EXPECT_EQ(output.exit_code, 0) << output.text.substr(0, 4000);
     if (output.exit_code != 0) return {};
     return json::parse(output.text).as_object();

@@ -28,7 +28,7 @@ using testing::StartsWith;
 
 json::object decoded(const std::filesystem::path& trace) {
     const std::string command =
-        "python3 " + test_data_folder() + "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
+        test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
     FILE* pipe = ::popen(command.c_str(), "r");
     std::string text;
     char buffer[65536];
