@@ -109,7 +109,6 @@ void KernelRecordWriter::write_stack_sample(Sequence sequence, CallstackInterner
     namespace field = perfetto::perf_sample;
     const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
     const CallStack* user = stacks_.find(sample.user_stack_id);
-    threads_.at(sample.tid, sample.pid, sample.header.at_ns);
     if (sequence != Sequence::History)
         stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu, sample.pid,
                              sample.kernel_stack_id, sample.user_stack_id);
@@ -132,6 +131,7 @@ void KernelRecordWriter::write_stack_sample(Sequence sequence, CallstackInterner
 
 void KernelRecordWriter::write_sample(const lagtrap_sample& sample) {
     if (sample.tid == 0) return;
+    threads_.at(sample.tid, sample.pid, sample.header.at_ns);
     write_stack_sample(Sequence::Samples, samples_, sample);
     ++counts_.samples;
 }
@@ -277,8 +277,10 @@ void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid, const
     if (tid == 0) return;
     // It may be given another name meanwhile, as each program that a shell starts is.
     const ThreadState* const known = threads_.find(tid);
-    if (known != nullptr && known->pid == pid && (!named_by_history_.contains(tid) || known->name == comm_text(comm)))
+    if (known != nullptr && (!named_by_history_.contains(tid) || known->name == comm_text(comm))) {
+        threads_.at(tid, 0, at_ns);  // 0: by now the number may be that of another process's thread
         return;
+    }
     named_by_history_.insert(tid);
     lagtrap_name name{};
     name.header = {sizeof(name), LAGTRAP_RECORD_NAME, 0, at_ns};
