@@ -301,8 +301,12 @@ class CauseSearch {
         link.who = name_of(thread.tid);
         link.whole_ns = whole_ns;
         for (const Group& group : groups) {
-            if (link.doings.size() == 2 || group.time_ns * 6 < whole_ns) break;
-            link.doings.push_back(doing_of(group));
+            const bool is_long = group.time_ns * 6 >= whole_ns;
+            const bool is_work_of_waiter =
+                group.kind == TimeKind::OnCpu && !link.doings.empty() && link.doings.front().kind == TimeKind::Runnable;
+            if (link.doings.size() == 2 || (!is_long && !is_work_of_waiter)) continue;
+            ThreadDoing doing = doing_of(group);
+            if (is_long || !doing.focus.place.function.empty()) link.doings.push_back(std::move(doing));
         }
         return link;
     }

@@ -55,9 +55,11 @@ struct ThreadDoing {
 // What a thread did while the one before it in a chain waited for it.
 struct CauseLink {
     ThreadName who;
-    std::uint64_t whole_ns = 0;       // the time that the one before waited for it
-    std::uint32_t alike = 0;          // other threads of its name and process for which the one before waited too
-    std::vector<ThreadDoing> doings;  // that take a sixth of it or more, longest first; at most 2
+    std::uint64_t whole_ns = 0;  // the time that the one before waited for it
+    std::uint32_t alike = 0;     // other threads of its name and process for which the one before waited too
+    // That take a sixth of it or more, longest first; at most 2. Where it mostly waited for a CPU, also what it computed, however
+    // short that was: it tells what those who waited for it were kept by.
+    std::vector<ThreadDoing> doings;
 };
 
 // A run passed from one thread to another somewhere between two markers. Times count from the delay's begin.

@@ -30,12 +30,13 @@ def postgres_event():
 
 def cost_of_what_was_given_up(daemon, name):
     """In percent of a CPU, as the daemon says when it gives the event up; nothing: it has not. It must have been too much."""
-    found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %;"
-                      r" all that may take ([\d.]+) %", daemon.log())
+    found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
+                      r"(?: \(of which <?([\d.]+) % count\))?; all that may take ([\d.]+) %", daemon.log())
     check(found or ("is shed" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
     if not found:
         return None
-    cost, others, own, share = map(float, found.groups())
+    cost, others, own, counted, share = (float(number or 0) for number in found.groups())
+    own = counted or own
     print(f"{name}: given up with {cost:.0f} % of a CPU, where {share - others - own:.0f} are left for it")
     # The daemon writes whole percents.
     check(cost + 0.5 > TOO_MANY_SHARES * (share - others - own), f"given up too early: {found[0]}")

@@ -96,6 +96,22 @@ TEST(DelayCause, follows_a_chain_of_locks_to_its_end) {
                     "third (13) held; meanwhile third (13) computed for 270 ms in third_holds_c."));
 }
 
+// What it computed is short, and yet what others wanted to see done.
+TEST(DelayCause, of_a_holder_that_waited_for_a_cpu_it_is_told_what_it_was_at) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "holder");
+    builder.process(30, "/bin/cc").thread(30, 30, "cc1plus");
+    builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 12);
+    builder.samples(21 * ms, 30 * ms, 1, 10, 12, {"clone3", "start_thread", "holds_it"});
+    builder.switched(30 * ms, 1, 12, 0, 30).switched(260 * ms, 1, 30, 0, 12);
+    wait(builder, 0, 11, 20 * ms, 261 * ms, in_lock("look_up"), 12);
+    builder.run(TraceBuilder::delay(1, "work", at(19 * ms), 243 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(
+        sentences_of(builder).at(0),
+        "Waited 241 ms (99 %) for a lock in look_up (pthread_mutex_lock), which holder (12) held; meanwhile "
+        "holder (12) waited 230 ms for a CPU while cc1plus (30) had CPU 1 and computed for 11.0 ms in holds_it.");
+}
+
 TEST(DelayCause, a_holder_that_sleeps_is_said_to_sleep) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "holder");
