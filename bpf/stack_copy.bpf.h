@@ -2,7 +2,7 @@
  *
  * Copies of stacks whose walk ended for want of a table or a mapping, for the merge to walk on from there: the frame's
  * registers and the memory above it. Within a budget of a recording, of which a part is kept for the process whose run began
- * it; another process has no more than an eighth, and a user who is not root no more than half.
+ * it; another process has no more than a quarter, and a user who is not root no more than half.
  */
 #ifndef LAGTRAP_BPF_STACK_COPY_BPF_H
 #define LAGTRAP_BPF_STACK_COPY_BPF_H
@@ -39,7 +39,7 @@ struct {
 /* A ring of their own: copies that come faster than they are written cost no other records. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4 * 1024 * 1024);
+    __uint(max_entries, 8 * 1024 * 1024);
 } stack_copies SEC(".maps");
 
 struct copied_share {
@@ -88,7 +88,7 @@ static __always_inline bool may_copy(const struct copy_question* question) {
     __u64 limit_bytes = first ? budget_bytes : budget_bytes / 4 * 3;
     if (copying.taken_bytes + sizeof(struct copy_scratch) > limit_bytes) return false;
     if (first) return true;
-    if (!has_share(question->pid, budget_bytes / 8)) return false;
+    if (!has_share(question->pid, budget_bytes / 4)) return false;
     return question->user == 0 || has_share(COPYING_USER | question->user, budget_bytes / 2);
 }
 

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto cpu_interval = std::chrono::milliseconds(100);
 
 // Of copies of stacks, in memory.
-constexpr std::uint64_t early_copies_bytes = 8 << 20;
+constexpr std::uint64_t early_copies_bytes = 16 << 20;
 
 }  // namespace
 
