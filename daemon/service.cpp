@@ -20,6 +20,7 @@
 #include "core/clock.hpp"
 #include "core/heap.hpp"
 #include "core/patience.hpp"
+#include "daemon/kernel/kernel_types.hpp"
 #include "daemon/status/limited_users.hpp"
 #include "daemon/status/untrusted_parties.hpp"
 #include "sandbox/machine_root.hpp"
@@ -270,6 +271,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     wanted.merge(programs_to_find(settings_));
     unwinder_->want_files(wanted);
     TRY_ASSIGN(const TimedThreads threads, TimedThreads::create(settings));
+    const auto types = kernel_types();  // held until both have asked it
     // The kernel's verifier takes most of a start's time; it takes the two one beside the other, where another thread can be had.
     auto recorder = std::async([&] { return Recorder::create(settings, *unwinder_, threads, &names_); });
     auto listener = Listener::create(settings, unwinder_->store(), threads, listener_options(!arming->first));

@@ -153,7 +153,7 @@ void Collector::drop_early() {
 }
 
 void Collector::keep_draining_early() {
-    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || !early_) return;
         if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
@@ -337,7 +337,7 @@ Status Collector::begin_recording(const Breach* breach) {
 }
 
 void Collector::keep_draining() {
-    drain_timer_.expires_after(Recorder::drain_interval);
+    drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || state_ != CollectorState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);

@@ -20,11 +20,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr auto drain_interval = std::chrono::milliseconds(20);
+
 // How long a CPU that comes back during a recording goes without samples.
 constexpr auto cpu_interval = std::chrono::milliseconds(100);
 
 // Of copies of stacks, in memory.
-constexpr std::uint64_t early_copies_bytes = 16 << 20;
+constexpr std::uint64_t early_copies_bytes = 8 << 20;
 
 }  // namespace
 
@@ -48,6 +50,7 @@ struct Recorder::Capture {
     RecordingTimes times_before;
     Clock::time_point next_flush = Clock::now() + flush_interval;
     Clock::time_point next_look_at_cpus = Clock::now() + cpu_interval;
+    bool has_more = false;          // in the rings, than the last drain() took
     std::vector<std::string> gaps;  // a sentence each
 
     void write(const lagtrap_record* record);
@@ -195,7 +198,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     capture_->times_before = RecordingTimes::take(programs_);
-    (void)programs_.consume();
+    (void)programs_.consume_present();  // of the last seconds before, what is not in the history yet
     describe_history(session);
     // First of all files: what has logs can be merged.
     TRY(trace::write_session(directory, session));
@@ -235,13 +238,17 @@ Status Recorder::drain() {
         capture_->next_look_at_cpus = Clock::now() + cpu_interval;
         follow_cpus();
     }
-    TRY(programs_.consume());
+    TRY_ASSIGN(capture_->has_more, programs_.consume_part());
     capture_->take_events();
     if (capture_->logs.are_open() && capture_->logs.failure() && Clock::now() >= capture_->next_flush) {
         capture_->next_flush = Clock::now() + flush_interval;
         TRY(capture_->logs.flush());
     }
     return capture_->logs.failure();
+}
+
+std::chrono::milliseconds Recorder::until_next_drain() const {
+    return capture_ && capture_->has_more ? std::chrono::milliseconds::zero() : drain_interval;
 }
 
 RecordingUse Recorder::use() const {

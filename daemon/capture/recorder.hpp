@@ -60,9 +60,10 @@ class Recorder {
     // Sets session.started_ns: of a recording that has begun early, when it did. `listener` must outlive the recording.
     [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session, Listener& listener);
 
-    // Moves what the rings hold into the logs; to be called every `drain_interval`. An error ends the recording.
+    // Moves what the rings hold into the logs, a part of it at a time. An error ends the recording.
     [[nodiscard]] Status drain();
-    static constexpr std::chrono::milliseconds drain_interval{20};
+    // How long after a drain() the next is due; 0: there may be more, and others shall have their turn before.
+    [[nodiscard]] std::chrono::milliseconds until_next_drain() const;
     // So much of a recording a daemon that is killed may lose.
     static constexpr std::chrono::seconds flush_interval{1};
 

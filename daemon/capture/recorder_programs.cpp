@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,9 @@ Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
     if (!fd.valid()) return system_error("open the sampler of CPU " + std::to_string(cpu));
     return fd;
 }
+
+// 30 ms for a busy machine's daemon, in fresh memory.
+constexpr std::uint64_t part_bytes = 1 << 20;
 
 // What docs/performance.md has for them: a stack of 30 frames, two of a wait with its record, and two look-ups in the table of
 // threads at a switch and a waking.
@@ -225,9 +229,11 @@ Status RecorderPrograms::attach_programs() {
 
 Status RecorderPrograms::map_rings(int recorded_runs_fd) {
     if (rings_ != nullptr) return success();
-    const auto on_record = [](void* self, void* data, std::size_t) {
-        static_cast<RecorderPrograms*>(self)->take(static_cast<const lagtrap_record*>(data));
-        return 0;
+    const auto on_record = [](void* self, void* data, std::size_t size) {
+        auto* const programs = static_cast<RecorderPrograms*>(self);
+        programs->take(static_cast<const lagtrap_record*>(data));
+        programs->left_to_consume_bytes_ -= std::min<std::uint64_t>(size, programs->left_to_consume_bytes_);
+        return programs->left_to_consume_bytes_ == 0 ? -EAGAIN : 0;
     };
     rings_ = ring_buffer__new(bpf_map__fd(programs_->maps.records), on_record, this, nullptr);
     if (!rings_) return libbpf_error("map the ring of records", -errno);
@@ -295,12 +301,30 @@ void RecorderPrograms::take(const lagtrap_record* record) {
         history_->take(record);
 }
 
+Result<bool> RecorderPrograms::consume_rings(std::uint64_t most_bytes) {
+    if (rings_ == nullptr) return false;
+    left_to_consume_bytes_ = most_bytes;
+    const int failed = ring_buffer__consume(rings_);
+    if (failed == -EAGAIN) return true;
+    if (failed < 0) return libbpf_error("read the ring of records", failed);
+    return false;
+}
+
 Status RecorderPrograms::consume() {
-    if (rings_ == nullptr) return success();
-    if (const int failed = ring_buffer__consume(rings_); failed < 0)
-        return libbpf_error("read the ring of records", failed);
+    if (auto consumed = consume_rings(std::numeric_limits<std::uint64_t>::max()); !consumed) return consumed.error();
     return success();
 }
+
+Status RecorderPrograms::consume_present() {
+    if (rings_ == nullptr) return success();
+    std::uint64_t present_bytes = 0;
+    for (unsigned i = 0; const ring* const one = ring_buffer__ring(rings_, i); ++i)
+        present_bytes += ring__avail_data_size(one);
+    if (auto consumed = consume_rings(present_bytes); !consumed) return consumed.error();
+    return success();
+}
+
+Result<bool> RecorderPrograms::consume_part() { return consume_rings(part_bytes); }
 
 bpf_program* RecorderPrograms::thread_lister() const { return programs_->progs.on_thread; }
 

@@ -55,7 +55,12 @@ class RecorderPrograms {
 
     // Who takes what the rings hold; none: it is dropped. What belongs to the history goes there.
     void give_to(Take take) { take_ = std::move(take); }
+    // All that the rings hold, and what comes meanwhile: while much is recorded that may go on for long.
     [[nodiscard]] Status consume();
+    // What they hold now.
+    [[nodiscard]] Status consume_present();
+    // A part of it, so that what else is to be done waits a few milliseconds at most; whether there may be more.
+    [[nodiscard]] Result<bool> consume_part();
 
     // Keeps the machine's last seconds, while nothing is recorded.
     [[nodiscard]] Status begin_history();
@@ -97,6 +102,7 @@ class RecorderPrograms {
     [[nodiscard]] Status attach_programs();
     [[nodiscard]] Status map_rings(int recorded_runs_fd);
     void take(const lagtrap_record* record);
+    [[nodiscard]] Result<bool> consume_rings(std::uint64_t most_bytes);
     // What says which interrupt, timer, packet or request woke a thread, and for which file one waits.
     [[nodiscard]] std::vector<bpf_program*> cause_programs() const;
     [[nodiscard]] std::vector<bpf_program*> file_programs() const;
@@ -116,6 +122,7 @@ class RecorderPrograms {
     ring_buffer* turns_ = nullptr;
     std::chrono::steady_clock::time_point links_used_;
     Take take_;
+    std::uint64_t left_to_consume_bytes_ = 0;
 };
 
 }  // namespace lagtrap::daemon

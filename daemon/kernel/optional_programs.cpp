@@ -7,17 +7,18 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/kernel/kernel_types.hpp"
+
 namespace lagtrap::daemon {
 
 void leave_out_missing(std::span<bpf_program* const> programs) {
-    btf* const types = ::btf__load_vmlinux_btf();
+    const auto types = kernel_types();
     for (bpf_program* const program : programs) {
         const std::string_view section = ::bpf_program__section_name(program);
         const std::string type = "btf_trace_" + std::string(section.substr(section.find('/') + 1));
-        if (types == nullptr || ::btf__find_by_name_kind(types, type.c_str(), BTF_KIND_TYPEDEF) < 0)
+        if (!types || ::btf__find_by_name_kind(types.get(), type.c_str(), BTF_KIND_TYPEDEF) < 0)
             ::bpf_program__set_autoload(program, false);
     }
-    ::btf__free(types);
 }
 
 Result<std::vector<Link>> attach_loaded(std::span<bpf_program* const> programs) {

@@ -12,6 +12,7 @@ struct bpf_program;
 namespace lagtrap::daemon {
 
 // Keeps from being loaded those of the programs (sections "tp_btf/NAME") whose tracepoint the kernel does not describe.
+// As dear as kernel_types().
 void leave_out_missing(std::span<bpf_program* const> programs);
 
 // Attaches those that are loaded. Errors: the kernel refuses one.

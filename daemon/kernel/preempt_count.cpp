@@ -2,17 +2,13 @@
 
 #include <bpf/btf.h>
 
-#include <memory>
 #include <span>
 #include <string_view>
 
+#include "daemon/kernel/kernel_types.hpp"
+
 namespace lagtrap::daemon {
 namespace {
-
-struct FreeBtf {
-    void operator()(btf* types) const { ::btf__free(types); }
-};
-using Types = std::unique_ptr<btf, FreeBtf>;
 
 // Of a member, also of structs and unions without a name within.
 std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id, std::string_view name, int depth = 0) {
@@ -33,7 +29,7 @@ std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id,
 
 // Symbols would say it too, but a kernel's list of them may leave out its data. All variables of a CPU lie as in the image.
 std::optional<std::int64_t> preempt_count_after_run_queue() {
-    const Types types(::btf__load_vmlinux_btf());
+    const auto types = kernel_types();
     if (!types) return std::nullopt;
     const std::int32_t section_id = ::btf__find_by_name_kind(types.get(), ".data..percpu", BTF_KIND_DATASEC);
     if (section_id < 0) return std::nullopt;

@@ -23,6 +23,8 @@ class RecordBuffer {
             at += (record->size_bytes + 7) / 8;
         }
     }
+    // Room for so much, of which nothing is used before there are records: what is there is not moved as it grows.
+    void reserve(std::size_t bytes) { words_.reserve(bytes / sizeof(std::uint64_t)); }
     [[nodiscard]] bool empty() const { return words_.empty(); }
     [[nodiscard]] std::size_t size_bytes() const { return words_.size() * sizeof(std::uint64_t); }
 

@@ -84,6 +84,17 @@ TEST(CaptureLogs, what_came_before_there_was_a_folder_is_held_and_given_once) {
     EXPECT_THAT(times_in(folder.path(), LogKind::Kernel), ElementsAre(7));
 }
 
+// Each page of it is touched once, however much comes.
+TEST(CaptureLogs, what_is_held_is_not_moved_as_it_grows) {
+    RecordBuffer held;
+    held.reserve(1 << 20);
+    const auto sample = sample_at(7);
+    held.append(&sample, sizeof(sample), {});
+    const void* const first = held.bytes().data();
+    while (held.size_bytes() + sizeof(sample) <= 1 << 20) held.append(&sample, sizeof(sample), {});
+    EXPECT_EQ(held.bytes().data(), first);
+}
+
 TEST(CaptureLogs, no_more_is_held_than_may_be_with_what_is_held_beside) {
     CaptureLogs logs(3 * sizeof(lagtrap_sample));
     logs.note_held_beside(sizeof(lagtrap_sample));
