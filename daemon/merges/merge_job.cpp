@@ -1,6 +1,7 @@
 #include "daemon/merges/merge_job.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,10 @@ namespace lagtrap::daemon {
 namespace {
 
 constexpr std::size_t text_limit_bytes = 64 * 1024;
+// A merge begins at the lowest priority and gains a step as often as this, up to the normal one: on a busy machine the lowest would
+// never end (decision 28).
+constexpr int lowest_priority = 19;
+constexpr std::chrono::milliseconds priority_step{250};
 // So long a killed process may take to end before it counts as one that hangs in the kernel.
 constexpr std::chrono::seconds end_grace{5};
 // And so long what it wrote may take to arrive; who inherited its output may hold it open.
@@ -66,6 +71,7 @@ MergeJob::MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_d
     : output_(context),
       process_(context),
       timer_(context),
+      priority_timer_(context),
       task_(std::move(task)),
       chunk_(4096, '\0'),
       on_done_(std::move(on_done)) {}
@@ -88,6 +94,7 @@ Status MergeJob::start(boost::asio::io_context& context, const std::string& prog
     job->pid_ = pid;
     job->output_.assign(read_end.release());
     job->process_.assign(process.release());
+    job->set_nice(lowest_priority);
     job->watch();
     return success();
 }
@@ -99,6 +106,22 @@ void MergeJob::watch() {
     timer_.expires_after(task_.limit);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {
         if (!aborted) self->kill_for_limit();
+    });
+    raise_priority();
+}
+
+// Better, not needed: where it is refused, the priority stays.
+void MergeJob::set_nice(int nice) {
+    nice_ = nice;
+    (void)::setpriority(PRIO_PGRP, static_cast<id_t>(pid_), nice);
+}
+
+void MergeJob::raise_priority() {
+    priority_timer_.expires_after(priority_step);
+    priority_timer_.async_wait([self = shared_from_this()](const auto& aborted) {
+        if (aborted || self->wait_status_ || self->nice_ == 0) return;
+        self->set_nice(self->nice_ - 1);
+        self->raise_priority();
     });
 }
 
@@ -126,6 +149,7 @@ void MergeJob::kill_for_limit() {
 // However late it comes, nothing stays behind.
 void MergeJob::note_end() {
     wait_status_ = wait_for_end(pid_);
+    priority_timer_.cancel();
     timer_.expires_after(drain_grace);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {
         if (aborted) return;

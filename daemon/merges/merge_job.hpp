@@ -42,6 +42,8 @@ class MergeJob : public std::enable_shared_from_this<MergeJob> {
     MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_done);
     void watch();
     void read_more();
+    void set_nice(int nice);
+    void raise_priority();
     void kill_for_limit();
     void note_end();
     void conclude();
@@ -51,8 +53,10 @@ class MergeJob : public std::enable_shared_from_this<MergeJob> {
     boost::asio::posix::stream_descriptor output_;
     boost::asio::posix::stream_descriptor process_;
     boost::asio::steady_timer timer_;
+    boost::asio::steady_timer priority_timer_;
     MergeTask task_;
     int pid_ = -1;
+    int nice_ = 0;
     bool killed_ = false;             // for its limit
     bool drained_ = false;            // all it wrote is in text_
     std::optional<int> wait_status_;  // once it has ended

@@ -54,7 +54,7 @@ SpoolKept SpoolKeeper::kept() const {
 
 void SpoolKeeper::work() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
-    use_idle_disk_time();
+    use_least_disk_time();
     for (;;) {
         spool::RetentionLimits limits;
         {

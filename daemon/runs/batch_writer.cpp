@@ -155,7 +155,7 @@ BatchTotals BatchWriter::totals() const {
 
 void BatchWriter::work() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
-    use_idle_disk_time();
+    use_least_disk_time();
     for (;;) {
         GatheredBatch next;
         {

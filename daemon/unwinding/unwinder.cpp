@@ -318,7 +318,6 @@ MadeTable Unwinder::make(const Maker& maker, TableJob job, bool patient) {
 }
 
 void Unwinder::make_tables(Maker& maker) {
-    // Not idle time: of a disk that is always busy there is none, and just then tables are wanted.
     use_least_disk_time();
     set_priority(own_thread(), 0);
     std::unique_lock lock(state_mutex_);

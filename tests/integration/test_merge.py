@@ -23,7 +23,7 @@ class HangingMerge(Daemon):
     """A daemon whose merge helper does what a script says before it becomes the real one."""
 
     def __init__(self, commands):
-        super().__init__(EVENT, recording='cool-down="100ms" captures-per-hour="1000" merge-limit="5s"')
+        super().__init__(EVENT, recording='cool-down="100ms" captures-per-hour="1000" merge-limit="8s"')
         script = self.folder / "merge"
         script.write_text(f"#!/bin/sh\ncd {self.folder}\n{commands}\nexec {MERGE} \"$@\"\n")
         script.chmod(0o755)
@@ -63,7 +63,7 @@ def explained_without_names(daemon, bundle):
     captures = daemon.captures()
     check(captures["without_names"] == 1 and captures["merges_over_limit"] == 1 and captures["set_aside"] == 0, f"{captures}")
     check("1 without names of functions" in status_text(daemon), status_text(daemon))
-    check(len(daemon.log_lines("is merged without names of functions: lagtrap-merge took longer than 5")) == 1, daemon.log())
+    check(len(daemon.log_lines("is merged without names of functions: lagtrap-merge took longer than 8")) == 1, daemon.log())
     left = sorted(path.name for path in (daemon.spool / "captures").iterdir())
     check(not left, f"captures are left: {left}")
 
@@ -103,7 +103,7 @@ def one_that_never_ends_is_set_aside():
         wait_for(lambda: daemon.captures()["set_aside"] == 1, "the capture to be set aside")
         capture = next((daemon.spool / "captures").iterdir())
         reason = (capture / "set-aside.txt").read_text()
-        check(reason.startswith("lagtrap-merge took longer than 5"), reason)
+        check(reason.startswith("lagtrap-merge took longer than 8"), reason)
         check("1 set aside" in status_text(daemon), status_text(daemon))
         (daemon.folder / "merges_end").touch()
         slow_run()
@@ -121,9 +121,19 @@ def one_that_never_ends_is_set_aside():
         check(not list((daemon.spool / "captures").iterdir()), "something is left")
 
 
+def one_that_takes_long_gains_priority():
+    """On a busy machine the lowest would hold a report back for minutes; the process may be another user's by then."""
+    powerless = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    raised = 'until niceness=$(nice); [ "$niceness" -ge 0 ] && [ "$niceness" -lt 10 ]; do sleep 0.01; done'
+    with HangingMerge(f"{powerless} sh -c '{raised}'") as daemon:  # its own is -20, the daemon's, before it is lowered
+        slow_run()
+        daemon.wait_for_bundles(1)
+        check(daemon.captures()["merges_over_limit"] == 0, f"{daemon.captures()}")
+
+
 def a_dead_mount_keeps_nobody_from_a_report():
     """Another user's program lies on a mount that stops answering before the merge looks for names."""
-    # The neighbour stands still meanwhile: a merge is of the lowest priority, and would take twenty times as long beside it.
+    # The neighbour stands still meanwhile: a merge begins at the lowest priority.
     with HangingMerge("kill -USR1 $(cat mount); kill -STOP $(cat neighbour)") as daemon, \
             DeadMount(daemon.folder / "mounted", HOT) as mount:
         (daemon.folder / "mount").write_text(str(mount.process.pid))
@@ -150,4 +160,4 @@ if __name__ == "__main__":
         skip("there is no /dev/fuse, and so no file system that stops answering")
     run(one_that_hangs_is_merged_without_names, one_that_nothing_ends_keeps_no_capture,
         a_daemon_that_dies_as_it_takes_a_capture_back_loses_nothing, one_that_never_ends_is_set_aside,
-        a_dead_mount_keeps_nobody_from_a_report)
+        one_that_takes_long_gains_priority, a_dead_mount_keeps_nobody_from_a_report)

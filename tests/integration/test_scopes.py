@@ -113,7 +113,7 @@ def of_a_container():
 
 def reports_name_units_and_containers():
     """Of the delayed program and of who took its CPU: in the text, as JSON, in the system file."""
-    hog = "import time; end = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass"
+    hog = "import time\nprint(flush=True)\ninput()\nend = time.monotonic() + 0.3\nwhile time.monotonic() < end: pass"
     urgent = ["chrt", "-f", "40"] if subprocess.run(["chrt", "-f", "40", "true"], capture_output=True).returncode == 0 else []
 
     def enter(folder):
@@ -123,10 +123,12 @@ def reports_name_units_and_containers():
     with group("system.slice", f"docker-{ID}.scope") as web, group("system.slice", "backup.service") as backup, \
             docker_says(ID, "web", "team/web:7", {}), Daemon(slow, more='<runs batch-interval="100ms"/>') as daemon:
         with Watched(*enter(web), "taskset", "-c", "0", PLANTED, "--kind", "cpu", "--fast", 5, "--slow-ms", 900, "--wait") as program:
+            taken = subprocess.Popen([*enter(backup), *urgent, "taskset", "-c", "0", sys.executable, "-c", hog],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            check(taken.stdout.readline() == b"\n", "who takes the CPU did not start")
             program.go()
             wait_for(lambda: daemon.status()["state"] == "recording", "the recording that the run's deadline begins")
-            taken = subprocess.Popen([*enter(backup), *urgent, "taskset", "-c", "0", sys.executable, "-c", hog])
-            taken.wait()
+            taken.communicate(b"\n")
             program.result()
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)

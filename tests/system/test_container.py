@@ -80,7 +80,7 @@ def podman_or_fail(*arguments, **options):
 
 def limits(wanted):
     """Options for limits of resources: as wanted, as far as this machine lets anybody set them."""
-    hard = {"nofile": resource.RLIMIT_NOFILE, "nice": resource.RLIMIT_NICE, "nproc": resource.RLIMIT_NPROC}
+    hard = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
     options = []
     if not may_raise_limits():
         wanted = {"nproc": 32768, "nofile": 65536, **wanted}
@@ -136,8 +136,7 @@ def check_manifest():
     pod = next(document for document in documents if document["kind"] == "DaemonSet")["spec"]["template"]["spec"]
     container = pod["containers"][0]
     added = set(container["securityContext"]["capabilities"]["add"])
-    # It knows no limit of niceness.
-    check(added == {*service["cap_add"], "SYS_NICE"}, f"capabilities: {sorted(added)}")
+    check(added == set(service["cap_add"]), f"capabilities: {sorted(added)}")
     check("privileged" not in container["securityContext"] and pod["hostPID"], pod)
     mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
     expected = {volume.split(":")[1] for volume in service["volumes"]} | set(service["tmpfs"]) | {"/sys/fs/cgroup"}

@@ -26,7 +26,7 @@ using namespace lagtrap;
 // The machine's own work goes first. A kernel or container that refuses changes nothing about the result.
 void step_back() {
     (void)::setpriority(PRIO_PROCESS, 0, 19);
-    use_idle_disk_time();
+    use_least_disk_time();
 }
 
 // `text` within a JSON text: paths may hold quotes.

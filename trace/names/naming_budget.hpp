@@ -9,7 +9,7 @@ namespace lagtrap::trace {
 struct NamingLimits {
     // CPU time of the thread that names, and the clock's: low priority can make the second far longer than the first.
     std::chrono::milliseconds cpu_time{2000};
-    std::chrono::milliseconds wall_time{20'000};
+    std::chrono::milliseconds wall_time{60'000};
     std::uint64_t read_bytes = 1ULL << 30;        // tables and debug information of all files together
     std::uint64_t symbol_table_bytes = 96 << 20;  // memory of one file's symbols while its frames are named
     std::uint64_t name_bytes = 48 << 20;          // memory of all names
