@@ -11,6 +11,7 @@ from case import World  # noqa: E402  (the path is set above)
 from lagtrap_test import SOURCE_DIR, Daemon, TestFailure, check, report, run, wait_for  # noqa: E402
 from preset_programs import TRIALS  # noqa: E402
 
+OF_THE_MACHINE = ("block", "fsync", "run-queue", "systemd")
 PRESETS = SOURCE_DIR / "settings" / "presets"
 os.environ["LAGTRAP_PRESETS"] = str(PRESETS)
 
@@ -68,5 +69,10 @@ def test_of(trial):
     return test
 
 
+def trials(of_the_machine):
+    """Those whose events are of one program, or those whose events see what the whole machine does."""
+    return [test_of(trial) for trial in TRIALS if (trial.preset in OF_THE_MACHINE) == of_the_machine]
+
+
 if __name__ == "__main__":
-    run(every_preset_has_a_trial, *[test_of(trial) for trial in TRIALS])
+    run(every_preset_has_a_trial, *trials(of_the_machine=False))

@@ -1,4 +1,5 @@
-"""test_machine.py debian12|debian13: our packages in a booted machine, from installing to purging.
+"""test_machine.py debian12|debian13 life|use: our packages in a booted machine, from installing to purging. "life" boots again and
+upgrades in between; "use" is what people do with them, and what machines suffer.
 
 The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
 puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
@@ -127,11 +128,11 @@ def check_exposure(lines):
             raise MachineFailure(f"{name} has an exposure of {scores[name]}; at most {most} is allowed")
 
 
-def live(machine, server, version, watch):
-    """The life of our packages in a machine."""
+def begin(machine, packages_folder, watch):
+    """From the first boot to the first delay."""
     machine.wait_for_boot()
     watch.lap("booted")
-    machine.run("install", "/mnt/old")
+    machine.run("install", packages_folder)
     watch.lap("installed with apt")
     check_doctor(machine.name, machine.run("doctor"), "missing")
     watch.lap("examined before the daemon runs")
@@ -141,15 +142,31 @@ def live(machine, server, version, watch):
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")
-    machine.run("calls")
-    watch.lap("calls of a function of a running program shown")
-    machine.run("add_unit")
-    watch.lap("an event added for a unit by lagtrap add, which watches that unit alone")
+
+
+def live(machine, _, version, watch):
+    """The life of our packages in a machine."""
+    begin(machine, "/mnt/old", watch)
+    check_exposure(machine.run("security"))
+    watch.lap("exposure of the services")
     machine.run("before_reboot")
     machine.reboot()
     watch.lap("rebooted with a bundle in the spool")
     machine.run("after_reboot", "2")
     watch.lap("up by itself; the bundle in the spool arrived, and a new one")
+    machine.run("before_upgrade")
+    machine.run("upgrade", "/mnt/new", version, "4")
+    watch.lap(f"upgraded from {OLD_VERSION} to {version} with a bundle in the spool")
+    leave(machine, watch)
+
+
+def use(machine, server, _, watch):
+    """What people do with them."""
+    begin(machine, "/mnt/new", watch)
+    machine.run("calls")
+    watch.lap("calls of a function of a running program shown")
+    machine.run("add_unit")
+    watch.lap("an event added for a unit by lagtrap add, which watches that unit alone")
     machine.run("reload")
     watch.lap("reloaded good and bad settings")
     machine.run("send_away", server.url, server.upload_token)
@@ -157,6 +174,10 @@ def live(machine, server, version, watch):
     say(f"  on the server in the network: {bundles[0]['digest'][:16]}, {bundles[0]['delays']} delays")
     watch.lap("a delay found on the server in the network, over TLS")
     send_spans(machine, watch)
+    suffer(machine, server, watch)
+    machine.run("walk_through")
+    watch.lap("a server with TLS and a machine that uploads to it set up as docs/server.md says")
+    leave(machine, watch)
 
 
 def send_spans(machine, watch):
@@ -187,21 +208,13 @@ def suffer(machine, server, watch):
     watch.lap("a CPU switched off and on, between recordings and in one")
 
 
-def leave(machine, version, watch):
-    """How our packages are upgraded, and leave."""
-    machine.run("before_upgrade")
-    machine.run("upgrade", "/mnt/new", version, "4")
-    watch.lap(f"upgraded from {OLD_VERSION} to {version} with a bundle in the spool")
-    machine.run("walk_through")
-    watch.lap("a server with TLS and a machine that uploads to it set up as docs/server.md says")
-    check_exposure(machine.run("security"))
-    watch.lap("exposure of the services")
+def leave(machine, watch):
     machine.run("remove")
     watch.lap("removed and purged")
 
 
 def main():
-    name = sys.argv[1]
+    name, part = sys.argv[1:]
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if os.geteuid() != 0 or missing:
         print("skipped: " + (f"not installed: {', '.join(missing)}; ./dev setup installs them" if missing else
@@ -215,10 +228,8 @@ def main():
         version = gather(materials, server)
         watch.lap("packages gathered")
         with Machine(name, folder, materials) as machine:
-            live(machine, server, version, watch)
-            suffer(machine, server, watch)
-            leave(machine, version, watch)
-    say(f"== {time.monotonic() - watch.begin:6.1f} s in all: our packages live in {name}")
+            {"life": live, "use": use}[part](machine, server, version, watch)
+    say(f"== {time.monotonic() - watch.begin:6.1f} s in all: {part} of our packages in {name}")
     return 0
 
 
