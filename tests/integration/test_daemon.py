@@ -92,12 +92,14 @@ def limits_are_kept():
 
 
 def trigger_by_hand():
-    with Daemon(library_event("work", PLANTED, "10s", "200ms")) as daemon:
+    # The program is there before: on a busy machine it takes a while to start.
+    with Daemon(library_event("work", PLANTED, "10s", "2s")) as daemon, \
+            Watched(PLANTED, "--kind", "cpu", "--fast", 1, "--slow-ms", 20, "--wait") as program:
         wrong = daemon.ask("trigger", event="wrok")
         check(not wrong["ok"] and "work" in wrong["error"], f"{wrong}")
         check(daemon.ask("trigger", event="work")["ok"], "trigger failed")
         check(not daemon.ask("trigger", event="work")["ok"], "two captures at once")
-        slow_run(20)
+        program.go().result()
         found = report(daemon.wait_for_bundles(1)[0])
         check(found["trigger_reason"] == "manual" and found["delays"] == [], f"{found['trigger_reason']} {found['delays']}")
         check(found["runs"]["work"]["runs"] > 0, "the runs of the capture are not in it")

@@ -73,7 +73,9 @@ def slow_query_among_fast_ones():
         check([stage["name"] for stage in delay["stages"] if stage["name"]] == list(STAGES), f"{delay['stages']}")
         check(delay["user"] == "postgres", f"user {delay['user']}")
         logged_ms = postgres.logged_duration_ms()
-        check(abs(delay["duration_ns"] / 1e6 - logged_ms) < 1, f"{delay['duration_ns'] / 1e6} ms, PostgreSQL says {logged_ms} ms")
+        # The marker comes after the line in the log, and the CPU may be another's in between.
+        more_ms = delay["duration_ns"] / 1e6 - logged_ms
+        check(-1 < more_ms < 1 + delay["split"]["runnable_ns"] / 1e6, f"{more_ms} ms more than PostgreSQL says; {delay['split']}")
         names = [function["name"] for function in delay["functions"]]
         check(any(name.startswith("pg_sleep") or "WaitLatch" in name for name in names), f"pg_sleep is not among {names}")
 

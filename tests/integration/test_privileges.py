@@ -112,13 +112,14 @@ def readers_have_no_privileges():
     with Daemon(EVENT) as daemon:
         readers = wait_for(lambda: children(daemon.process.pid, "lagtrap-reader"), "a reader")
         for pid in readers:
+            wait_for(lambda: process_status(pid)["Seccomp"] == "2", "the reader to be confined")  # one may have just been started
             check_powerless(pid, "the reader of files")
             for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
                 target = os.readlink(entry)
                 check(target.startswith("socket:") or target == "/dev/null" or target.startswith("/"),
                       f"the reader has {target}")
+        wait_for(lambda: daemon.status()["file_reader"]["started"] >= len(readers), "the readers to be counted")
         told = daemon.status()["file_reader"]
-        check(told["started"] >= len(readers), "readers are not counted")
         user = int(process_status(readers[0])["Uid"].split()[0])
         check(told["user"] == user and not told["as_root"] and not told["problem"], f"{told}")
         check(f" of user {user};" in status_text(daemon), status_text(daemon))
