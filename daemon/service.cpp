@@ -83,6 +83,20 @@ boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
 }
 
+// A capture is started by the main thread; on a busy machine it must not wait for its turn. Better, not needed.
+constexpr int first_of_all = -20;
+
+void set_nice(int nice) { (void)::setpriority(PRIO_PROCESS, 0, nice); }
+
+// While programs are loaded: the kernel's verifier takes a second of CPU time, for which nobody else is to wait.
+class NormalPriority {
+  public:
+    NormalPriority() { set_nice(0); }
+    ~NormalPriority() { set_nice(first_of_all); }
+    NormalPriority(const NormalPriority&) = delete;
+    NormalPriority& operator=(const NormalPriority&) = delete;
+};
+
 }  // namespace
 
 Service::Service(Options options)
@@ -109,8 +123,7 @@ Service::~Service() {
 }
 
 Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings, Options options) {
-    // A capture is started by this thread; on a busy machine it must not wait for its turn. Better, not needed.
-    (void)::setpriority(PRIO_PROCESS, 0, -20);
+    set_nice(first_of_all);
     std::unique_ptr<Service> self(new Service(std::move(options)));
     TRY_ASSIGN(spool::Spool spool, spool::Spool::create(settings.spool.path, spool::group_of_writers()));
     (void)self->sightings_.want(programs_to_find(settings));  // before the first look at all processes
@@ -262,6 +275,7 @@ void Service::tell_armed(std::uint32_t event, const Status& armed) {
 // The new programs are attached before the old ones go, so that no run is missed in between. Where there are no old ones
 // the new are in place from the start.
 Status Service::arm(const settings::Settings& settings, std::function<void()> then) {
+    const NormalPriority normal;
     auto arming = std::make_unique<Arming>();
     arming->first = settings_.source_text.empty();
     arming->settings = settings;

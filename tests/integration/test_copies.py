@@ -160,7 +160,7 @@ def none_wanted():
 def functions_of(daemon, kill):
     """The functions that the report names of a program in a container, which is killed in the recording, or is not."""
     with Image({PROGRAM: PLANTED}) as image:
-        with Container(image, PROGRAM, "--kind", "cpu", "--fast", "1", "--slow-ms", "2500", "--wait") as container:
+        with Container(image, PROGRAM, "--kind", "cpu", "--fast", "0", "--slow-ms", "2500", "--wait") as container:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process to be found")
             container.go()
             wait_for(lambda: daemon.status()["state"] == "recording", "the recording")

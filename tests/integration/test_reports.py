@@ -143,6 +143,10 @@ def taken_cpu():
     told.check_sentence("Computed for", "in compute_for")
 
 
+# What others do shall not make a call slow that is fast; where it is refused, that is all.
+FIRST = ("nice", "-n", "-15")
+
+
 def sqlite_sorts():
     program = shutil.which("sqlite3")
     check(program is not None, "sqlite3 is missing")
@@ -151,7 +155,7 @@ def sqlite_sorts():
     library = next(line.split()[2] for line in subprocess.run(["ldd", program], capture_output=True, text=True,
                                                                check=True).stdout.splitlines() if "libsqlite3" in line)
     with Daemon(function_event(library, "sqlite3_step", "60ms", "1s")) as daemon:
-        subprocess.run([program, ":memory:"], input=statement, text=True, capture_output=True, check=True)
+        subprocess.run([*FIRST, program, ":memory:"], input=statement, text=True, capture_output=True, check=True)
         told = Told(daemon.wait_for_bundles(1)[0])
     told.check_sentence("Computed for", "libsqlite3")
     told.check_function("sqlite3_step")
@@ -161,7 +165,7 @@ def python_compresses():
     program = "/usr/bin/python3"
     script = "import zlib, os\ndata = os.urandom(1 << 16) * 300\nfor _ in range(3): zlib.compress(data, 9)\n"
     with Daemon(function_event("/usr/lib/x86_64-linux-gnu/libz.so.1", "deflate", "60ms", "700ms")) as daemon:
-        subprocess.run([program, "-c", script], check=True)
+        subprocess.run([*FIRST, program, "-c", script], check=True)
         told = Told(daemon.wait_for_bundles(1)[0])
     told.check_function("deflate")
     told.check_sentence("Computed for", "deflate (libz)")
