@@ -59,6 +59,7 @@ def pprof_tops(path):
 
 
 def csv_rows(data):
+    csv.field_size_limit(2**20)  # a stack is one field: of the whole machine, some have functions of kilobytes
     return list(csv.DictReader(data.decode().splitlines(keepends=True), strict=True))
 
 
