@@ -2,6 +2,7 @@
 stands for those in between, and status says at what precision. What is judged are counts. Where a machine's probes take so much
 that an event is given up, that must be by the rule, and it stays watched with a budget that is larger in that proportion."""
 
+import math
 import os
 import pathlib
 import re
@@ -13,7 +14,8 @@ from case import World  # noqa: E402  (the path is set above)
 from lagtrap_test import LAGTRAP, SOURCE_DIR, Daemon, TestFailure, check, run, wait_for  # noqa: E402
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
-# The cost of all markers, in shares, at which an event is watched a part of the time and far from being given up.
+# The cost of all markers, in shares of what is left for them, at which an event is watched a part of the time and far from being
+# given up.
 COST_IN_SHARES = 2.5
 os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 # As docs/decisions/0017: an event is given up as a whole where it costs more than five times its share.
@@ -28,19 +30,22 @@ def postgres_event():
             '<stage name="execute" usdt="postgresql:query__execute__start"/><end usdt="postgresql:query__done"/></event>')
 
 
-def cost_of_what_was_given_up(daemon, name):
-    """In percent of a CPU, as the daemon says when it gives the event up; nothing: it has not. It must have been too much."""
+def share_for_what_was_given_up(daemon, name):
+    """The budget, in percent of a CPU, by which an event that the daemon gave up is watched a part of the time; nothing: it has not
+    given it up. By its own words the event must have cost too much."""
     found = re.search(rf"event {name} is shed: its markers took ([\d.]+) % of a CPU .*?, other events <?([\d.]+) %, lagtrapd itself <?([\d.]+) %"
                       r"(?: \(of which <?([\d.]+) % count\))?; all that may take ([\d.]+) %", daemon.log())
     check(found or ("is shed" not in daemon.log() and "is counted, not timed" not in daemon.log()), daemon.log())
     if not found:
         return None
     cost, others, own, counted, share = (float(number or 0) for number in found.groups())
-    own = counted or own
-    print(f"{name}: given up with {cost:.0f} % of a CPU, where {share - others - own:.0f} are left for it")
+    left = share - others - (counted or own)
+    print(f"{name}: given up with {cost:.0f} % of a CPU, where {left:.0f} are left for it")
     # The daemon writes whole percents.
-    check(cost + 0.5 > TOO_MANY_SHARES * (share - others - own), f"given up too early: {found[0]}")
-    return cost
+    check(cost + 0.5 > TOO_MANY_SHARES * left, f"given up too early: {found[0]}")
+    # Of its own use no more than half of the budget counts.
+    needed = cost / COST_IN_SHARES
+    return math.ceil(others + needed + min(own, needed))
 
 
 def stays_watched(daemon, name, load):
@@ -51,7 +56,7 @@ def stays_watched(daemon, name, load):
     while load.poll() is None:
         one = daemon.event(name)
         shares.add(one["watched_share"])
-        if cost_of_what_was_given_up(daemon, name):
+        if share_for_what_was_given_up(daemon, name):
             load.communicate()
             return None
         check(one["watched_share"] >= LEAST_WATCHED, f"given up: {one['problem']}")
@@ -59,7 +64,7 @@ def stays_watched(daemon, name, load):
         looks = daemon.status()["budget"]["looks"]
     said = load.communicate()[0]
     check(load.returncode == 0, f"the load ended with {load.returncode}: {said}")
-    if cost_of_what_was_given_up(daemon, name):
+    if share_for_what_was_given_up(daemon, name):
         return None
     shown = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True, check=True).stdout
     if min(shares) < 1:
@@ -76,7 +81,7 @@ def watched_under(event, name, run_load):
             outcome = stays_watched(daemon, name, run_load())
             if outcome:
                 return outcome
-            budget = f'share="{cost_of_what_was_given_up(daemon, name) / COST_IN_SHARES:.0f}%"'
+            budget = f'share="{share_for_what_was_given_up(daemon, name)}%"'
     raise TestFailure(f"{name} was given up with {budget} too")
 
 

@@ -48,27 +48,30 @@ def heap_of_units():
     return dict(settings.pop())
 
 
-def readers_of(pid):
-    """How many processes read files for it."""
+# How many sockets lagtrapd has for each helper that it keeps (at most three and four of them).
+SOCKETS_OF_HELPERS = {"lagtrap-reader": 2, "lagtrap-inspect": 1}
+
+
+def sockets_of_helpers(pid):
     count = 0
     for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for child in children.read_text().split():
-                count += pathlib.Path(f"/proc/{child}/comm").read_text() == "lagtrap-reader\n"
+                count += SOCKETS_OF_HELPERS.get(pathlib.Path(f"/proc/{child}/comm").read_text().strip(), 0)
     return count
 
 
 def kinds_of_descriptors(pid):
-    """The descriptors that a process has open, by kind. Two pools that have a limit do not count, as their size is that of the
-    busiest moment: the store's connections to database files (one for each who asked at the same time, at most eight), and the
-    two sockets to each process that reads files (at most three)."""
+    """The descriptors that a process has open, by kind. Without those of which there are as many as were needed at the busiest
+    moment, up to a limit: the store's connections to database files (one for each who asked at the same time, at most eight), and
+    the sockets to helpers."""
     kinds = collections.Counter()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
             target = os.readlink(entry.path)
             if ".sqlite" not in target:
                 kinds[re.sub(r"\d+", "N", target)] += 1
-    kinds["socket:[N]"] -= 2 * readers_of(pid)
+    kinds["socket:[N]"] -= sockets_of_helpers(pid)
     return kinds
 
 
