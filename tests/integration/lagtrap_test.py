@@ -280,12 +280,22 @@ def check_trace(bundle, limit=0):
 at_end = []  # what run() calls after the tests; fails as they do
 
 
+def chosen(tests):
+    """Of the test functions those that the command line names, or after "--but" all others; without names all."""
+    names = sys.argv[1:]
+    others = names[:1] == ["--but"]
+    names = names[1:] if others else names
+    unknown = set(names) - {test.__name__ for test in tests}
+    if unknown:
+        sys.exit(f"there is no test {', '.join(sorted(unknown))}; there are {', '.join(test.__name__ for test in tests)}")
+    return [test for test in tests if not names or (test.__name__ in names) != others]
+
+
 def run(*tests):
     """Runs the test functions in turn; the program's exit code says how it went."""
     require_bpf()
-    chosen = sys.argv[1:]
     failed = []
-    for test in [*(test for test in tests if not chosen or test.__name__ in chosen), *at_end]:
+    for test in [*chosen(tests), *at_end]:
         begun = time.monotonic()
         try:
             test()

@@ -287,7 +287,7 @@ def blocked_as_gdb_sees_them():
     """Threads that sleep: the same addresses as gdb's, to the last; those asleep all the time, and those now and then."""
     always, at_times = ("main", "cond_wait_long", "read_pipe_long"), ("cond_wait", "cond_signal", "nanosleep", "read_pipe", "write_pipe")
     with Recorder(length="1s") as recorder, start(program("pie"), "--only", ",".join(always[1:] + at_times)) as watched:
-        capture = recorder.record()
+        capture = recorder.record(watched)
         for scenario in watched.scenarios:
             name, tid = scenario["name"], scenario["tid"]
             kinds = ("sleeping",) if name in always else ("switch", "sleeping")

@@ -1,5 +1,5 @@
-"""test_machine.py debian12|debian13 life|use: our packages in a booted machine, from installing to purging. "life" boots again and
-upgrades in between; "use" is what people do with them, and what machines suffer.
+"""test_machine.py debian12|debian13 install|life|use: our packages in a booted machine, from installing to purging. "install" finds a
+delay in between, "life" boots again and upgrades too; "use" is what people do with them, and what machines suffer.
 
 The build directory comes in LAGTRAP_BUILD_DIR; its packages are in its folder "packages", where the test "packages"
 puts them. Exits with 0, with 1 and a reason, or with 77 and a reason where no machine can be made.
@@ -80,21 +80,26 @@ def as_older(package, folder):
     return version
 
 
+def add_older(materials):
+    """The same packages under an older version's number; returns the version of the others."""
+    (materials / "old").mkdir()
+    for package in packages():
+        version = as_older(package, materials / "old")
+    scan(materials / "old")
+    return version
+
+
 def gather(folder, server):
-    """What the machine gets to see; returns the version of our packages."""
-    for name in ("new", "old"):
-        (folder / name).mkdir()
+    """What the machine gets to see."""
+    (folder / "new").mkdir()
     for package in packages():
         shutil.copy(package, folder / "new")
-        version = as_older(package, folder / "old")
     scan(folder / "new")
-    scan(folder / "old")
     shutil.copytree(STEPS, folder / "steps")
     shutil.copy(BUILD / "examples" / "planted_delays", folder / "planted_delays")
     shutil.copy(server.folder / "ca.pem", folder / "ca.pem")
     for name, block in zip(("walk_server", "walk_machine"), blocks_of(WALK), strict=True):
         (folder / name).write_text(block)
-    return version
 
 
 def wait_for_bundles(server, count, seconds=600):
@@ -142,13 +147,19 @@ def begin(machine, packages_folder, watch):
     watch.lap("settings edited, switched on, a delay recorded and found on the server of the same machine")
     check_doctor(machine.name, machine.run("doctor"), "ok")
     watch.lap("examined beside the daemon")
+    check_exposure(machine.run("security"))
+    watch.lap("exposure of the services")
+
+
+def install(machine, _, __, watch):
+    """From installing to a delay, and away again."""
+    begin(machine, "/mnt/new", watch)
+    leave(machine, watch)
 
 
 def live(machine, _, version, watch):
     """The life of our packages in a machine."""
     begin(machine, "/mnt/old", watch)
-    check_exposure(machine.run("security"))
-    watch.lap("exposure of the services")
     machine.run("before_reboot")
     machine.reboot()
     watch.lap("rebooted with a bundle in the spool")
@@ -225,10 +236,11 @@ def main():
     watch.lap("disk made" if made else "disk from the cache")
     with HostServer(BUILD / "server" / "lagtrap-server") as server, tempfile.TemporaryDirectory() as temporary:
         materials = pathlib.Path(temporary)
-        version = gather(materials, server)
+        gather(materials, server)
+        version = add_older(materials) if part == "life" else ""
         watch.lap("packages gathered")
         with Machine(name, folder, materials) as machine:
-            {"life": live, "use": use}[part](machine, server, version, watch)
+            {"install": install, "life": live, "use": use}[part](machine, server, version, watch)
     say(f"== {time.monotonic() - watch.begin:6.1f} s in all: {part} of our packages in {name}")
     return 0
 
