@@ -1,10 +1,10 @@
 // Runs the tests of one program. Where none failed and some were skipped, the last line says which and why, and the exit code is 77,
 // as CTest is told.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <iostream>
 #include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace {
 
