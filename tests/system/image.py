@@ -1,4 +1,4 @@
-"""A disk with a plain Debian for the machine under test, made from the packages of this machine's own package sources.
+"""A disk for the machine under test, with Debian and what our packages depend on, from this machine's own package sources.
 
 Kept in the cache folder (LAGTRAP_CACHE_DIR, or lagtrap in the user's cache folder), by what it is made of, so that a change
 of this file, of the guest's files or of our packages' dependencies makes a new one.
@@ -17,7 +17,7 @@ SUITES = {"debian12": "bookworm", "debian13": "trixie"}
 DISK_SIZE = "3G"
 PACKAGES = ("systemd", "systemd-sysv", "udev", "dbus", "linux-image-cloud-amd64", "initramfs-tools", "zstd",
             "ca-certificates")
-# What docs/server.md uses beside our packages and a plain Debian.
+# What docs/server.md installs beside our packages.
 WALKED_WITH = ("curl",)
 # Of the network and the clock: what a test does not want to run by itself.
 MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "e2scrub_all.timer", "fstrim.timer", "systemd-timesyncd.service",
@@ -81,10 +81,13 @@ CUSTOMIZE = r"""#!/bin/sh
 # The root of the new system is $1.
 set -e
 printf '%s\n' "$DEPENDENCIES" >"$1/opt/dependencies"
-chroot "$1" sh -c 'xargs -d "\n" apt-get -y --no-install-recommends --download-only satisfy </opt/dependencies'
+# What our packages say that they depend on is there: to install it takes an emulated machine two minutes.
+chroot "$1" sh -c 'xargs -d "\n" apt-get -y --no-install-recommends satisfy </opt/dependencies'
+chroot "$1" sh -c 'apt-mark showauto | xargs -r apt-mark -qq manual'
+rm -f "$1/opt/dependencies" "$1"/var/cache/apt/archives/*.deb
+chroot "$1" apt-get -y --no-install-recommends --download-only install $WALKED_WITH
 mkdir -p "$1/opt/packages" "$1/opt/test"
-mv "$1"/var/cache/apt/archives/*.deb "$1/opt/packages/" || true
-rm -f "$1/opt/dependencies"
+mv "$1"/var/cache/apt/archives/*.deb "$1/opt/packages/"
 (cd "$1/opt/packages" && dpkg-scanpackages --multiversion . >Packages 2>/dev/null)
 cp "$GUEST/agent" "$1/opt/test/agent"
 chmod 755 "$1/opt/test/agent"
@@ -122,7 +125,7 @@ def make(suite, target, dependencies):
         folder.chmod(0o755)
         (folder / "sources").write_text(sources_of(suite))
         environment = {**os.environ, "DEPENDENCIES": "\n".join(dependencies), "GUEST": str(HERE / "guest"),
-                       "MASKED": " ".join(MASKED), "LC_ALL": "C.UTF-8"}
+                       "WALKED_WITH": " ".join(WALKED_WITH), "MASKED": " ".join(MASKED), "LC_ALL": "C.UTF-8"}
         command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}",
                    "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
                    "--dpkgopt=force-unsafe-io", *apt_proxies(),
@@ -143,7 +146,7 @@ def make(suite, target, dependencies):
 
 def get(machine, packages):
     """The folder with the machine's disk.img, vmlinuz and initrd.img, and whether it was made just now."""
-    dependencies = sorted({*dependencies_of(packages), *WALKED_WITH})
+    dependencies = dependencies_of(packages)
     guest = b"".join(path.read_bytes() for path in sorted((HERE / "guest").iterdir()))
     parts = (SUITES[machine].encode(), pathlib.Path(__file__).read_bytes(), guest, "\n".join(dependencies).encode())
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -117,14 +117,17 @@ TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside)
     const fs::path path = capture("slow");
     queue.add({path, "session", "query"});
     context_.run();
-    EXPECT_THAT(calls(), ElementsAre("slow", "bare slow"));
+    // Of a helper that is ended so soon nothing else is sure to be seen: a busy machine leaves it no time to write.
     EXPECT_EQ(queue.counts().over_limit, 2U);
+    ASSERT_EQ(warned_.size(), 2U);
+    EXPECT_THAT(warned_[0], HasSubstr("is merged without names"));
+    EXPECT_THAT(warned_[1], HasSubstr("is set aside"));
     EXPECT_EQ(queue.counts().set_aside, 1U);
     EXPECT_TRUE(reason_set_aside(path));
     queue.take_what_waits();
     context_.restart();
     context_.run();
-    EXPECT_EQ(calls().size(), 2U) << "what is set aside is left alone";
+    EXPECT_EQ(queue.counts().over_limit, 2U) << "what is set aside is left alone";
     EXPECT_EQ(queue.counts().set_aside, 1U);
 }
 
