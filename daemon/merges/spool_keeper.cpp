@@ -71,15 +71,17 @@ void SpoolKeeper::work() {
 void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
     const auto outcome = spool_.apply_retention(limits, std::chrono::system_clock::now());
     std::string problem = outcome ? std::string() : outcome.error().message;
-    if (outcome && lock_.note(outcome->left_to_another, now_()))
-        problem = spool_.who_holds_retention() + " and has done so for more than a minute";
+    const bool is_held = outcome && lock_.note(outcome->left_to_another, now_());
+    if (is_held) problem = spool_.who_holds_retention() + " and has done so for more than a minute";
     bool is_new = false;
     {
         const std::lock_guard lock(mutex_);
-        is_new = !problem.empty() && kept_.problem != problem;
+        // Who holds the lock is read after it was found held: where it is let go in between the text is another.
+        is_new = !problem.empty() && kept_.problem != problem && !(is_held && was_held_);
         kept_.problem = problem;
         if (outcome) kept_.removed.add(*outcome);
     }
+    was_held_ = is_held;
     if (is_new) warn_("the spool could not be kept within its limits: " + problem);
     if (outcome && !outcome->describe().empty()) warn_(outcome->describe());
 }

@@ -42,7 +42,8 @@ class SpoolKeeper {
     void keep(const spool::RetentionLimits& limits);
 
     spool::Spool spool_;
-    spool::RetentionLock lock_;  // of the thread's own
+    spool::RetentionLock lock_;  // of the thread's own, as the next
+    bool was_held_ = false;      // by another, for a minute, when it looked last
     std::function<void(const std::string&)> warn_;
     Now now_;
     mutable std::mutex mutex_;  // over what follows

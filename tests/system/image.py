@@ -1,4 +1,5 @@
-"""A disk for the machine under test, with Debian and what our packages depend on, from this machine's own package sources.
+"""A disk with a plain Debian for the machine under test, made from the packages of this machine's own package sources; or one
+that is prepared: it has what our packages depend on, which takes an emulated machine two minutes to install.
 
 Kept in the cache folder (LAGTRAP_CACHE_DIR, or lagtrap in the user's cache folder), by what it is made of, so that a change
 of this file, of the guest's files or of our packages' dependencies makes a new one.
@@ -81,10 +82,15 @@ CUSTOMIZE = r"""#!/bin/sh
 # The root of the new system is $1.
 set -e
 printf '%s\n' "$DEPENDENCIES" >"$1/opt/dependencies"
-# What our packages say that they depend on is there: to install it takes an emulated machine two minutes.
-chroot "$1" sh -c 'xargs -d "\n" apt-get -y --no-install-recommends satisfy </opt/dependencies'
-chroot "$1" sh -c 'apt-mark showauto | xargs -r apt-mark -qq manual'
-rm -f "$1/opt/dependencies" "$1"/var/cache/apt/archives/*.deb
+satisfy() { chroot "$1" sh -c "xargs -d '\n' apt-get -y --no-install-recommends $2 satisfy </opt/dependencies"; }
+if [ "$PREPARED" = yes ]; then
+  satisfy "$1" ""
+  chroot "$1" sh -c 'apt-mark showauto | xargs -r apt-mark -qq manual'
+  rm -f "$1"/var/cache/apt/archives/*.deb
+else
+  satisfy "$1" --download-only
+fi
+rm -f "$1/opt/dependencies"
 chroot "$1" apt-get -y --no-install-recommends --download-only install $WALKED_WITH
 mkdir -p "$1/opt/packages" "$1/opt/test"
 mv "$1"/var/cache/apt/archives/*.deb "$1/opt/packages/"
@@ -118,14 +124,14 @@ def hook(folder, name, text):
     return f"{path} \"$1\""
 
 
-def make(suite, target, dependencies):
+def make(suite, target, dependencies, prepared):
     """Makes disk, kernel and initial file system in the folder `target`."""
     with tempfile.TemporaryDirectory(prefix="lagtrap-image-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         (folder / "sources").write_text(sources_of(suite))
         environment = {**os.environ, "DEPENDENCIES": "\n".join(dependencies), "GUEST": str(HERE / "guest"),
-                       "WALKED_WITH": " ".join(WALKED_WITH), "MASKED": " ".join(MASKED), "LC_ALL": "C.UTF-8"}
+                       "WALKED_WITH": " ".join(WALKED_WITH), "PREPARED": "yes" if prepared else "no", "MASKED": " ".join(MASKED), "LC_ALL": "C.UTF-8"}
         command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}",
                    "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*",
                    "--dpkgopt=force-unsafe-io", *apt_proxies(),
@@ -144,25 +150,26 @@ def make(suite, target, dependencies):
                        stdout=subprocess.DEVNULL)
 
 
-def get(machine, packages):
+def get(machine, packages, prepared):
     """The folder with the machine's disk.img, vmlinuz and initrd.img, and whether it was made just now."""
     dependencies = dependencies_of(packages)
     guest = b"".join(path.read_bytes() for path in sorted((HERE / "guest").iterdir()))
     parts = (SUITES[machine].encode(), pathlib.Path(__file__).read_bytes(), guest, "\n".join(dependencies).encode())
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     folder = cache_folder() / "system"
-    ready = folder / f"{machine}-{key}"
+    name = f"{machine}-prepared" if prepared else machine
+    ready = folder / f"{name}-{key}"
     if ready.exists():
         return ready, False
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{machine}-{key}.{os.getpid()}.part"
+    unfinished = folder / f"{name}-{key}.{os.getpid()}.part"
     try:
-        make(SUITES[machine], unfinished, dependencies)
+        make(SUITES[machine], unfinished, dependencies, prepared)
         os.rename(unfinished, ready)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     # One of each machine is enough.
-    for old in folder.glob(f"{machine}-*"):
-        if old != ready and not old.name.endswith(".part"):
+    for old in folder.glob(f"{name}-{'?' * len(key)}"):
+        if old != ready:
             shutil.rmtree(old, ignore_errors=True)
     return ready, True

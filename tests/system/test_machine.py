@@ -232,7 +232,7 @@ def main():
                              "the disk of a machine is made by root"))
         return 77
     watch = Stopwatch()
-    folder, made = image.get(name, packages())
+    folder, made = image.get(name, packages(), prepared=part == "install")
     watch.lap("disk made" if made else "disk from the cache")
     with HostServer(BUILD / "server" / "lagtrap-server") as server, tempfile.TemporaryDirectory() as temporary:
         materials = pathlib.Path(temporary)

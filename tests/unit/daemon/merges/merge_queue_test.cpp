@@ -113,11 +113,11 @@ TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
 
 TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside) {
     auto queue = this->queue("exec sleep 1000\n");
-    queue.set_limits(50ms, UINT64_MAX);
+    queue.set_limits(2s, UINT64_MAX);  // in which the helper begins on a busy machine too
     const fs::path path = capture("slow");
     queue.add({path, "session", "query"});
     context_.run();
-    // Of a helper that is ended so soon nothing else is sure to be seen: a busy machine leaves it no time to write.
+    EXPECT_THAT(calls(), ElementsAre("slow", "bare slow"));
     EXPECT_EQ(queue.counts().over_limit, 2U);
     ASSERT_EQ(warned_.size(), 2U);
     EXPECT_THAT(warned_[0], HasSubstr("is merged without names"));
@@ -127,7 +127,7 @@ TEST_F(MergeQueueTest, AMergeThatTakesTooLongIsRepeatedWithoutNamesThenSetAside)
     queue.take_what_waits();
     context_.restart();
     context_.run();
-    EXPECT_EQ(queue.counts().over_limit, 2U) << "what is set aside is left alone";
+    EXPECT_EQ(calls().size(), 2U) << "what is set aside is left alone";
     EXPECT_EQ(queue.counts().set_aside, 1U);
 }
 
