@@ -8,7 +8,7 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::size_t limit = 20;
+constexpr std::size_t beginnings_limit = 20;
 constexpr std::uint32_t kernel_threads_parent = 2;
 
 std::int64_t offset_of(std::uint64_t at_ns, const trace::Delay& delay) {
@@ -37,15 +37,16 @@ Meanwhile meanwhile_of(const Recording& recording, const trace::Delay& delay) {
     std::sort(found.beginnings.begin(), found.beginnings.end(), [](const Beginning& a, const Beginning& b) {
         return a.offset_ns != b.offset_ns ? a.offset_ns < b.offset_ns : a.pid < b.pid;
     });
-    if (found.beginnings.size() > limit) {
+    if (found.beginnings.size() > beginnings_limit) {
         // The nearest to the delay's begin.
         const auto first_after = std::partition_point(found.beginnings.begin(), found.beginnings.end(),
                                                       [](const Beginning& one) { return one.offset_ns < 0; });
         const auto before = static_cast<std::size_t>(first_after - found.beginnings.begin());
-        const std::size_t skip = std::min(before > limit / 2 ? before - limit / 2 : 0, found.beginnings.size() - limit);
-        found.left_out = found.beginnings.size() - limit;
+        const std::size_t skip = std::min(before > beginnings_limit / 2 ? before - beginnings_limit / 2 : 0,
+                                          found.beginnings.size() - beginnings_limit);
+        found.left_out = found.beginnings.size() - beginnings_limit;
         found.beginnings.erase(found.beginnings.begin(), found.beginnings.begin() + static_cast<std::ptrdiff_t>(skip));
-        found.beginnings.resize(limit);
+        found.beginnings.resize(beginnings_limit);
     }
     return found;
 }

@@ -20,15 +20,15 @@ namespace json = boost::json;
 constexpr std::size_t most_patterns = 64;
 constexpr std::size_t most_text_bytes = 4096;
 
-constexpr std::array<std::pair<std::string_view, Failure>, 6> failures{{{"never", Failure::Never},
-                                                                        {"negative", Failure::Negative},
-                                                                        {"null", Failure::Null},
-                                                                        {"nonzero", Failure::Nonzero},
-                                                                        {"not-positive", Failure::NotPositive},
-                                                                        {"errno", Failure::MinusOne}}};
+constexpr std::array<std::pair<std::string_view, Failure>, 6> failure_words{{{"never", Failure::Never},
+                                                                             {"negative", Failure::Negative},
+                                                                             {"null", Failure::Null},
+                                                                             {"nonzero", Failure::Nonzero},
+                                                                             {"not-positive", Failure::NotPositive},
+                                                                             {"errno", Failure::MinusOne}}};
 
 std::string_view name_of(Failure failure) {
-    for (const auto& [name, one] : failures)
+    for (const auto& [name, one] : failure_words)
         if (one == failure) return name;
     return "never";
 }
@@ -225,7 +225,7 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
 }
 
 Result<Failure> parse_failure(std::string_view text) {
-    for (const auto& [name, failure] : failures)
+    for (const auto& [name, failure] : failure_words)
         if (name == text) return failure;
     return make_error(
         ErrorKind::Invalid,

@@ -17,6 +17,7 @@ function(lagtrap_bpf_object name source)
     COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN, for clang-tidy: made by bpftool */" > ${skeleton}
     COMMAND ${BPFTOOL} gen skeleton ${object} name ${name}_bpf >> ${skeleton}
     COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTEND */" >> ${skeleton}
+    COMMAND sed -i s/_Bool/bool/ ${skeleton}  # bpftool writes C
     DEPENDS ${source} ${headers}
     COMMENT "BPF ${source}"
     VERBATIM)

@@ -93,9 +93,10 @@ Status allow_conditional(scmp_filter_ctx filter) {
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
         TRY(allow(filter, call, {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}));
     // To end itself, as abort() does.
-    for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) TRY(allow(filter, call, {SCMP_A0_64(SCMP_CMP_EQ, own)}));
+    for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)})
+        TRY(allow(filter, call, {SCMP_A0_64(SCMP_CMP_EQ, own, 0)}));
     for (const scmp_datum_t command : {F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC})
-        TRY(allow(filter, SCMP_SYS(fcntl), {SCMP_A1_64(SCMP_CMP_EQ, command)}));
+        TRY(allow(filter, SCMP_SYS(fcntl), {SCMP_A1_64(SCMP_CMP_EQ, command, 0)}));
     return success();
 }
 

@@ -61,8 +61,8 @@ Service::Service(ServiceSettings settings, Reload reload, spool::Spool spool)
 void Service::take_routes() {
     server_.reset();
     collector_.reset();
-    if (settings_.target) server_.emplace(*settings_.target, Transfer(*settings_.target));
-    if (settings_.collector) collector_.emplace(*settings_.collector, Transfer(*settings_.collector));
+    if (settings_.target) server_ = Route{*settings_.target, Transfer(*settings_.target)};
+    if (settings_.collector) collector_ = Route{*settings_.collector, Transfer(*settings_.collector)};
 }
 
 Service::Route* Service::route_of(const std::string& name) {

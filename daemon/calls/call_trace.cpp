@@ -42,12 +42,7 @@ class Trace {
   public:
     Trace(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
           const std::atomic<bool>& stop)
-        : request_(request),
-          inspector_(inspector),
-          meters_(meters),
-          answer_(answer),
-          stop_(stop),
-          planner_(inspector, stop) {}
+        : request_(request), meters_(meters), answer_(answer), stop_(stop), planner_(inspector, stop) {}
 
     void run() {
         const Status begun = begin();
@@ -258,7 +253,6 @@ class Trace {
     }
 
     const CallRequest& request_;
-    ProcessInspector& inspector_;
     CostMeters& meters_;
     AnswerLines& answer_;
     const std::atomic<bool>& stop_;

@@ -19,7 +19,8 @@ constexpr std::size_t stack_pointer_at = 56;  // of sched: where it stopped last
 constexpr std::size_t largest_bytes = 4096;
 constexpr std::uint64_t most_stack_bytes = 8 << 20;
 
-constexpr std::uint32_t runnable = 1, in_system_call = 3, waiting = 4, dead = 6, copying_stack = 8, preempted = 9;
+constexpr std::uint32_t runnable = 1, in_system_call = 3, waiting_for_event = 4, dead = 6, copying_stack = 8,
+                        preempted = 9;
 constexpr std::uint32_t scanned = 0x1000;  // beside another status
 
 struct Goroutine {
@@ -63,7 +64,7 @@ std::optional<Goroutine> read_goroutine(const GoroutineFrame& frame) {
 
 // Whether what it noted when it stopped holds.
 bool is_stopped(std::uint32_t status) {
-    return status == runnable || status == in_system_call || status == waiting || status == preempted;
+    return status == runnable || status == in_system_call || status == waiting_for_event || status == preempted;
 }
 
 // Whether the call whose return address lies at `place` is among those that the frame pointers lead to. Each leads to the one

@@ -104,7 +104,7 @@ OpenRuns::Look OpenRuns::look(std::uint64_t now_ns, const std::vector<settings::
         if (frame == FrameState::Gone) return abandon(index, tag, *run, events);
         if (frame == FrameState::Unknown) return;
         // Its end sees the bit, or has come before and is a breach itself.
-        std::uint64_t expected_ns = deadline_ns;
+        __u64 expected_ns = deadline_ns;
         if (!__atomic_compare_exchange_n(&slot.deadline_ns, &expected_ns, deadline_ns | LAGTRAP_DEADLINE_TOLD, false,
                                          __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return;

@@ -73,11 +73,11 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
                                                   "the quotas of runs"));
     self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.at);
     const auto callback = [](void* context, void* data, std::size_t bytes) {
-        auto* ring = static_cast<Ring*>(context);
-        ring->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, ring->source.ended_after_ns);
-        if (ring->gatherer->full()) ring->close_batch();
-        if (ring->stacks_wanted && static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
-            (*ring->on_process)();
+        auto* opened = static_cast<Ring*>(context);
+        opened->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, opened->source.ended_after_ns);
+        if (opened->gatherer->full()) opened->close_batch();
+        if (opened->stacks_wanted && static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
+            (*opened->on_process)();
         return 0;
     };
     self->ring = ring_buffer__new(source.ring.get(), callback, self.get(), nullptr);

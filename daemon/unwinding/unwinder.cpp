@@ -36,7 +36,7 @@ constexpr std::size_t kept_events_limit_bytes = 64 << 20;
 constexpr int lowest_priority = 19;
 // Of what is late but had its share: on a busy machine a tenth of what others get, where the lowest gets next to nothing.
 constexpr int low_priority = 10;
-constexpr auto patience = 200ms;  // with low priority, while something waits for a table
+constexpr auto making_patience = 200ms;  // with low priority, while something waits for a table
 // Of CPU time: a file that takes more is not worth it. By the clock a busy machine would make every file one that takes long.
 constexpr std::chrono::nanoseconds longest_hurry = 1s;
 constexpr std::size_t identified_at_once = 1024;
@@ -298,7 +298,7 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
 void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
-        if (!maker.cpu_before_job || now - *maker.since < patience) continue;
+        if (!maker.cpu_before_job || now - *maker.since < making_patience) continue;
         const bool slow = modules_.had_much(maker.user) ||
                           cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= longest_hurry;
         set_making_priority(maker.thread, slow ? low_priority : 0);
@@ -335,8 +335,8 @@ void Unwinder::make_tables(Maker& maker) {
         if (!maker.since) maker.since = began;
         maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
         maker.user = job->request.user;
-        const bool patient =
-            (began - *maker.since < patience && !job->request.watched && !capturing_) || modules_.had_much(maker.user);
+        const bool patient = (began - *maker.since < making_patience && !job->request.watched && !capturing_) ||
+                             modules_.had_much(maker.user);
         lock.unlock();
         MadeTable made = make(maker, std::move(*job), patient);
         lock.lock();

@@ -171,7 +171,7 @@ Status add_causes(EvidenceStore& store, const Sets& sets, json::object& answer) 
     for (const auto& [signature, pair] : causes) {
         const reports::Cause& cause = pair.b != nullptr ? *pair.b : *pair.a;
         const auto record = std::find_if(known.begin(), known.end(),
-                                         [&](const CauseRecord& one) { return one.signature == signature; });
+                                         [&](const CauseRecord& one) { return one.signature == cause.signature; });
         list.push_back({{"title", cause.title},
                         {"state", std::string(words_of(cause.state))},
                         {"reason", cause.reason},

@@ -14,6 +14,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <fmt/format.h>
 
 namespace lagtrap::server {
 namespace {
@@ -402,6 +403,13 @@ class HttpConnectionOver final : public HttpConnection {
             }
         }
         response.keep_alive(keep_alive);
+        if (keep_alive) response.set(http::field::keep_alive, promised_idle_time());
+    }
+
+    // A second less than it is: a client that goes by it never sends into a connection that ends just then.
+    std::string promised_idle_time() const {
+        const auto idle = std::chrono::floor<std::chrono::seconds>(context_.options.header_timeout);
+        return fmt::format("timeout={}", std::max<std::int64_t>(idle.count() - 1, 0));
     }
 
     // False if the connection is to end.

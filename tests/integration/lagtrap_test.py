@@ -44,14 +44,14 @@ def check(condition, message):
 
 
 def wait_for(condition, what, seconds=60):
-    """Polls until condition() gives something true, and returns that; fails after `seconds`."""
+    """Polls until condition() gives something true, and returns that; fails after `seconds` with what `what` is or, called, gives."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise TestFailure(f"waited {seconds} s in vain for {what}")
+            raise TestFailure(f"waited {seconds} s in vain for {what() if callable(what) else what}")
         time.sleep(0.02)
 
 

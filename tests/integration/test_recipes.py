@@ -82,7 +82,8 @@ def cook(recipe):
             began = time.monotonic()
             name = daemon.status()["events"][0]["name"]
             kernels = 'preset="fsync"' in xml  # its markers are in no program
-            wait_for(lambda: daemon.event(name)["armed"] and (kernels or daemon.event(name)["processes"] > 0), f"{name} to be watched")
+            wait_for(lambda: daemon.event(name)["armed"] and (kernels or daemon.event(name)["processes"] > 0),
+                     lambda: f"{name} to be watched: {daemon.event(name)}")
             print(f"{recipe.title}: watched {time.monotonic() - began:.1f} s after the program had started")
             world.run(recipe.block("sh slow"), "slow")
             wait_for(lambda: daemon.status()["captures"]["done"] > 0 and daemon.status()["state"] in ("waiting", "cooling-down"),

@@ -95,7 +95,8 @@ void CallSlices::write_due(std::uint64_t at_ns) {
 std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
     const auto [known, is_new] = tracks_.try_emplace({tree.goroutine, tree.goroutine == 0 ? tree.tid : 0},
                                                      kind_.first_track + 2 * tracks_.size() + 1);
-    if (!is_new) return known->second;
+    const std::uint64_t track = known->second;
+    if (!is_new) return track;
     const auto describe = [&](auto fill) {
         writer_.packet(kind_.sequence, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
             pbf_writer descriptor(packet, perfetto::trace_packet::track_descriptor);
@@ -111,26 +112,26 @@ std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
         });
     if (tree.goroutine != 0) {
         describe([&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, known->second);
+            descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
             descriptor.add_string(perfetto::track_descriptor::name,
                                   "goroutine " + std::to_string(tree.goroutine) + ", " + name_);
             descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, kind_.first_process_track + tree.pid);
         });
-        return known->second;
+        return track;
     }
     describe([&](pbf_writer& descriptor) {
-        descriptor.add_uint64(perfetto::track_descriptor::uuid, known->second - 1);
+        descriptor.add_uint64(perfetto::track_descriptor::uuid, track - 1);
         pbf_writer thread(descriptor, perfetto::track_descriptor::thread);
         thread.add_int32(perfetto::thread_descriptor::pid, static_cast<std::int32_t>(tree.pid));
         thread.add_int64(perfetto::thread_descriptor::tid, tree.tid);
         thread.add_string(perfetto::thread_descriptor::thread_name, tree.thread);
     });
     describe([&](pbf_writer& descriptor) {
-        descriptor.add_uint64(perfetto::track_descriptor::uuid, known->second);
+        descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
         descriptor.add_string(perfetto::track_descriptor::name, name_);
-        descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, known->second - 1);
+        descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, track - 1);
     });
-    return known->second;
+    return track;
 }
 
 std::uint64_t CallSlices::text_number(const std::string& text, std::vector<std::string>& fresh) {

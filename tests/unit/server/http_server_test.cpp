@@ -48,20 +48,28 @@ class Running {
         thread_.join();
     }
 
-    // The status of GET `target`, on a connection of its own; 0 if there is no answer.
+    // The status of GET `target`; 0 if there is no answer.
     int status_of(const std::string& target) const {
+        const std::string answer = answer_to(target, "close");
+        return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0;
+    }
+
+    // The beginning of what GET `target` is answered with, on a connection of its own.
+    std::string answer_to(const std::string& target, const std::string& connection_wish) const {
         const std::string address = server_->address();
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         const UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) return 0;
-        const std::string request = "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-        if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return 0;
+        if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) return {};
+        const std::string request =
+            "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection_wish + "\r\n\r\n";
+        if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
         std::string answer(4096, '\0');
         const auto got = ::recv(connection.get(), answer.data(), answer.size(), 0);
-        return got > 12 ? std::stoi(answer.substr(9, 3)) : 0;
+        answer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        return answer;
     }
 
     Failing service;
@@ -78,6 +86,13 @@ TEST(HttpServer, WorkThatEndsByAnExceptionIsAnsweredAndCounted) {
     EXPECT_EQ(server.status_of("/admission"), 500);
     EXPECT_EQ(server.status_of("/well"), 200);
     EXPECT_EQ(server.service.counters().requests_failed, 41U);
+}
+
+// Clients that keep connections go by it (MDN, Keep-Alive): they send nothing into one that is about to end.
+TEST(HttpServer, AConnectionThatIsKeptSaysForHowLong) {
+    const Running server;
+    EXPECT_NE(server.answer_to("/well", "keep-alive").find("Keep-Alive: timeout=9\r\n"), std::string::npos);
+    EXPECT_EQ(server.answer_to("/well", "close").find("Keep-Alive:"), std::string::npos);
 }
 
 }  // namespace
