@@ -19,8 +19,11 @@ namespace {
 using namespace std::chrono_literals;
 using settings::ProgramName;
 
-// For all files of an event in one copy. As for its first files.
+// For all files of an event in one copy, at first and after it was too little. As for its first files.
 constexpr auto arming_budget = 5s;
+constexpr auto patient_budget = 20s;
+// Where reading took too long, as it does on a busy machine.
+constexpr auto first_arming_retry = 2s;
 // A process may be gone, or about to become another program, when it is looked at.
 constexpr auto first_retry = 100ms;
 constexpr unsigned most_doublings = 7;
@@ -123,6 +126,7 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
     for (const auto& [id, known] : resolved_)
         if (!known.real && !known.namesake) next = std::min(next, known.again);
     if (waiting_for_budget_) next = std::min(next, began + budget_pause);
+    next = std::min(next, next_try());
     if (next == Clock::time_point::max()) return std::nullopt;
     return std::max<Clock::duration>(next - Clock::now(), 1ms);
 }
@@ -303,14 +307,29 @@ bool CopyArming::has_room(const Copy& copy, std::uint32_t event) const {
            (copy.user == 0 || of_user < limits_.files_of_user);
 }
 
+// When an event is to be tried again in a copy.
+CopyArming::Clock::time_point CopyArming::next_try() const {
+    auto next = Clock::time_point::max();
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, copy] : copies_)
+        for (const auto& [event, problem] : copy.problems)
+            if (!copy.pids.empty()) next = std::min(next, problem.again);
+    return next;
+}
+
 void CopyArming::arm_missing() {
+    const auto now = Clock::now();
+    const auto is_missing = [now](const Copy& copy, std::uint32_t event) {
+        const auto problem = copy.problems.find(event);
+        return !copy.armed.contains(event) && (problem == copy.problems.end() || problem->second.again <= now);
+    };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> missing;
     {
         const std::lock_guard lock(mutex_);
         for (auto& [number, copy] : copies_) {
             if (copy.pids.empty()) continue;
             for (const std::uint32_t event : events_meaning(copy.path, copy.build_id))
-                if (!copy.armed.contains(event) && !copy.problems.contains(event)) missing.emplace_back(number, event);
+                if (is_missing(copy, event)) missing.emplace_back(number, event);
         }
     }
     for (const auto& [number, event] : missing) {
@@ -323,9 +342,12 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     std::shared_ptr<const WatchedFile> file;
     std::string path, build_id;
     uid_t user = 0;
+    unsigned failures = 0;
     {
         const std::lock_guard lock(mutex_);
         Copy& copy = copies_.at(number);
+        if (const auto problem = copy.problems.find(event); problem != copy.problems.end())
+            failures = problem->second.failures;
         copy.left_out.erase(event);
         if (!has_room(copy, event)) {
             copy.left_out[event] = true;
@@ -344,16 +366,26 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     EventPlanner planner([file](const std::string&) -> Result<std::shared_ptr<const WatchedFile>> { return file; });
     const settings::Event& settings = events_[event];
     const auto plan = planner.plan_copy(settings, names_meaning(settings, path, build_id), path,
-                                        {began + arming_budget, hooks_.given_up});
+                                        {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
     if (user != 0) budget_.charge(user, Clock::now() - began, Clock::now());
     const std::lock_guard lock(mutex_);
     const auto found = copies_.find(number);
     if (found == copies_.end()) return;
-    if (attached)
-        found->second.armed.insert(event);
-    else if (attached.error().kind != ErrorKind::Busy)
-        found->second.problems[event] = attached.error().message;
+    Copy& copy = found->second;
+    if (attached) {
+        copy.armed.insert(event);
+        copy.problems.erase(event);
+        return;
+    }
+    const Error& error = attached.error();
+    if (error.kind == ErrorKind::Busy) return;
+    Problem problem{error.message, Clock::time_point::max(), failures + 1};
+    if (error.kind == ErrorKind::Timeout) {
+        problem.message += "; it is tried again";
+        problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, most_doublings));
+    }
+    copy.problems.insert_or_assign(event, std::move(problem));
 }
 
 void CopyArming::drop_unmapped() {
@@ -388,7 +420,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(cons
         if (copy.file->path() != name) continue;
         for (const std::uint32_t event : copy.armed) {
             left.emplace_back(event, number);
-            copy.problems[event] = copy.path + " was opened for writing";
+            copy.problems.insert_or_assign(event, Problem{copy.path + " was opened for writing"});
         }
         copy.armed.clear();
     }
@@ -437,7 +469,7 @@ EventCopies CopyArming::of(std::uint32_t event) const {
         if (copy.pids.empty() || report.copies.size() >= EventCopies::shown_limit) continue;
         CopyStatus status{copy.path, copy.where, *copy.pids.begin(), copy.pids.size(), {}};
         if (const auto problem = copy.problems.find(event); problem != copy.problems.end())
-            status.problem = problem->second;
+            status.problem = problem->second.message;
         else if (copy.left_out.contains(event))
             status.problem = "as many files as may be are watched already";
         else if (!watched)

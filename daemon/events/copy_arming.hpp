@@ -100,13 +100,19 @@ class CopyArming {
         RealFile real;
         std::string build_id;  // where one is asked for
     };
+    // Why an event is not armed in a copy.
+    struct Problem {
+        std::string message;
+        Clock::time_point again = Clock::time_point::max();  // when it is tried again
+        unsigned failures = 1;
+    };
     struct Copy {
         RealFile real;
         std::shared_ptr<const WatchedFile> file;
         std::string path, where, build_id;
         uid_t user = 0;                 // who had it mapped first
         std::set<std::uint32_t> armed;  // events
-        std::map<std::uint32_t, std::string> problems;
+        std::map<std::uint32_t, Problem> problems;
         std::map<std::uint32_t, bool> left_out;  // events for which there is no room
         std::set<std::uint32_t> pids;
         Clock::time_point mapped;  // the last time that somebody had it
@@ -135,6 +141,7 @@ class CopyArming {
     [[nodiscard]] std::map<std::string, std::uint64_t> count_by_unit(const std::set<std::uint32_t>& pids) const;
     void arm_missing();
     void arm(std::uint32_t number, std::uint32_t event);
+    [[nodiscard]] Clock::time_point next_try() const;
     [[nodiscard]] bool has_room(const Copy& copy, std::uint32_t event) const;
     void drop_unmapped();
 
