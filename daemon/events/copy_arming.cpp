@@ -379,9 +379,9 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
         return;
     }
     const Error& error = attached.error();
-    if (error.kind == ErrorKind::Busy) return;
+    if (plan && error.kind == ErrorKind::Busy) return;  // the event is not armed now
     Problem problem{error.message, Clock::time_point::max(), failures + 1};
-    if (error.kind == ErrorKind::Timeout) {
+    if (error.kind == ErrorKind::Timeout || error.kind == ErrorKind::Busy) {
         problem.message += "; it is tried again";
         problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, most_doublings));
     }
