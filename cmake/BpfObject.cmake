@@ -11,7 +11,7 @@ function(lagtrap_bpf_object name source)
   # /usr/include/<triplet> holds asm/types.h, which clang's bpf target does not search by itself.
   add_custom_command(OUTPUT ${skeleton}
     COMMAND ${BPF_CLANG} -target bpf -mcpu=v3 -g -O2 -Wall -Werror -D__TARGET_ARCH_x86
-            -I${PROJECT_SOURCE_DIR} -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+            -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -I${PROJECT_SOURCE_DIR} -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
             -c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
     COMMAND ${BPF_STRIP} -g ${object}
     COMMAND ${CMAKE_COMMAND} -E echo "/* NOLINTBEGIN, for clang-tidy: made by bpftool */" > ${skeleton}
