@@ -34,6 +34,12 @@ def shown(daemon):
                           check=True).stdout
 
 
+def looked_at(daemon, number):
+    """The copies, once there are so many and each was watched or refused."""
+    copies = work(daemon)["copies"]
+    return len(copies) == number and not any(copy["problem"] == "its turn has not come" for copy in copies) and copies
+
+
 class OnMachine:
     """The program under the same path outside of containers."""
 
@@ -192,9 +198,8 @@ def a_damaged_copy():
         with Image({PROGRAM: without}) as bad, Image({PROGRAM: PLANTED}) as good, Daemon(event("*" + PROGRAM)) as daemon:
             sleeper = "/bin/sh", "-c", f"echo ready; exec {PROGRAM} 1000"
             with Container(bad, *sleeper), Container(good, PROGRAM, *FAST) as container:
-                wait_for(lambda: len(work(daemon)["copies"]) == 2 and
-                         sum(bool(copy["problem"]) for copy in work(daemon)["copies"]) == 1, "both files to be looked at")
-                problem = next(copy["problem"] for copy in work(daemon)["copies"] if copy["problem"])
+                found = wait_for(lambda: looked_at(daemon, 2), lambda: f"both files to be looked at: {work(daemon)}")
+                problem, = (copy["problem"] for copy in found if copy["problem"])
                 check("lagtrap:work__" in problem and PROGRAM in problem, problem)
                 check("is not watched" in shown(daemon), shown(daemon))
                 container.go()
