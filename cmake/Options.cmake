@@ -15,7 +15,7 @@ target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURC
 target_link_options(lagtrap_flags INTERFACE -Wl,--as-needed)
 option(LAGTRAP_LLD "Link with lld, in a quarter of the time" OFF)
 if(LAGTRAP_LLD)
-  target_link_options(lagtrap_flags INTERFACE -fuse-ld=lld)
+  target_link_options(lagtrap_flags INTERFACE -fuse-ld=lld -Wl,--build-id=sha1)  # of the length that GNU ld gives
 endif()
 if(LAGTRAP_WERROR)
   target_compile_options(lagtrap_flags INTERFACE -Werror)
