@@ -13,10 +13,6 @@ target_compile_options(lagtrap_flags INTERFACE -Wall -Wextra -Wshadow -Wvla
 # What is shipped says nothing of where it was built.
 target_compile_options(lagtrap_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 target_link_options(lagtrap_flags INTERFACE -Wl,--as-needed)
-option(LAGTRAP_LLD "Link with lld, in a quarter of the time" OFF)
-if(LAGTRAP_LLD)
-  target_link_options(lagtrap_flags INTERFACE -fuse-ld=lld -Wl,--build-id=sha1)  # of the length that GNU ld gives
-endif()
 if(LAGTRAP_WERROR)
   target_compile_options(lagtrap_flags INTERFACE -Werror)
 endif()
