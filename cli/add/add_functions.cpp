@@ -18,8 +18,8 @@ namespace {
 using formats::StackProfile;
 
 constexpr std::size_t functions_limit = 24;
-constexpr double least_share = 0.05;    // of the program's time on a CPU
-constexpr double awaited_share = 0.98;  // of its threads' time
+constexpr double least_share = 0.05;         // of the program's time on a CPU
+constexpr double always_there_share = 0.98;  // of its threads' time
 
 struct Seen {
     std::uint64_t busy_ns = 0;
@@ -47,7 +47,7 @@ class FunctionSearch {
             std::uint64_t threads_ns = 0;
             for (const auto* thread : seen.threads) threads_ns += known_ns_.at(thread);
             const bool is_always_there =
-                static_cast<double>(seen.total_ns) > awaited_share * static_cast<double>(threads_ns) &&
+                static_cast<double>(seen.total_ns) > always_there_share * static_cast<double>(threads_ns) &&
                 seen.stretches <= 2 * seen.threads.size();
             const bool is_rare = static_cast<double>(seen.busy_ns) < least_share * static_cast<double>(busy_ns_);
             if (!is_always_there && !is_rare && seen.busy_ns > 0) found.emplace_back(name, seen);

@@ -382,7 +382,7 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     if (plan && error.kind == ErrorKind::Busy) return;  // the event is not armed now
     Problem problem{error.message, Clock::time_point::max(), failures + 1};
     if (error.kind == ErrorKind::Timeout || error.kind == ErrorKind::Busy) {
-        problem.message += "; it is tried again";
+        problem.message += "; it will be tried again";
         problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, most_doublings));
     }
     copy.problems.insert_or_assign(event, std::move(problem));
