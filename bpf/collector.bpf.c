@@ -333,8 +333,8 @@ int on_thread(struct bpf_iter__task* ctx) {
     fill_header(&record.header, LAGTRAP_RECORD_THREAD, sizeof(record), bpf_ktime_get_ns());
     record.pid = task->tgid;
     record.tid = task->pid;
-    record.parent_pid = task->real_parent->tgid;
-    record.uid = task->real_cred->uid.val;
+    record.parent_pid = FOR_POINTERS(task)->real_parent->tgid;
+    record.uid = FOR_POINTERS(task)->real_cred->uid.val;
     record.started_ns = task->start_boottime;
     record.state = task->__state;
     record.is_kernel_thread = (task->flags & TASK_IS_KERNEL_THREAD) != 0;

@@ -25,7 +25,7 @@ static __always_inline int preempt_count_now(void) {
         return -1;
     int count = 0;
     /* Whoever runs is in the run queue of this CPU. */
-    const char* run_queue = (const char*)task->se.cfs_rq->rq;
+    const char* run_queue = (const char*)FOR_POINTERS(task)->se.cfs_rq->rq;
     if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue)) return -1;
     count &= 0x7fffffff; /* the highest bit says whether the thread is to be preempted */
     if (bpf_core_field_exists(task->softirq_disable_cnt)) count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;

@@ -51,13 +51,13 @@ static __always_inline bool runs_program(struct task_struct* task, const struct 
            BPF_CORE_READ(inode, i_sb, s_dev) == config->scope_device;
 }
 
-static __always_inline __u32 user_of(struct task_struct* task) { return task->real_cred->uid.val; }
+static __always_inline __u32 user_of(struct task_struct* task) { return FOR_POINTERS(task)->real_cred->uid.val; }
 
 static __always_inline bool waits_in_scope(const struct lagtrap_event_config* config, __u32 event,
                                            struct task_struct* task) {
     if (config->flags & LAGTRAP_EVENT_SCOPE_GROUP) {
         struct task_struct___queued* queued = (void*)task;
-        if (!in_scoped_group(queued->cgroups->dfl_cgrp->kn->id, event)) return false;
+        if (!in_scoped_group(FOR_POINTERS(queued)->cgroups->dfl_cgrp->kn->id, event)) return false;
     }
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && task->tgid != config->scope_pid) return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && user_of(task) != config->scope_uid) return false;

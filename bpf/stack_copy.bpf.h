@@ -236,7 +236,7 @@ static __always_inline __u64 complete_sleeping_stack(struct user_walk* walk, __u
         .now_ns = now_ns,
         .pid = task->tgid,
         .tid = task->pid,
-        .user = task->real_cred->uid.val,
+        .user = FOR_POINTERS(task)->real_cred->uid.val,
     };
     __u32 zero = 0;
     struct copy_scratch* copy = bpf_map_lookup_elem(&iterator_copy_scratch, &zero);

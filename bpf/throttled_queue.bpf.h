@@ -12,7 +12,7 @@
 /* Quotas hold for normal threads, not for those of real-time policies. */
 static __always_inline bool is_throttled(struct task_struct* task) {
     if (task->prio < FIRST_FAIR_PRIORITY || !bpf_core_field_exists(task->se.cfs_rq)) return false;
-    struct cfs_rq* queue = task->se.cfs_rq;
+    struct cfs_rq* queue = FOR_POINTERS(task)->se.cfs_rq;
     return bpf_core_field_exists(queue->throttle_count) && queue->throttle_count > 0;
 }
 

@@ -30,7 +30,7 @@ volatile bool quotas_seen = false;
 
 static __always_inline bool has_quota(struct task_struct* task) {
     if (!bpf_core_field_exists(task->sched_task_group)) return false;
-    struct task_group* group = task->sched_task_group;
+    struct task_group* group = FOR_POINTERS(task)->sched_task_group;
     if (!bpf_core_field_exists(group->cfs_bandwidth)) return false;
     for (int i = 0; i < GROUP_DEPTH && group; i++) {
         if (group->cfs_bandwidth.quota != RUNTIME_INF) return true;
@@ -40,7 +40,7 @@ static __always_inline bool has_quota(struct task_struct* task) {
 }
 
 static __always_inline void note_throttling(struct task_struct* task, __u64 now_ns) {
-    __u64 queue = (__u64)task->se.cfs_rq;
+    __u64 queue = (__u64)FOR_POINTERS(task)->se.cfs_rq;
     struct throttling* known = bpf_map_lookup_elem(&throttled_queues, &queue);
     if (known && known->to_ns == 0) return;
     struct throttling begun = {.from_ns = now_ns};
@@ -50,7 +50,7 @@ static __always_inline void note_throttling(struct task_struct* task, __u64 now_
 /* What `record` says of the thread that comes to the CPU; the bytes that it has then. */
 static __always_inline __u32 find_throttling(struct lagtrap_switch* record, struct task_struct* next) {
     if (!bpf_core_field_exists(next->se.cfs_rq)) return LAGTRAP_SWITCH_LEAST_BYTES;
-    __u64 queue = (__u64)next->se.cfs_rq;
+    __u64 queue = (__u64)FOR_POINTERS(next)->se.cfs_rq;
     struct throttling* known = bpf_map_lookup_elem(&throttled_queues, &queue);
     if (!known) return LAGTRAP_SWITCH_LEAST_BYTES;
     if (known->to_ns == 0 && !is_throttled(next)) known->to_ns = record->header.at_ns;

@@ -362,7 +362,7 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     walk->pc_is_return_address = 0;
     walk->registers_in_user_memory = 0;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    if (!registers || !task->mm) return false; /* without memory of its own: it ends */
+    if (!registers || !FOR_POINTERS(task)->mm) return false; /* without memory of its own: it ends */
     walk->pc = registers->ip;
     walk->sp = registers->sp;
     walk->bp = registers->bp;
@@ -377,7 +377,7 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     /* In a system call the instruction before is the one to look up: it may be its function's last. */
     bool in_system_call = (__s64)registers->orig_ax >= 0;
     walk->pc_is_return_address = in_system_call;
-    struct uprobe_task* probes = task->utask;
+    struct uprobe_task* probes = FOR_POINTERS(task)->utask;
     undo_probe(walk, probes, sampled_in_kernel && !in_system_call);
     struct return_instance* instance = probes ? BPF_CORE_READ(probes, return_instances) : 0;
     walk->return_instance = (__u64)instance;

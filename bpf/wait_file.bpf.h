@@ -96,7 +96,7 @@ static __always_inline __s32* requests_of(const struct gendisk* disk) {
 }
 
 static __always_inline void count_request(struct request* request, int change) {
-    __s32* count = requests_of(request->q->disk);
+    __s32* count = requests_of(FOR_POINTERS(request)->q->disk);
     if (!count) return;
     /* Requests of before the recording end without having been counted. */
     if (change > 0 || *count > 0) __sync_fetch_and_add(count, change);
@@ -189,7 +189,7 @@ static __always_inline void note_lock_result(struct inode* inode, struct file_lo
     struct refused_lock refused = {.inode = (__u64)inode, .at_ns = bpf_ktime_get_ns()};
     const struct list_head* list = locks_of(inode, whole_file);
     if (list) refused.holder_pid = lock_holder(list, facts.owner);
-    if (registers) refused.file = (__u64)file_of_descriptor(task->files, registers->di);
+    if (registers) refused.file = (__u64)file_of_descriptor(FOR_POINTERS(task)->files, registers->di);
     bpf_map_update_elem(&refused_locks, &tid, &refused, BPF_ANY);
     locks_refused = true;
 }
@@ -265,7 +265,7 @@ static __always_inline bool ask_about(struct task_struct* task, __u32 state, str
     if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused) return false;
     question->pid = task->tgid;
     question->tid = task->pid;
-    question->files = (__u64)task->files;
+    question->files = (__u64)FOR_POINTERS(task)->files;
     return true;
 }
 

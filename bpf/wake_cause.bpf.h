@@ -146,7 +146,7 @@ int BPF_PROG(on_local_packet, struct sk_buff* skb) {
         sender = now->sender;
     local->packet = 0;
     barrier();
-    local->device = (__u64)skb->dev;
+    local->device = (__u64)FOR_POINTERS(skb)->dev;
     local->sender = sender;
     barrier();
     local->packet = packet;
@@ -157,7 +157,7 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(on_packet, struct sk_buff* skb) {
     struct level_now* now = level_now(level_of(preempt_count_now()));
     if (!now) return 0;
-    __u64 device = address_of(now, skb->dev), packet = address_of(now, skb);
+    __u64 device = address_of(now, FOR_POINTERS(skb)->dev), packet = address_of(now, skb);
     /* A bridge hands the same packet on under another device. */
     __u64 sender = now->cause == LAGTRAP_WAKE_PACKET && now->packet == packet ? now->sender : 0;
     struct local_packet* local = local_packet_of(packet);
@@ -186,7 +186,7 @@ SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_request_done, struct request* request) {
     struct level_now* now = level_now(level_of(preempt_count_now()));
     if (!now) return 0;
-    begin_work(now, LAGTRAP_WAKE_DISK, request->q->disk, now->number);
+    begin_work(now, LAGTRAP_WAKE_DISK, FOR_POINTERS(request)->q->disk, now->number);
     now->at_ns = bpf_ktime_get_ns();
     return 0;
 }

@@ -280,7 +280,8 @@ def the_daemon_reads_no_program():
                     program.go().result()
                 daemon.wait_for_bundles(1)
                 # It counts tables that it knows to be missing, and of a program that has just begun it may know none.
-                wait_for(lambda: files_read_by_readers(trace) >= {str(path) for path in mapped}, "a reader at each mapped file")
+                wait_for(lambda: files_read_by_readers(trace) >= {str(path) for path in mapped},
+                         lambda: f"a reader at each mapped file: {daemon.status()['unwinder']}")
                 wait_for(lambda: daemon.status()["unwinder"]["tables_waiting"] == 0, "all tables")
                 wait_for(lambda: list((daemon.spool / "ready").glob("*.runs.zst")), "the runs")
                 loaded = daemon.status()["settings"]["loaded_realtime_ns"]
