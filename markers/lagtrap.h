@@ -152,24 +152,40 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 #define LAGTRAP_SEMAPHORE_(event) "\".lagtrap.semaphore." event "\""
 #define LAGTRAP_DEFINE_SEMAPHORE_(event)               \
     ".ifndef " LAGTRAP_SEMAPHORE_(event) "\n"          \
+    LAGTRAP_DEFINE_PAGE_                               \
     ".pushsection .probes,\"aw\",\"progbits\"\n"       \
     ".balign 2\n"                                      \
     ".weak " LAGTRAP_SEMAPHORE_(event) "\n"            \
     ".hidden " LAGTRAP_SEMAPHORE_(event) "\n"          \
     ".type " LAGTRAP_SEMAPHORE_(event) ",\"object\"\n" \
     ".size " LAGTRAP_SEMAPHORE_(event) ", 2\n"         \
+    ".reloc ., " LAGTRAP_NO_RELOCATION_ ", .lagtrap.page\n" \
     LAGTRAP_SEMAPHORE_(event) ": .2byte 0\n"           \
     ".popsection\n"                                    \
     ".endif\n"
 
+/* All semaphores of a program or library begin a page of the file: the kernel raises a semaphore in the first writable
+ * mapping of its page, and lld lets two of them share one. Nothing lies there; the reference keeps it from --gc-sections. */
+#define LAGTRAP_DEFINE_PAGE_                                              \
+    ".pushsection .probes,\"awG\",\"progbits\",.lagtrap.page,comdat\n"   \
+    ".ifndef .lagtrap.page\n"                                             \
+    ".balign 4096\n"                                                      \
+    ".weak .lagtrap.page\n"                                               \
+    ".hidden .lagtrap.page\n"                                             \
+    ".lagtrap.page:\n"                                                    \
+    ".endif\n"                                                            \
+    ".popsection\n"
+
 /* Sets the int `armed`. Arguments are registers or constants: libbpf before 1.7 does not understand an address with
  * an index register. */
 #if defined(__x86_64__)
+#define LAGTRAP_NO_RELOCATION_ "R_X86_64_NONE"
 #define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                      \
     LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                  \
                  "cmpw $0, " LAGTRAP_SEMAPHORE_(event) "(%%rip)\n" : "=@ccne"(armed) : : "memory")
 #define LAGTRAP_CONSTRAINT_ "nr"
 #else
+#define LAGTRAP_NO_RELOCATION_ "R_AARCH64_NONE"
 #define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                          \
     LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                      \
                  "adrp %x0, " LAGTRAP_SEMAPHORE_(event) "\n"                                           \

@@ -110,7 +110,7 @@ Result<ProgramFile> ProgramFile::from_file(UniqueFd file, const std::string& nam
     TRY_ASSIGN(state->image, ElfImage::from_file(std::move(file), name));
     for (const ElfSegment& segment : state->image->segments())
         if (segment.type == PT_LOAD)
-            state->facts.segments.push_back({segment.offset, segment.address, segment.file_bytes});
+            state->facts.segments.push_back({segment.offset, segment.address, segment.file_bytes, segment.flags});
     state->facts.build_id = state->image->build_id();
     state->go = read_go_program(*state->image);
     state->facts.go_refusal = state->go.refusal;
@@ -220,6 +220,16 @@ std::optional<std::uint64_t> ProgramFile::address_of(std::uint64_t file_offset) 
         if (file_offset >= segment.offset && file_offset - segment.offset < segment.file_bytes)
             return segment.address + (file_offset - segment.offset);
     return std::nullopt;
+}
+
+bool ProgramFile::is_writable_twice(std::uint64_t file_offset) const {
+    constexpr std::uint64_t page_bytes = 4096;
+    const auto& segments = state_->facts.segments;
+    const auto has_page = [page = file_offset / page_bytes](const auto& segment) {
+        const std::uint64_t last = segment.offset + std::max<std::uint64_t>(segment.file_bytes, 1) - 1;
+        return (segment.flags & PF_W) != 0 && page >= segment.offset / page_bytes && page <= last / page_bytes;
+    };
+    return std::count_if(segments.begin(), segments.end(), has_page) > 1;
 }
 
 Result<std::string> ProgramFile::code_at(std::uint64_t file_offset) const {

@@ -89,6 +89,10 @@ class ProgramFile {
     [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const;
     // Address as linked of a file offset, the reverse.
     [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+    // Whether two writable segments have the page of the file at `file_offset`, as lld lays them out: it is in memory twice,
+    // and the kernel raises a USDT semaphore of it in the first of them (kernel/events/uprobes.c, find_ref_ctr_vma()), which
+    // the program does not read.
+    [[nodiscard]] bool is_writable_twice(std::uint64_t file_offset) const;
     // The first bytes of the code at `file_offset`, code_bytes or as many as the file has there.
     [[nodiscard]] Result<std::string> code_at(std::uint64_t file_offset) const;
     // Whether something may walk the stack through this file's functions: then no return probe of the kernel may be put

@@ -67,6 +67,7 @@ struct ProgramFacts {
     bool exceptions_may_pass = true;
     struct Segment {
         std::uint64_t offset = 0, address = 0, file_bytes = 0;
+        std::uint64_t flags = 0;  // PF_*
     };
     std::vector<Segment> segments;  // loadable ones
     NeededLibraries needed;

@@ -90,6 +90,11 @@ std::vector<EventStatus> Listener::status() const {
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
         status.pairing = pairing_findings(status.counters, status.open);
+        for (const auto& plan : programs_->plans_of(index))
+            if (auto finding = marker_finding(*plan)) {
+                status.pairing.push_back(std::move(*finding));
+                break;
+            }
         status.counters.abandoned += status.open.abandoned;
         status.counters.expired += status.open.expired;
         // What was noticed while it was open counts from then on, and not again at its end.

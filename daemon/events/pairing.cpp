@@ -61,4 +61,16 @@ std::vector<PairingFinding> pairing_findings(const EventCounters& counters, cons
     return findings;
 }
 
+std::optional<PairingFinding> marker_finding(const EventPlan& plan) {
+    const auto marker = std::find_if(plan.markers.begin(), plan.markers.end(),
+                                     [](const MarkerPlan& one) { return one.places.semaphore_writable_twice; });
+    if (marker == plan.markers.end()) return std::nullopt;
+    return PairingFinding{
+        Kind::SemaphoreUnseen,
+        fmt::format("programs that start from now on do not see that {}:{} is watched, and never hit it: two "
+                    "segments of {} have the page of its semaphore, and the kernel raises it in the "
+                    "other one",
+                    marker->marker.provider, marker->marker.name, marker->marker.binary)};
+}
+
 }  // namespace lagtrap::daemon

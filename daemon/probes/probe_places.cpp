@@ -133,6 +133,8 @@ Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, Wa
     for (const auto& [offset, site] : sites) {
         places.offsets.push_back(offset);
         places.semaphores.push_back(site.semaphore);
+        if (site.semaphore != 0 && opened->program.is_writable_twice(site.semaphore))
+            places.semaphore_writable_twice = true;
         if (any_argument) places.arguments.push_back(site.arguments);
     }
     places.kind = kind_at(opened->program, places.offsets.front());

@@ -25,6 +25,7 @@ struct ProbePlaces {
     std::string build_id;                       // of it, in lower-case hexadecimal
     std::vector<unsigned long> offsets;         // in the file
     std::vector<unsigned long> semaphores;      // in the file, one for each offset, 0: none; empty: none at all
+    bool semaphore_writable_twice = false;      // of one of them: ProgramFile::is_writable_twice()
     std::vector<lagtrap_site> arguments;        // one for each offset; empty: none has an argument that is wanted
     std::vector<binaries::FunctionExit> exits;  // one for each offset; empty: each counts each time
     bool return_probe = false;                  // of the kernel's, at the entries; else plain probes

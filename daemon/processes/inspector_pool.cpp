@@ -165,6 +165,8 @@ Result<InspectorPool::Answer> InspectorPool::ask(InspectionMessage kind, std::ui
     }
     ::kill(helper.pid, SIGKILL);
     if (!has_ended(helper.pid)) stuck_.push_back(helper.pid);
+    // That the helper failed says nothing of what it was asked.
+    if (!answer && answer.error().kind == ErrorKind::System) return make_error(ErrorKind::Busy, answer.error().message);
     return answer;
 }
 

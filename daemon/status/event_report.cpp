@@ -69,6 +69,7 @@ const char* finding_name(PairingFinding::Kind kind) {
         case Kind::EndsUnbegun: return "ends-unbegun";
         case Kind::NotBelieved: return "not-believed";
         case Kind::Crowded: return "crowded";
+        case Kind::SemaphoreUnseen: return "semaphore-unseen";
     }
     return "";
 }

@@ -353,6 +353,11 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
     space.next_identification = now + space.look_pause;
 }
 
+void ProcessSpaces::note_unread(std::uint32_t pid) {
+    scanned_.insert(pid);
+    own_space(pid).outgrown = true;
+}
+
 std::optional<std::uint32_t> ProcessSpaces::next_outgrown(Clock::time_point now) const {
     if (now < next_reading_) return std::nullopt;
     for (const auto& [pid, process] : processes_)
@@ -361,11 +366,11 @@ std::optional<std::uint32_t> ProcessSpaces::next_outgrown(Clock::time_point now)
 }
 
 // What is known of the files of pieces that are still there is kept.
-void ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
+bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
                               Clock::time_point now) {
     next_reading_ = now + cost * reading_share;
     const auto found = processes_.find(pid);
-    if (found == processes_.end() || !found->second.space) return;
+    if (found == processes_.end() || !found->second.space) return false;
     Space& space = *found->second.space;
     look_at_user(pid, found->second);
     ++totals_.read_anew;
@@ -386,10 +391,11 @@ void ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
         });
     }
     // One that is as large again is read less and less often.
-    const bool helped = space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
-    space.outgrown = false;
+    const bool helped = process && space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
+    space.outgrown = !process;
     space.reading_pause = helped ? Clock::duration(shortest_look_pause) : longer(space.reading_pause);
     space.next_reading = now + space.reading_pause;
+    return true;
 }
 
 std::vector<lagtrap_unwind_mapping> ProcessSpaces::mappings_of(const Space& space) {

@@ -78,10 +78,13 @@ class ProcessSpaces {
     void identify(const std::vector<NamedMapping>& mappings, const std::vector<Result<CodeFileIdentity>>& identities,
                   Clock::time_point now);
 
-    // A process whose code is to be read anew, since more was mapped than is kept, and nobody tells what was unmapped.
+    // Of a process that is there a scan could tell nothing: it is to be read anew.
+    void note_unread(std::uint32_t pid);
+    // A process whose code is to be read anew, since more was mapped than is kept and nobody tells what was unmapped, or
+    // since it could not be read before.
     [[nodiscard]] std::optional<std::uint32_t> next_outgrown(Clock::time_point now) const;
-    // `process`: what was read (nullopt: nothing), which took `cost`.
-    void read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
+    // `process`: what was read, which took `cost`; nullopt: it cannot be read now. False: the process is gone by now.
+    bool read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
                    Clock::time_point now);
 
     void publish();

@@ -181,7 +181,8 @@ bool Unwinder::read_outgrown() {
     const auto process = inspector_.read(*pid, ProcessInspector::Code::Read, {});
     const auto now = std::chrono::steady_clock::now();
     const std::scoped_lock lock(state_mutex_);
-    spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
+    const bool there = spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
+    if (there && process) process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
     return true;
 }
 
@@ -250,7 +251,10 @@ void Unwinder::start_over() {
         const auto process = inspector_.read(pid, ProcessInspector::Code::Read, {});
         heartbeat_.beat();
         const std::scoped_lock lock(state_mutex_);
-        if (!process) continue;
+        if (!process) {
+            spaces_.note_unread(pid);
+            continue;
+        }
         spaces_.take(*process);
         process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
     }

@@ -9,7 +9,7 @@ from lagtrap_test import (BUILD_DIR, BURST, LAGTRAPD, PLANTED, Daemon, Watched, 
                           wait_for)
 
 PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
-ARGUMENTS = PROGRAMS / "arguments"
+ARGUMENTS, UNPAIRED_BY_LLD = PROGRAMS / "arguments", PROGRAMS / "unpaired_lld"
 REDIS = "/usr/bin/redis-server"
 
 
@@ -203,6 +203,15 @@ def many_open_runs_paired_by_key():
         check(crossing, f"no delay of {len(delays)} crosses threads")
 
 
+def a_program_that_lld_has_linked():
+    """It has two writable segments, in which a page of the file may lie; started when its event is armed already."""
+    with Daemon(library_event("good", UNPAIRED_BY_LLD, "10s", more="<key/>")) as daemon:
+        with Watched(UNPAIRED_BY_LLD, "leak") as program:
+            program.go()
+            check(program.process.stdout.readline(), "the program ended")
+        check(daemon.event("good")["runs"] == 1000, f"{daemon.event('good')}")
+
+
 def table_of_open_runs_full():
     """More runs open than the table holds: the rest is counted as lost, the others are right."""
     event = library_event("request", PLANTED, "100s", "300ms", more="<key/>")
@@ -268,4 +277,5 @@ def an_argument_that_is_not_read():
 if __name__ == "__main__":
     run(arguments_in_every_form, an_argument_that_is_not_read, every_run_is_counted, run_that_never_ends, runs_that_end_at_their_deadline, breach_at_the_end, tracepoint_event,
         function_of_a_stripped_binary, functions_left_in_every_way, nested_runs, queueing_counts_as_delay, threads_that_end_in_a_run,
-        scope_of_one_process_and_one_user, many_open_runs_paired_by_key, table_of_open_runs_full)
+        scope_of_one_process_and_one_user, many_open_runs_paired_by_key, a_program_that_lld_has_linked,
+        table_of_open_runs_full)

@@ -92,6 +92,24 @@ def what_the_runs_were():
                     check(kinds == ["hits", "fast"] and "All 1,000 runs were under" in text, text)
 
 
+def a_semaphore_that_programs_do_not_see():
+    """Of a program that lld has linked; GNU ld puts no other segment on the page of a semaphore."""
+    for name, expected in (("semaphore", False), ("semaphore_lld", True)):
+        path = (PROGRAMS / name).resolve()
+        with Daemon(f'<event name="step" threshold="1h" trace-length="1s" binary="{path}">'
+                    '<begin usdt="semaphore:step__begin"/><end usdt="semaphore:step__end"/></event>') as daemon:
+            with Watched(path) as program:
+                program.go().result()
+                kinds, text = explain(daemon, "step")
+            check(("semaphore-unseen" in kinds) == expected, f"{name}: {kinds} {text}")
+            if expected:
+                check("-z,separate-loadable-segments" in text, text)
+                status = subprocess.run([LAGTRAP, "status", "--socket", daemon.socket_path], capture_output=True, text=True)
+                check("step: programs that start from now on do not see" in status.stdout, status.stdout)
+            else:
+                check(daemon.event("step")["runs"] == 100, text)
+
+
 def an_event_that_is_not_watched():
     hot = f'<event name="hot" threshold="1h" trace-length="1s"><function name="hot_function" binary="{HOT.resolve()}"/></event>'
     with Daemon(hot, budget='share="1%" interval="300ms" pause="1h"') as daemon, Watched(HOT) as program:
@@ -104,4 +122,5 @@ def an_event_that_is_not_watched():
 
 
 if __name__ == "__main__":
-    run(who_runs_the_program, what_the_runs_were, an_event_that_is_not_watched)
+    run(who_runs_the_program, what_the_runs_were, a_semaphore_that_programs_do_not_see,
+        an_event_that_is_not_watched)

@@ -105,6 +105,14 @@ TEST(InspectorPool, GoesOnWithoutAHelperThatIsHeldUp) {
     EXPECT_EQ(pool.counts().started, 2U);
 }
 
+TEST(InspectorPool, AHelperThatEndsSaysNothingOfWhatItWasAsked) {
+    InspectorPool pool({.start = [] { return start([](int) {}); }});
+    const auto known = pool.identify({mapping_of("/bin/true")});
+    ASSERT_EQ(known.size(), 1U);
+    ASSERT_FALSE(known[0]);
+    EXPECT_EQ(known[0].error().kind, ErrorKind::Busy) << "it is taken for the file's fault, and never tried again";
+}
+
 TEST(InspectorPool, SaysWhyThereIsNoHelper) {
     InspectorPool pool(
         {.start = []() -> Result<InspectorHelper> { return make_error(ErrorKind::System, "no more processes"); }});

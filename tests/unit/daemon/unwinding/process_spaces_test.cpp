@@ -370,6 +370,28 @@ TEST_F(ProcessSpacesTest, WhatCanNotBeReadAnewIsTriedLessAndLessOften) {
     }
 }
 
+TEST_F(ProcessSpacesTest, WhatAScanCouldNotReadIsReadLater) {
+    auto now = ProcessSpaces::Clock::now();
+    spaces.begin_scan();
+    spaces.note_unread(1);
+    spaces.end_scan();
+    ASSERT_EQ(spaces.next_outgrown(now), 1U);
+    spaces.read_anew(1, std::nullopt, {}, now);
+    now += std::chrono::seconds(1);
+    ASSERT_EQ(spaces.next_outgrown(now), 1U) << "it could not be read the second time either, and is forgotten";
+    InspectedProcess read;
+    lagtrap_mapping mapping{};
+    mapping.header.type = LAGTRAP_RECORD_MAPPING;
+    mapping.pid = 1;
+    mapping.start = 0x10000;
+    mapping.length = 0x1000;
+    read.records.append(&mapping, sizeof(mapping), {});
+    spaces.read_anew(1, read, {}, now);
+    publish();
+    EXPECT_EQ(memory.seen(1), "10000-11000");
+    EXPECT_EQ(spaces.next_outgrown(now + std::chrono::hours(1)), std::nullopt);
+}
+
 TEST_F(ProcessSpacesTest, ReadingAnewTakesAShareOfTheTimeHoweverManyNeedIt) {
     for (std::uint32_t pid = 1; pid <= 2; ++pid)
         for (std::uint64_t i = 1; i <= 5000; ++i) map(pid, 0x10000 * i, 0x10000 * i + 0x1000);
