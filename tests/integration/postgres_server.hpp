@@ -33,7 +33,7 @@ class PostgresServer {
             server->as_ = "runuser -u postgres -- ";
         }
         const bool made = server->run("initdb --no-sync -A trust -U lagtrap -D " + pattern + "/data");
-        server->options_ = "-k " + pattern + " -c listen_addresses= -c max_connections=100 " + settings;
+        server->options_ = "-k " + pattern + " -c listen_addresses= -c max_connections=100 -c fsync=off " + settings;
         if (!made || !server->start_again()) return make_error(ErrorKind::System, "PostgreSQL does not start");
         return server;
     }
