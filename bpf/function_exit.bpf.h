@@ -48,9 +48,13 @@ static __noinline bool target_is_outside(struct pt_regs* ctx, __u32 site_id) {
     return true;
 }
 
+static __always_inline __u32 exit_of(__u64 cookie) {
+    return cookie >> LAGTRAP_COOKIE_EXIT_SHIFT & LAGTRAP_COOKIE_EXIT_MASK;
+}
+
 static __always_inline bool leaves_function(struct pt_regs* ctx, __u64 cookie) {
-    __u32 exit = cookie >> LAGTRAP_COOKIE_EXIT_SHIFT & LAGTRAP_COOKIE_EXIT_MASK;
-    if (exit == LAGTRAP_EXIT_ALWAYS) return true;
+    __u32 exit = exit_of(cookie);
+    if (exit == LAGTRAP_EXIT_ALWAYS || exit == LAGTRAP_EXIT_RETURNED) return true;
     if (exit == LAGTRAP_EXIT_BY_TARGET) return target_is_outside(ctx, cookie >> LAGTRAP_COOKIE_EXIT_SITE_SHIFT);
     if (exit == LAGTRAP_EXIT_RCX_ZERO) return ctx->rcx == 0;
     if (exit == LAGTRAP_EXIT_ECX_ZERO) return (__u32)ctx->rcx == 0;

@@ -188,39 +188,30 @@ static __always_inline __u64 parameter(struct pt_regs* ctx, __u16 index) {
     return value;
 }
 
-static __always_inline int on_function(struct pt_regs* ctx, __u64 cookie, bool entry) {
+/* Entries, instructions that leave a function, and return probes: one program, as the kernel takes long to check each. Loaded for
+ * uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets the attach type before loading. */
+SEC("uprobe")
+int on_function(struct pt_regs* ctx) {
+    __u64 cookie = bpf_get_attach_cookie(ctx);
+    if (!leaves_function(ctx, cookie)) return 0;
+    bool returned = exit_of(cookie) == LAGTRAP_EXIT_RETURNED;
     /* A return probe of the kernel fires when the return address has been taken off the stack. */
-    __u64 stack_pointer = entry ? PT_REGS_SP(ctx) : PT_REGS_SP(ctx) - sizeof(__u64);
     struct hit hit = {.now_ns = bpf_ktime_get_ns(),
-                      .stack_pointer = stack_pointer,
+                      .stack_pointer = PT_REGS_SP(ctx) - (returned ? sizeof(__u64) : 0),
                       .site = PT_REGS_IP(ctx),
                       .of_others_too = cookie & LAGTRAP_COOKIE_EXIT_SHARED};
     __u32 marker_id = cookie;
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     if (!marker) return 0;
-    if (entry) {
+    if (returned) {
+        if (marker->key_argument != LAGTRAP_NO_ARGUMENT) hit.key = PT_REGS_RC(ctx);
+    } else {
         hit.key = parameter(ctx, marker->key_argument);
         hit.begin_ns = parameter(ctx, marker->begin_time_argument);
         hit.trace = parameter(ctx, marker->trace_argument);
-    } else if (marker->key_argument != LAGTRAP_NO_ARGUMENT) {
-        hit.key = PT_REGS_RC(ctx);
     }
     return on_hit(marker, &hit);
 }
-
-/* Loaded for uprobe_multi links where the kernel has them (6.6), else for perf-event probes: the daemon sets
- * the attach type before loading. */
-SEC("uprobe") /* entries, and instructions that leave a function each time */
-int on_entry(struct pt_regs* ctx) { return on_function(ctx, bpf_get_attach_cookie(ctx), true); }
-
-SEC("uprobe") /* instructions of which some only leave under a condition */
-int on_exit(struct pt_regs* ctx) {
-    __u64 cookie = bpf_get_attach_cookie(ctx);
-    return leaves_function(ctx, cookie) ? on_function(ctx, cookie, true) : 0;
-}
-
-SEC("uretprobe")
-int on_return(struct pt_regs* ctx) { return on_function(ctx, bpf_get_attach_cookie(ctx), false); }
 
 SEC("uprobe") /* entries and exits of functions of Go, where return probes would end the program */
 int on_go(struct pt_regs* ctx) {

@@ -134,6 +134,7 @@ enum lagtrap_exit {
     LAGTRAP_EXIT_RCX_ZERO = 17,
     LAGTRAP_EXIT_ECX_ZERO = 18,
     LAGTRAP_EXIT_BY_TARGET = 19, /* the site in bits 40 to 63 says where an indirect jump leads to */
+    LAGTRAP_EXIT_RETURNED = 20,  /* a return probe of the kernel: the function has been left */
 };
 #define LAGTRAP_COOKIE_EXIT_SHIFT 32
 #define LAGTRAP_COOKIE_EXIT_MASK 0x7f

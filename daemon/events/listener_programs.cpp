@@ -95,7 +95,7 @@ ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
 
 ListenerPrograms::~ListenerPrograms() { detach_all(); }
 
-// The verifier takes a quarter of a second for each program.
+// The verifier takes some 50 ms for each program.
 void ListenerPrograms::leave_out_unused() {
     const auto& all = programs_->progs;
     const auto any_of_kind = [&](settings::MarkerKind kind) {
@@ -105,8 +105,7 @@ void ListenerPrograms::leave_out_unused() {
     };
     const bool functions = any_of_kind(settings::MarkerKind::Function);
     const bool probes = any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
-    for (bpf_program* program : {all.on_entry, all.on_exit, all.on_return, all.on_go})
-        bpf_program__set_autoload(program, functions);
+    for (bpf_program* program : {all.on_function, all.on_go}) bpf_program__set_autoload(program, functions);
     bpf_program__set_autoload(all.count_switch, wants_any_times());
     bpf_program__set_autoload(all.count_waking, wants_any_times());
     bpf_program__set_autoload(all.on_site, probes);
@@ -163,8 +162,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     const auto& programs = self->programs_->progs;
-    expect_uprobes(
-        {programs.on_site, programs.on_usdt, programs.on_entry, programs.on_exit, programs.on_return, programs.on_go});
+    expect_uprobes({programs.on_site, programs.on_usdt, programs.on_function, programs.on_go});
     self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
     self->name_run_queue_events();
     self->leave_out_unused();
@@ -286,9 +284,7 @@ bpf_program* ListenerPrograms::program_for(const MarkerPlan& plan) const {
         case settings::MarkerKind::RunQueue: return nullptr;  // attach_run_queue()
         case settings::MarkerKind::Function: break;
     }
-    if (plan.places.goid_offset != 0) return all.on_go;
-    if (plan.places.return_probe) return all.on_return;
-    return plan.places.exits.empty() ? all.on_entry : all.on_exit;
+    return plan.places.goid_offset != 0 ? all.on_go : all.on_function;
 }
 
 // As the constructor counts them, in the order of attaching: the end comes before the begin.
@@ -373,7 +369,9 @@ Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
 
 Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
                                                                 const ProbePlaces& places) {
-    std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id);
+    const std::uint64_t returned =
+        places.return_probe ? std::uint64_t{LAGTRAP_EXIT_RETURNED} << LAGTRAP_COOKIE_EXIT_SHIFT : 0;
+    std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id | returned);
     const int map = bpf_map__fd(programs_->maps.argument_sites);
     for (std::size_t i = 0; i < places.arguments.size(); ++i) {
         TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, owner, places.arguments[i]));
@@ -470,9 +468,8 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
 
 std::vector<int> ListenerPrograms::program_fds() const {
     const auto& all = programs_->progs;
-    bpf_program* const programs[] = {all.on_site,         all.on_usdt,     all.on_entry,      all.on_exit,
-                                     all.on_return,       all.on_go,       all.on_tracepoint, all.on_queue_switch,
-                                     all.on_queue_wakeup, all.on_queue_new};
+    bpf_program* const programs[] = {all.on_site,       all.on_usdt,         all.on_function,     all.on_go,
+                                     all.on_tracepoint, all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new};
     return loaded_fds(programs);
 }
 
