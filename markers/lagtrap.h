@@ -159,13 +159,14 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     ".hidden " LAGTRAP_SEMAPHORE_(event) "\n"          \
     ".type " LAGTRAP_SEMAPHORE_(event) ",\"object\"\n" \
     ".size " LAGTRAP_SEMAPHORE_(event) ", 2\n"         \
-    ".reloc ., " LAGTRAP_NO_RELOCATION_ ", .lagtrap.page\n" \
+    LAGTRAP_KEEP_PAGE_                                 \
     LAGTRAP_SEMAPHORE_(event) ": .2byte 0\n"           \
     ".popsection\n"                                    \
     ".endif\n"
 
 /* All semaphores of a program or library begin a page of the file: the kernel raises a semaphore in the first writable
- * mapping of its page, and lld lets two of them share one. Nothing lies there; the reference keeps it from --gc-sections. */
+ * mapping of its page, and lld lets two of them share one. Nothing lies there; a reference that changes no byte keeps it from
+ * --gc-sections. */
 #define LAGTRAP_DEFINE_PAGE_                                              \
     ".pushsection .probes,\"awG\",\"progbits\",.lagtrap.page,comdat\n"   \
     ".ifndef .lagtrap.page\n"                                             \
@@ -175,17 +176,22 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
     ".lagtrap.page:\n"                                                    \
     ".endif\n"                                                            \
     ".popsection\n"
+#if defined(__clang__) && __clang_major__ < 12 /* its assembler refuses it */
+#define LAGTRAP_KEEP_PAGE_ ""
+#elif defined(__x86_64__)
+#define LAGTRAP_KEEP_PAGE_ ".reloc ., R_X86_64_NONE, .lagtrap.page\n"
+#else
+#define LAGTRAP_KEEP_PAGE_ ".reloc ., R_AARCH64_NONE, .lagtrap.page\n"
+#endif
 
 /* Sets the int `armed`. Arguments are registers or constants: libbpf before 1.7 does not understand an address with
  * an index register. */
 #if defined(__x86_64__)
-#define LAGTRAP_NO_RELOCATION_ "R_X86_64_NONE"
 #define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                      \
     LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                  \
                  "cmpw $0, " LAGTRAP_SEMAPHORE_(event) "(%%rip)\n" : "=@ccne"(armed) : : "memory")
 #define LAGTRAP_CONSTRAINT_ "nr"
 #else
-#define LAGTRAP_NO_RELOCATION_ "R_AARCH64_NONE"
 #define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                          \
     LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                      \
                  "adrp %x0, " LAGTRAP_SEMAPHORE_(event) "\n"                                           \

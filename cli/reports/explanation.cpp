@@ -1,5 +1,7 @@
 #include "cli/reports/explanation.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -124,8 +126,8 @@ class Explainer {
         if (!others.empty()) return tell_other_files(binary, others);
         std::string sentence = "It is armed; no process uses " + binary + " now.";
         if (known->second.hidden > 0)
-            sentence +=
-                " " + counted(known->second.hidden, "process", "processes") + " could not be looked at: ask as root.";
+            sentence += " " + counted(known->second.hidden, "process", "processes") + " could not be looked at" +
+                        (::geteuid() == 0 ? "." : ": ask as root.");
         add("no-process", sentence, "Start the program; what runs it is watched from its first call on.");
     }
 

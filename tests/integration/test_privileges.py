@@ -248,8 +248,9 @@ def calls(trace):
 
 
 def read_files(trace):
-    """Paths of what the daemon itself read, from the lines of strace."""
-    reading = re.compile(rf"^\d+<lagtrapd> (?:{'|'.join(READING)})\(.*?\d+<(/[^>]*)>")
+    """Paths of what the daemon itself read, from the lines of strace: whatever its threads are called."""
+    others = "lagtrap-reader|lagtrap-inspect|lagtrap-merge|memfd:|exe>"  # the last two: before a helper has its name
+    reading = re.compile(rf"^\d+<(?!{others})[^>]*> (?:{'|'.join(READING)})\(.*?\d+<(/[^>]*)>")
     # Of what a reader asks for the first bytes are looked at, up to the kind of ELF file: a core dump is refused.
     magic = re.compile(r".* pread64\(\d+<[^>]*>,\s+\S+, 18, 0\)")
     # Mapped without access, to ask the kernel which file it is.
