@@ -18,7 +18,7 @@
 
 /* `pointer`, to read pointers through it. Of each one that is read through a pointer which the verifier trusts, it looks on
  * every path through all types of the kernel, up to four times, for one whose name says that the new one may be trusted too
- * (btf_nested_type_is_trusted(), kernel commit 6fcd486b3a0a): milliseconds for each. Helpers take the trusted one alone. */
+ * (kernel/bpf/btf.c, btf_nested_type_is_trusted()): milliseconds for each. Helpers take the trusted one alone. */
 #define FOR_POINTERS(pointer) ((typeof(pointer))without_trust(pointer, bpf_core_type_id_kernel(typeof(*(pointer)))))
 static __always_inline void* without_trust(void* pointer, __u32 type) {
     /* Kernel commit a35b9af4ec2c (6.2); costs no call. */

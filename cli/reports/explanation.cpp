@@ -202,9 +202,8 @@ class Explainer {
                    "one began, pair them by a key.";
         if (kind == "crowded") return "Find why its runs do not end: the end marker, or the key, may be wrong.";
         if (kind == "semaphore-unseen")
-            return "Link it with -Wl,-z,separate-loadable-segments, or watch functions. Programs that ran when the "
-                   "event "
-                   "was armed are watched until they end.";
+            return "Link it with -Wl,-z,separate-loadable-segments, or watch functions. "
+                   "What ran when the event was armed is watched until it ends.";
         return {};
     }
 
