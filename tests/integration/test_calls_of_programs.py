@@ -122,15 +122,15 @@ def steps_of_sqlite():
     with idle_daemon() as daemon, Shell() as shell, \
             trace(daemon, shell.process.pid, "sqlite3_step", "--depth", "1") as steps, \
             trace(daemon, shell.process.pid, "sqlite3_prepare_v2", "--depth", "3") as prepared:
-        rows = shell.ask("with recursive c(x) as (select 1 union all select x + 1 from c where x < 100) select x from c;")
-        check(rows == [str(number) for number in range(1, 101)], "the shell answers as ever")
+        rows = shell.ask("with recursive c(x) as (select 1 union all select x + 1 from c where x < 500) select x from c;")
+        check(rows == [str(number) for number in range(1, 501)], "the shell answers as ever")
         calls = prepared.take(1)[0]["calls"]
         check(calls[0]["end"] == "returned" and len(calls) > 5, f"{calls}")
         shell.process.kill()
         lines = steps.lines()
         trees = [line["tree"] for line in lines if "tree" in line]
         ended = next(line["ended"] for line in lines if "ended" in line)
-        check(0 < len(trees) == ended["calls"] == 101 - ended["not_kept"], f"{len(trees)} trees, {ended}")
+        check(0 < len(trees) == ended["calls"] == 501 - ended["not_kept"], f"{len(trees)} trees, {ended}")
         for tree in trees:
             check_parts(tree)
 
