@@ -1,10 +1,8 @@
 // One's own account, and the audit as a file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
 
 test("one changes one's own password, and is signed out elsewhere", async () => {
   const name = `own-${process.pid}`;
@@ -13,8 +11,8 @@ test("one changes one's own password, and is signed out elsewhere", async () => 
   const headers = { "Sec-Fetch-Site": "same-origin" };
   assert.equal((await admin.context.request.post(`${world.url}/api/v1/accounts`, { headers, data: { account: name, password: old, role: "reader" } })).status(), 201);
   world.accounts[name] = { account: name, password: old };
-  const here = await openPage({ account: name });
-  const elsewhere = await openPage({ account: name });
+  const here = await openPage({ account: name, new_session: true });
+  const elsewhere = await openPage({ account: name, new_session: true });
   const { page } = here;
   await here.go("/");
   await page.getByRole("link", { name, exact: true }).click();

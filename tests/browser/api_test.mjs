@@ -1,20 +1,16 @@
 // The answers of the server under test against server/api/openapi.yaml.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { before, test } from "node:test";
-import { needs, packages, world } from "./support.mjs";
+import { test } from "node:test";
+import { packages, world } from "./support.mjs";
 
 const Ajv = packages("ajv/dist/2020").default;
 const description = packages("yaml").parse(readFileSync(new URL("../../server/api/openapi.yaml", import.meta.url), "utf8"));
 const ajv = new Ajv({ strict: false, allErrors: true });
 ajv.addSchema({ ...description, $id: "api" });
-let cookie = "";
-
-before(async () => {
-  const answer = await fetch(`${world.url}/api/v1/session`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(world.accounts.admin) });
-  assert.equal(answer.status, 204);
-  cookie = answer.headers.get("set-cookie").split(";")[0];
-});
+const signed_in = await fetch(`${world.url}/api/v1/session`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(world.accounts.admin) });
+assert.equal(signed_in.status, 204);
+const cookie = signed_in.headers.get("set-cookie").split(";")[0];
 
 // Asks, and checks status and body against what the description says of this operation.
 async function check(operation, path, { status = 200, body, query = "" } = {}) {
@@ -48,7 +44,7 @@ test("every operation of the description has a name and its errors", () => {
   }
 });
 
-test("session, events, choices", needs("event"), async () => {
+test("session, events, choices", async () => {
   await check("getSession", "/api/v1/session");
   const list = await check("listEvents", "/api/v1/events", { query: "?limit=3" });
   assert.ok(list.events.length <= 3);
@@ -66,7 +62,7 @@ test("session, events, choices", needs("event"), async () => {
   await check("getChoices", "/api/v1/choices");
 });
 
-test("an event: summary, runs, stages, causes, comparison", needs("event"), async () => {
+test("an event: summary, runs, stages, causes, comparison", async () => {
   const { name, stage, runs, hidden } = world.event;
   const summary = await check("getSummary", `${event(name)}/summary`);
   assert.equal(summary.runs + summary.hidden, runs);
@@ -111,7 +107,7 @@ test("an event: summary, runs, stages, causes, comparison", needs("event"), asyn
   assert.equal(none.runs, 0);
 });
 
-test("a delay: profile and timeline add up", needs("delay"), async () => {
+test("a delay: profile and timeline add up", async () => {
   const { bundle, number } = world.delay;
   await check("listBundles", "/api/v1/bundles");
   const { delays } = await check("listDelays", `/api/v1/bundles/${bundle}/delays`);
@@ -143,7 +139,7 @@ test("a delay: profile and timeline add up", needs("delay"), async () => {
   for (const { cells } of machine.cpus) assert.equal(cells.length % 4, 0);
 });
 
-test("delays of all bundles, and of an event without runs", needs("delays_event"), async () => {
+test("delays of all bundles, and of an event without runs", async () => {
   const name = world.delays_event;
   const summary = await check("getDelaySummary", `${event(name)}/delays`);
   assert.ok(summary.delays > 1 && summary.delays === summary.delays_read);

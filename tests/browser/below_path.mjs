@@ -1,9 +1,8 @@
 // A server below a path of its host, behind a proxy with TLS: every page from link to link. Run by name.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { closeBrowser, delayPath, eventPath, openPage, world } from "./support.mjs";
+import { test } from "node:test";
+import { delayPath, eventPath, openPage, world } from "./support.mjs";
 
-after(closeBrowser);
 const { origin, pathname: base } = new URL(world.url);
 
 test("pages, links, data and cookie stay below the path", async () => {

@@ -1,13 +1,11 @@
 // Two sets of runs by filters, on a page whose address says which.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, eventPath, keep, needs, openPage, parameter, toggleNames, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
 
 const set = (page, side) => new URLSearchParams(parameter(page, side));
 
-test("from the event to two sets, chosen one after the other; the address shows what its sender saw", needs("event"), async () => {
+test("from the event to two sets, chosen one after the other; the address shows what its sender saw", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?host=${encodeURIComponent(world.event.host)}`);
   await page.getByRole("link", { name: "Compare two sets" }).click();
@@ -55,7 +53,7 @@ test("from the event to two sets, chosen one after the other; the address shows 
   await done();
 });
 
-test("causes of both sets, and the flame graph of the difference", needs("event.cause"), async () => {
+test("causes of both sets, and the flame graph of the difference", async () => {
   const { page, go, done } = await openPage();
   const all = new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` });
   await go(`/compare?${all}`);
@@ -71,7 +69,7 @@ test("causes of both sets, and the flame graph of the difference", needs("event.
 });
 
 for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
-  test(`the comparison fits, ${name}`, needs("event"), async () => {
+  test(`the comparison fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
     await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`);
     await page.getByTestId("set-figures").waitFor();

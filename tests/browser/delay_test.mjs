@@ -1,9 +1,7 @@
 // One delay: flame graph, timeline, top stacks, downloads, Perfetto.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, delayPath, keep, needs, openPage, parameter, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, delayPath, keep, openPage, parameter, world } from "./support.mjs";
 
 const graph = (page) => page.getByRole("application", { name: /^Flame graph/ });
 const canvas = (page) => page.locator("#flame canvas.flame-canvas");
@@ -13,7 +11,7 @@ async function pixels(page) {
   return canvas(page).evaluate((element) => element.toDataURL());
 }
 
-test("search marks what it finds, says how much it is, and stands in the address", needs("delay"), async () => {
+test("search marks what it finds, says how much it is, and stands in the address", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   await canvas(page).waitFor();
@@ -37,7 +35,7 @@ test("search marks what it finds, says how much it is, and stands in the address
   await done();
 });
 
-test("the graph is walked, zoomed and left with the keyboard", needs("delay"), async () => {
+test("the graph is walked, zoomed and left with the keyboard", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   await canvas(page).waitFor();
@@ -58,7 +56,7 @@ test("the graph is walked, zoomed and left with the keyboard", needs("delay"), a
   await done();
 });
 
-test("a click zooms; inverted, the functions with time of their own stand at the top", needs("delay"), async () => {
+test("a click zooms; inverted, the functions with time of their own stand at the top", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   await canvas(page).scrollIntoViewIfNeeded();
@@ -78,7 +76,7 @@ test("a click zooms; inverted, the functions with time of their own stand at the
   await done();
 });
 
-test("against normal runs, the difference is told and coloured", needs("delay"), async () => {
+test("against normal runs, the difference is told and coloured", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   await canvas(page).waitFor();
@@ -95,31 +93,26 @@ test("against normal runs, the difference is told and coloured", needs("delay"),
   await done();
 });
 
-test("a large graph is drawn on a canvas no larger than the window, and redrawn within a few frames", needs("big_delay"), async () => {
+test("a large graph is drawn on a canvas no larger than the window, searched and inverted", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.big_delay));
   await canvas(page).waitFor();
   assert.equal(Number(await canvas(page).getAttribute("data-nodes")), world.big_delay.nodes);
   assert.ok((await canvas(page).evaluate((element) => element.height)) <= 1200);
-  const scroller = page.locator("#flame .flame-scroller");
   const top = await pixels(page);
+  // Each line has another function under the mouse.
+  await canvas(page).scrollIntoViewIfNeeded();
+  const box = await canvas(page).boundingBox();
+  const seen = new Set();
+  for (let line = 0; line < 5; ++line) {
+    await page.mouse.move(box.x + box.width / 4, box.y + line * 18 + 9);
+    seen.add(await readout(page).innerText());
+  }
+  assert.equal(seen.size, 5, [...seen].join("\n"));
+  const scroller = page.locator("#flame .flame-scroller");
   await scroller.evaluate((element) => (element.scrollTop = 400));
   assert.notEqual(await pixels(page), top);
-  // Every frame that was asked for came; the figure goes into the log, no limit hangs on it.
-  const times = await page.evaluate(async () => {
-    const element = document.querySelector("#flame .flame-canvas");
-    const box = element.getBoundingClientRect();
-    const found = [];
-    for (let step = 0; step < 40; ++step) {
-      const began = performance.now();
-      element.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + step * 20, clientY: box.top + 40 + step }));
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-      found.push(performance.now() - began);
-    }
-    return found.sort((one, other) => one - other);
-  });
-  console.log(`a frame over ${world.big_delay.nodes} nodes: median ${times[20].toFixed(1)} ms, longest ${times[39].toFixed(1)} ms`);
-  await page.locator("[name=flame-search]").fill("1");
+  await page.locator("[name=flame-search]").fill("step_1");
   await page.waitForFunction(() => /in [\d,]+ places/.test(document.querySelector("[data-testid=flame-found]").innerText));
   await page.getByRole("button", { name: "inverted" }).click();
   await page.waitForURL(/view=inverted/);
@@ -128,7 +121,7 @@ test("a large graph is drawn on a canvas no larger than the window, and redrawn 
   await done();
 });
 
-test("a hostile name of a function is text", needs("delay.hostile_function"), async () => {
+test("a hostile name of a function is text", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   const table = page.getByTestId("top-stacks");
@@ -143,7 +136,7 @@ test("a hostile name of a function is text", needs("delay.hostile_function"), as
   await done();
 });
 
-test("the timeline names states and wakers, with the keyboard too", needs("delay"), async () => {
+test("the timeline names states and wakers, with the keyboard too", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   const timeline = page.getByRole("application", { name: "Timeline of the thread" });
@@ -164,7 +157,7 @@ test("the timeline names states and wakers, with the keyboard too", needs("delay
   await done();
 });
 
-test("the bundle and its system file are to be had", needs("delay"), async () => {
+test("the bundle and its system file are to be had", async () => {
   const { page, go, context, done } = await openPage();
   await go(delayPath(world.delay));
   const link = page.getByRole("link", { name: "Download bundle" });
@@ -177,7 +170,7 @@ test("the bundle and its system file are to be had", needs("delay"), async () =>
   await done();
 });
 
-test("the delay is to be had in the forms that the server lists", needs("delay"), async () => {
+test("the delay is to be had in the forms that the server lists", async () => {
   const { page, go, context, done } = await openPage();
   await go(`${delayPath(world.delay)}?state=off-cpu`);
   const { formats } = await (await context.request.get(`${world.url}/api/v1/formats`)).json();
@@ -192,7 +185,7 @@ test("the delay is to be had in the forms that the server lists", needs("delay")
 });
 
 // The Perfetto UI itself is out of reach here; its side of the protocol is small.
-test("\"Open in Perfetto\" hands the trace over once the other window answers", needs("delay"), async () => {
+test("\"Open in Perfetto\" hands the trace over once the other window answers", async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) =>
     route.fulfill({
@@ -215,7 +208,7 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
   await done();
 });
 
-test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", needs("delay"), async () => {
+test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) => route.abort("addressunreachable"));
   // Asked of the page itself: a window that closes at once may never be told of to who drives the browser.
@@ -233,7 +226,7 @@ test("without a way to the Perfetto UI that is said at once, and the trace is th
   await done();
 });
 
-test("a delay says of what program and machine it is, and who had the CPUs", needs("delay"), async () => {
+test("a delay says of what program and machine it is, and who had the CPUs", async () => {
   const { page, go, done } = await openPage();
   const { bundle, number } = world.delay;
   await go(delayPath(world.delay));
@@ -249,7 +242,7 @@ test("a delay says of what program and machine it is, and who had the CPUs", nee
   await done();
 });
 
-test("a bundle that cannot be read says why and can still be downloaded", needs("bad_bundle"), async () => {
+test("a bundle that cannot be read says why and can still be downloaded", async () => {
   const { page, go, done } = await openPage();
   await go(`/bundle/${world.bad_bundle}`);
   await page.getByText("This bundle cannot be read.").waitFor();
@@ -259,7 +252,7 @@ test("a bundle that cannot be read says why and can still be downloaded", needs(
   await done();
 });
 
-test("from delay to delay in order of time, and back", needs("delay"), async () => {
+test("from delay to delay in order of time, and back", async () => {
   const { page, go, context, done } = await openPage();
   const { bundle, number } = world.delay;
   const asked = async (path) => (await (await context.request.get(world.url + path)).json()).delays;
@@ -284,7 +277,7 @@ test("from delay to delay in order of time, and back", needs("delay"), async () 
   await done();
 });
 
-test("objects: failures first, a tree with its callers, and a filter", needs("delay.followed_class"), async () => {
+test("objects: failures first, a tree with its callers, and a filter", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   const failures = page.getByTestId("object-failures").getByRole("row");
@@ -303,7 +296,7 @@ test("objects: failures first, a tree with its callers, and a filter", needs("de
   await page.getByTestId("objects-filter").fill("");
   await page.getByLabel("failures only").check();
   await page.getByTestId("object-classes").waitFor({ state: "detached" });
-  assert.equal(await calls.count(), 1);
+  assert.deepEqual((await calls.locator("td:nth-child(3)").allInnerTexts()).map((text) => text.split("(")[0]), ["+ shop::Cart::Cart", "+ sqlite3_prepare_v2"]);
   await checkAxe(page);
   await page.getByLabel("failures only").uncheck();
   await page.getByTestId("object-classes").waitFor();
@@ -319,7 +312,7 @@ test("objects: failures first, a tree with its callers, and a filter", needs("de
   await done();
 });
 
-test("traced functions: own time, longest call and the path to it", needs("delay.traced_function"), async () => {
+test("traced functions: own time, longest call and the path to it", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
   const first = page.getByTestId("traced-functions").locator("tbody tr").first();

@@ -1,9 +1,7 @@
 // The list of events and the page of one.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { chosenNames, closeBrowser, eventPath, keep, needs, openPage, parameter, toggleNames, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { chosenNames, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
 
 const bars = (page) => page.getByTestId("run-bars");
 const overlay = (page) => page.locator(".run-canvas canvas.overlay");
@@ -18,7 +16,7 @@ async function shownBars(page) {
   return Number(await bars(page).getAttribute("data-runs"));
 }
 
-test("the newest event stands first; search and filters go into the address, and a link shows the same", needs("event"), async () => {
+test("the newest event stands first; search and filters go into the address, and a link shows the same", async () => {
   const { page, go, done } = await openPage();
   await go("/events");
   await page.locator("table.list tbody tr").first().waitFor();
@@ -46,7 +44,7 @@ test("the newest event stands first; search and filters go into the address, and
   await done();
 });
 
-test("runs that were lost are told, with their machine", needs("lost"), async () => {
+test("runs that were lost are told, with their machine", async () => {
   const { page, go, done } = await openPage();
   await go("/events");
   const told = page.locator("#lost");
@@ -55,7 +53,7 @@ test("runs that were lost are told, with their machine", needs("lost"), async ()
   await done();
 });
 
-test("filters narrow an event's runs; back undoes them", needs("event"), async () => {
+test("filters narrow an event's runs; back undoes them", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
@@ -74,7 +72,7 @@ test("filters narrow an event's runs; back undoes them", needs("event"), async (
   await done();
 });
 
-test("any of several hosts: searched for, ticked, in the address, and in the pictures of each", needs("event"), async () => {
+test("any of several hosts: searched for, ticked, in the address, and in the pictures of each", async () => {
   const { page, go, done } = await openPage();
   const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
   const count = async (query) => {
@@ -118,7 +116,7 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
   await done();
 });
 
-test("an event's runs are narrowed to a unit, and a run says which it is of", needs("event.unit"), async () => {
+test("an event's runs are narrowed to a unit, and a run says which it is of", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
@@ -137,7 +135,7 @@ test("an event's runs are narrowed to a unit, and a run says which it is of", ne
   await done();
 });
 
-test("a stage clicked shows its stacks, the mark below a bar opens the run", needs("event"), async () => {
+test("a stage clicked shows its stacks, the mark below a bar opens the run", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=100`);
   assert.equal(await shownBars(page), 100);
@@ -167,7 +165,7 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", nee
   await done();
 });
 
-test("bars show where the time of runs went; a bar clicked opens its run, which shows it too", needs("event"), async () => {
+test("bars show where the time of runs went; a bar clicked opens its run, which shows it too", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=100&bars=time`);
   assert.equal(await shownBars(page), 100);
@@ -196,7 +194,7 @@ test("bars show where the time of runs went; a bar clicked opens its run, which 
   await done();
 });
 
-test("runs whose stages were not watched have a bar all the same, and say so", needs("event"), async () => {
+test("runs whose stages were not watched have a bar all the same, and say so", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?count=1000`);
   await shownBars(page);
@@ -212,7 +210,7 @@ test("runs whose stages were not watched have a bar all the same, and say so", n
   await done();
 });
 
-test("where slow runs differ from the middle ones is said in words and figures", needs("event"), async () => {
+test("where slow runs differ from the middle ones is said in words and figures", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const words = page.getByTestId("time-shift-words");
@@ -225,7 +223,7 @@ test("where slow runs differ from the middle ones is said in words and figures",
   await done();
 });
 
-test("two sets dragged with the mouse are compared", needs("event"), async () => {
+test("two sets dragged with the mouse are compared", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=240`);
   assert.equal(await shownBars(page), 240);
@@ -255,7 +253,7 @@ test("two sets dragged with the mouse are compared", needs("event"), async () =>
   await done();
 });
 
-test("two sets chosen with the keyboard are compared; Enter opens a run", needs("event"), async () => {
+test("two sets chosen with the keyboard are compared; Enter opens a run", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=240`);
   await shownBars(page);
@@ -276,7 +274,7 @@ test("two sets chosen with the keyboard are compared; Enter opens a run", needs(
   await done();
 });
 
-test("dirty runs are hidden with the reason, shown on request, and put back by hand", needs("event"), async () => {
+test("dirty runs are hidden with the reason, shown on request, and put back by hand", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?count=1000`);
   const line = page.getByTestId("dirty-line");
@@ -306,7 +304,7 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   await done();
 });
 
-test("1,000 runs are shown, and moving over them draws the bars no second time", needs("event"), async () => {
+test("1,000 runs are shown, and moving over them draws the bars no second time", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?count=1000`);
   assert.equal(await shownBars(page), Math.min(1000, world.event.runs - world.event.hidden));
@@ -334,7 +332,7 @@ test("1,000 runs are shown, and moving over them draws the bars no second time",
   await done();
 });
 
-test("the first cause names the planted function and leads to an example with it marked", needs("event.cause"), async () => {
+test("the first cause names the planted function and leads to an example with it marked", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const cause = page.locator(".cause").first();
@@ -347,7 +345,7 @@ test("the first cause names the planted function and leads to an example with it
   await done();
 });
 
-test("an event of which delays alone are recorded has a page of them", needs("delays_event"), async () => {
+test("an event of which delays alone are recorded has a page of them", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.delays_event));
   await page.getByTestId("delays-only").waitFor();
@@ -363,7 +361,7 @@ test("an event of which delays alone are recorded has a page of them", needs("de
   await done();
 });
 
-test("without a cause the page says why", needs("quiet_event"), async () => {
+test("without a cause the page says why", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.quiet_event));
   const section = page.getByRole("region", { name: "Causes of the delays" });
@@ -372,7 +370,7 @@ test("without a cause the page says why", needs("quiet_event"), async () => {
   await done();
 });
 
-test("a hostile name of an event is text", needs("hostile_event"), async () => {
+test("a hostile name of an event is text", async () => {
   const { page, go, done } = await openPage();
   await go("/events");
   await page.getByRole("link", { name: world.hostile_event, exact: true }).click();
@@ -385,7 +383,7 @@ test("a hostile name of an event is text", needs("hostile_event"), async () => {
   await done();
 });
 
-test("dark colours, and what is focused is visible", needs("event"), async () => {
+test("dark colours, and what is focused is visible", async () => {
   const { page, go, done } = await openPage({ colours: "dark" });
   await go(eventPath(world.event.name));
   await shownBars(page);

@@ -1,9 +1,7 @@
 // A server that knows nobody, which has to be new: the first account is made on its page, and nobody is locked out. Run by name.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
 
 test("from the empty page to an account, signed in, and a token", async () => {
   const { page, go, done } = await openPage({ account: null });

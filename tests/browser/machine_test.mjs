@@ -1,9 +1,7 @@
 // The machine around a delay: rows, wakers, zoom, search, without a picture, and on a phone.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { closeBrowser, delayPath, keep, needs, openPage, parameter, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { delayPath, keep, openPage, parameter, world } from "./support.mjs";
 
 const canvas = (page) => page.locator(".machine canvas");
 const told = (page) => page.getByTestId("machine-readout");
@@ -27,7 +25,7 @@ async function toOwnThread(page) {
   assert.fail(await told(page).innerText());
 }
 
-test("from the delay to its thread among all, and along its stretches, with the keyboard alone", needs("delay"), async () => {
+test("from the delay to its thread among all, and along its stretches, with the keyboard alone", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await toOwnThread(page);
@@ -40,7 +38,7 @@ test("from the delay to its thread among all, and along its stretches, with the 
   await done();
 });
 
-test("on to who woke the delay's thread, with the keyboard alone", needs("delay.woken"), async () => {
+test("on to who woke the delay's thread, with the keyboard alone", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await toOwnThread(page);
@@ -61,7 +59,7 @@ test("on to who woke the delay's thread, with the keyboard alone", needs("delay.
   await done();
 });
 
-test("wheel, keys, buttons and a drag look closer; the address keeps the part", needs("delay"), async () => {
+test("wheel, keys, buttons and a drag look closer; the address keeps the part", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await page.waitForURL(/from=.*to=/);
@@ -104,7 +102,7 @@ test("wheel, keys, buttons and a drag look closer; the address keeps the part", 
   await done();
 });
 
-test("threads and functions are found", needs("delay"), async () => {
+test("threads and functions are found", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await page.keyboard.press("/");
@@ -120,7 +118,7 @@ test("threads and functions are found", needs("delay"), async () => {
   await done();
 });
 
-test("without a picture there is a table; on a phone all fits", needs("delay"), async () => {
+test("without a picture there is a table; on a phone all fits", async () => {
   const { page, go, done } = await openPage({ width: 390, height: 844, colours: "dark" });
   await open(page, go);
   await page.getByText("The threads as a table").click();

@@ -1,11 +1,9 @@
 // Objects of many delays: failures of all of them, classes, delays and call trees, and the filter over all.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, needs, openPage, world } from "./support.mjs";
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
 
-after(closeBrowser);
-
-test("objects of all delays: failures first, with their delays, and a filter", needs("delay.followed_class"), async () => {
+test("objects of all delays: failures first, with their delays, and a filter", async () => {
   const { page, go, done } = await openPage();
   const name = world.delay.followed_class;
   await go("/objects");
@@ -16,6 +14,7 @@ test("objects of all delays: failures first, with their delays, and a filter", n
   assert.ok(all > 0);
   const counts = (await failures.locator("td:first-child").allInnerTexts()).map((text) => Number(text.replaceAll(/\D/g, "")));
   assert.deepEqual(counts, [...counts].sort((one, other) => other - one), "those that happened most come first");
+  assert.equal(counts[0], 21, "delays of one recording tell of the same calls");
   assert.ok((await page.getByTestId("all-objects").boundingBox()).height > 0);
   await page.getByText(/Objects were followed in \d+ of [\d,]+ delays? that were looked at/).waitFor();
   await checkAxe(page);

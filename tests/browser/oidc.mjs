@@ -1,9 +1,7 @@
 // Signing in by a provider of OpenID Connect, over its own pages. Run by name.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, openPage } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, keep, openPage } from "./support.mjs";
 
 async function toProvider(page) {
   await page.getByRole("link", { name: "Sign in with Example Login" }).click();

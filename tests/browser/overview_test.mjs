@@ -1,13 +1,11 @@
 // The questions that people come with, as they come: from the first page on.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { closeBrowser, eventPath, keep, needs, openPage, parameter, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { eventPath, keep, openPage, parameter, world } from "./support.mjs";
 
 const rows = (page) => page.locator("table.ranking tbody tr");
 
-test("what got worse stands first, and two clicks away is since when and with which build", needs("worse"), async () => {
+test("what got worse stands first, and two clicks away is since when and with which build", async () => {
   const { page, go, done } = await openPage();
   await go("/");
   await rows(page).first().waitFor();
@@ -33,7 +31,7 @@ test("what got worse stands first, and two clicks away is since when and with wh
   await done();
 });
 
-test("the ranking is sorted by what is clicked, and the order and the span are in the address", needs("worse"), async () => {
+test("the ranking is sorted by what is clicked, and the order and the span are in the address", async () => {
   const { page, go, done } = await openPage();
   await go("/?span=7d");
   await rows(page).first().waitFor();
@@ -48,7 +46,7 @@ test("the ranking is sorted by what is clicked, and the order and the span are i
   await done();
 });
 
-test("a cause has a page: it is given to somebody and resolved in a build", needs("event.cause"), async () => {
+test("a cause has a page: it is given to somebody and resolved in a build", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const section = page.getByRole("region", { name: "Causes of the delays" });
@@ -75,7 +73,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", need
   await done();
 });
 
-test("the page asks anew every minute", needs("worse"), async () => {
+test("the page asks anew every minute", async () => {
   const { page, go, done } = await openPage();
   await page.clock.install();
   await go("/");
@@ -87,7 +85,7 @@ test("the page asks anew every minute", needs("worse"), async () => {
 });
 
 for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
-  test(`the overview fits, ${name}`, needs("worse"), async () => {
+  test(`the overview fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
     await go("/");
     await rows(page).first().waitFor();

@@ -1,9 +1,7 @@
 // The questions that people come with, each as a path from signing in, its clicks counted. docs/questions.md has the same list.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { closeBrowser, needs, openPage, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { openPage, world } from "./support.mjs";
 
 // Signs in as a person does; the clicks of `click` count, choosing in a list is one.
 async function begin() {
@@ -28,7 +26,7 @@ async function begin() {
 const worst = (page) => page.locator("table.ranking tbody tr").first().getByRole("link").first();
 const function_of_cause = () => new RegExp(world.worse.cause.split("::").at(-1));
 
-test("what got worse this week, and its cause: at most four clicks", needs("worse.cause"), async () => {
+test("what got worse this week, and its cause: at most four clicks", async () => {
   const { page, click, choose, clicks, done } = await begin();
   await choose(page.getByLabel("Span"), "Last 7 days");
   await page.waitForURL(/span=7d/);
@@ -42,7 +40,7 @@ test("what got worse this week, and its cause: at most four clicks", needs("wors
   await done();
 });
 
-test("the verdict and the first cause stand on the first screen of the event", needs("worse.cause"), async () => {
+test("the verdict and the first cause stand on the first screen of the event", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   await page.getByTestId("trend-verdict").getByText(world.worse.build).first().waitFor();
@@ -54,7 +52,7 @@ test("the verdict and the first cause stand on the first screen of the event", n
   await done();
 });
 
-test("since when and since which build: one click", needs("worse.cause"), async () => {
+test("since when and since which build: one click", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   await page.getByTestId("trend-verdict").getByText(/It is slower since/).waitFor();
@@ -63,7 +61,7 @@ test("since when and since which build: one click", needs("worse.cause"), async 
   await done();
 });
 
-test("why: the recorded delay of a cause, its flame graph against normal runs, in three clicks", needs("worse.cause"), async () => {
+test("why: the recorded delay of a cause, its flame graph against normal runs, in three clicks", async () => {
   const { page, click, clicks, done } = await begin();
   await click(page.getByRole("link", { name: "Events", exact: true }));
   await click(page.getByRole("link", { name: world.worse.event, exact: true }));
@@ -74,7 +72,7 @@ test("why: the recorded delay of a cause, its flame graph against normal runs, i
   await done();
 });
 
-test("before and after: two sets in six clicks", needs("worse.cause"), async () => {
+test("before and after: two sets in six clicks", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   await click(page.getByRole("link", { name: "Compare two sets" }));
@@ -94,7 +92,7 @@ test("tell me: a rule's form is one click away", async () => {
   await done();
 });
 
-test("get it out: runs as CSV in two clicks, a delay's trace and forms of other tools in three", needs("worse.cause"), async () => {
+test("get it out: runs as CSV in two clicks, a delay's trace and forms of other tools in three", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   let coming = page.waitForEvent("download");

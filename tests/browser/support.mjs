@@ -8,19 +8,6 @@ export const packages = createRequire(join(process.env.LAGTRAP_WEB_BUILD, "packa
 export const world = JSON.parse(readFileSync(process.env.LAGTRAP_WEB_WORLD, "utf8"));
 assert.ok(world.url && world.accounts?.admin, "the world names neither a server nor an admin");
 
-const names = (list) => (list ?? "").split(",").filter((name) => name !== "");
-const only = names(process.env.LAGTRAP_WEB_ONLY);
-
-// Options for a test that needs a part of the world. Only what is named in LAGTRAP_WEB_MAY_LACK may be missing.
-export function needs(part) {
-  if (only.length > 0 && !only.includes(part)) return { skip: "LAGTRAP_WEB_ONLY names other parts" };
-  const there = part.split(".").reduce((value, name) => value?.[name], world) != null;
-  if (there) return {};
-  const reason = `the server under test has no ${part}`;
-  assert.ok(names(process.env.LAGTRAP_WEB_MAY_LACK).includes(part), reason);
-  return { skip: reason };
-}
-
 let browser;
 export async function openBrowser() {
   const { chromium } = packages("playwright-core");
@@ -48,9 +35,19 @@ function findBrowser() {
   throw new Error(`${name} is not in the PATH`);
 }
 
-// A page of its own session. Whatever the page's script throws or the content security policy refuses fails the test that
-// calls `done`.
-export async function openPage({ account = "admin", colours = "light", width = 1440, height = 900, zone } = {}) {
+// Sessions of the accounts that the world names: signing in takes long, on purpose.
+const sessions = new Map();
+
+async function signIn(context, account) {
+  if (sessions.has(account)) return context.addCookies(sessions.get(account));
+  const made = await context.request.post(`${world.url}/api/v1/session`, { data: world.accounts[account] });
+  assert.equal(made.status(), 204, await made.text());
+  sessions.set(account, await context.cookies());
+}
+
+// A page with cookies of its own, signed in; `new_session`: by a session that no other page has. Whatever the page's script throws or the content
+// security policy refuses fails the test that calls `done`.
+export async function openPage({ account = "admin", new_session = false, colours = "light", width = 1440, height = 900, zone } = {}) {
   const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone, ignoreHTTPSErrors: world.own_certificate === true });
   const page = await context.newPage();
   const problems = [];
@@ -62,10 +59,8 @@ export async function openPage({ account = "admin", colours = "light", width = 1
     problems.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  if (account !== null) {
-    const made = await context.request.post(`${world.url}/api/v1/session`, { data: world.accounts[account] });
-    assert.equal(made.status(), 204, await made.text());
-  }
+  if (new_session) sessions.delete(account);
+  if (account !== null) await signIn(context, account);
   return {
     page,
     context,

@@ -1,9 +1,7 @@
 // Teams: an admin makes one and puts somebody in, who then sees its events alone. Run by name.
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
 
 test("an admin makes a team, and whoever is in it sees its events alone", async () => {
   const admin = await openPage();

@@ -3,10 +3,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, test } from "node:test";
-import { checkAxe, closeBrowser, keep, openPage, world } from "./support.mjs";
-
-after(closeBrowser);
+import { test } from "node:test";
+import { checkAxe, keep, openPage, world } from "./support.mjs";
 
 const reached = (step) => writeFileSync(join(world.folder, step), "");
 

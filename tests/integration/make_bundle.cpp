@@ -1,16 +1,20 @@
-// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE [EVENT].
+// Writes a small real bundle for the integration tests: make_bundle SESSION HOST OUTPUT_DIRECTORY SEED SINCE [EVENT [KIND]].
 // Prints its path.
 // It has two delays of EVENT ("query"), 60 and 81 ms long, which compute and wait for the disk in ReadWholeTable, and some normal
 // runs, which wait in FileRead. SEED makes the times a little different; the recording began SEED minutes after SINCE
-// (seconds since 1970).
+// (seconds since 1970). KIND "shop": the delays wait for another thread in place of the disk; objects were followed and functions
+// traced. "big": one delay of 1250 ms with more different stacks than a profile has room for.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 
 #include "core/files.hpp"
+#include "tests/integration/shop_objects.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
@@ -20,11 +24,11 @@ namespace {
 namespace trace = lagtrap::trace;
 using lagtrap::test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
-constexpr std::uint32_t process = 100;
+constexpr std::uint32_t process = 100, prefetcher = 101;
 
-// Computes and waits for the disk by turns, `turns` times; `wait_ms` of the run's time in all.
+// Computes and waits by turns, `turns` times; `wait_ms` of the run's time in all. It waits for the disk, or, `locked`, for another thread.
 void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
-             std::uint64_t wait_ms, std::uint64_t turns, const std::string& event) {
+             std::uint64_t wait_ms, std::uint64_t turns, const std::string& event, bool locked = false) {
     const std::uint64_t begin = at_ms * ms, end = (at_ms + length_ms) * ms;
     const std::uint64_t wait = wait_ms * ms / turns, work = (end - begin) / turns - wait;
     const bool delayed = length_ms > 50;
@@ -34,9 +38,14 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
         const std::uint64_t from = begin + turn * (work + wait);
         builder.samples(from, from + work, 0, process, process,
                         {"main", "PostgresMain", "exec_query", "ExecSort", "<script>alert(1)</script>"});
-        builder.switched(from + work, 0, process, 2, 0);
-        builder.off_cpu(from + work, process, process, {"main", "PostgresMain", "exec_query", reader, "k:io_schedule"});
-        builder.waking(from + work + wait, 0, 0, process, true).switched(from + work + wait, 0, 0, 0, process);
+        builder.switched(from + work, 0, process, locked ? 1 : 2, 0);
+        builder.off_cpu(from + work, process, process,
+                        {"main", "PostgresMain", "exec_query", reader, locked ? "k:futex_wait" : "k:io_schedule"});
+        if (locked)
+            builder.waking(from + work + wait, 1, prefetcher, process);
+        else
+            builder.waking(from + work + wait, 0, 0, process, true);
+        builder.switched(from + work + wait, 0, 0, 0, process);
     }
     builder.sample(end + ms / 2, 0, process, process, {"main"});
     builder.switched(end + ms, 0, process, 1, 0);
@@ -51,15 +60,72 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     builder.run(run, delayed);
 }
 
-TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed,
-                            std::uint64_t since_ns, const std::string& event) {
-    TraceBuilder builder(4000 * ms);
-    builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
+// What a trace of functions counted of the process.
+trace::FunctionCounts traced_functions() {
+    trace::FunctionCounts counts;
+    counts.pid = process;
+    counts.process = "postgres";
+    counts.from_ns = TraceBuilder::begin_ns;
+    counts.length_ns = 4000 * ms;
+    counts.watched = 2100;
+    counts.taken_out = 12;
+    counts.least_ns = 20'000;
+    counts.told = 1800;
+    counts.not_told = 3;
+    const std::string sorted = "shop::sort_by<std::vector<shop::Item, std::allocator<shop::Item> > >";
+    counts.functions = {
+        {"exec_query",
+         "/usr/lib/postgresql/15/bin/postgres",
+         "/src/execute.c",
+         88,
+         412,
+         0,
+         2500 * ms,
+         310 * ms,
+         {"main", "PostgresMain"}},
+        {sorted, "/usr/lib/postgresql/15/lib/shop.so", "", 0, 420, 0, 400 * ms, 32 * ms, {"main", "exec_query"}}};
+    return counts;
+}
+
+void add_runs(TraceBuilder& builder, std::uint64_t seed, const std::string& event, bool locked) {
+    if (locked) builder.thread(process, prefetcher, "prefetch").switched(900 * ms, 1, 0, 0, prefetcher);
     std::uint64_t id = 1;
     for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1, event);
-    add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6, event);
-    add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9, event);
+    add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6, event, locked);
+    add_run(builder, id++, 2000, 81, 9 * (5 + seed % 3), 9, event, locked);
+}
+
+// A stack of its own each millisecond.
+void add_big_delay(TraceBuilder& builder, const std::string& event) {
+    constexpr std::uint64_t begin = 1000 * ms, length = 1250 * ms;
+    builder.switched(begin - ms, 0, 0, 0, process);
+    std::mt19937 random(77);
+    TraceBuilder::Stack stack{"main"};
+    for (std::uint64_t at = begin; at < begin + length; at += ms) {
+        stack.resize(std::min<std::size_t>(stack.size(), 2 + random() % 60));
+        while (stack.size() < 80) stack.push_back("office::layout::step_" + std::to_string(random() % 2400));
+        builder.sample(at, 0, process, process, stack);
+    }
+    builder.switched(begin + length + ms, 0, process, 1, 0);
+    trace::Delay run = TraceBuilder::delay(1, event, begin, length, 400 * ms, process, process);
+    run.process = run.thread = "office";
+    run.program = "/usr/bin/office";
+    builder.run(run);
+}
+
+TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed,
+                            std::uint64_t since_ns, const std::string& event, const std::string& kind) {
+    TraceBuilder builder(4000 * ms);
+    builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
+    if (kind == "big")
+        add_big_delay(builder, event);
+    else
+        add_runs(builder, seed, event, kind == "shop");
     trace::SystemFile& file = builder.system;
+    if (kind == "shop") {
+        file.functions = traced_functions();
+        file.objects = lagtrap::test::recorded_shop_objects(process);
+    }
     file.session_id = session;
     file.lagtrap_version = LAGTRAP_VERSION;
     file.host = host;
@@ -70,20 +136,20 @@ TraceBuilder make_recording(const std::string& session, const std::string& host,
     file.stack_method = "frame-pointer";
     file.trigger_reason = "deadline";
     file.trigger_event = event;
-    file.runs[event] = {10'000, 2};
+    file.runs[event] = {10'000, file.delays.size()};
     return builder;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 6 && argc != 7) return EXIT_FAILURE;
+    if (argc < 6 || argc > 8) return EXIT_FAILURE;
     std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-make-bundle-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) return EXIT_FAILURE;
     const std::filesystem::path directory = pattern;
-    const TraceBuilder builder =
-        make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
-                       std::strtoull(argv[5], nullptr, 10) * 1000 * ms, argc == 7 ? argv[6] : "query");
+    const TraceBuilder builder = make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
+                                                std::strtoull(argv[5], nullptr, 10) * 1000 * ms,
+                                                argc > 6 ? argv[6] : "query", argc > 7 ? argv[7] : "");
     const std::string xml = trace::write_system_file(builder.system);
     const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
                          lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { FilterBar } from "../filter_bar";
 import { type Filters, apiQuery, eventAddress, parseFilters } from "../filters";
-import { formatCount, formatDuration, plural } from "../format";
+import { formatCount, formatDuration, formatTime, plural } from "../format";
 import { useMore } from "../load";
 import { Empty, Failure, Section, Time, Title } from "../parts";
 import type { Place } from "../router";
@@ -47,10 +47,20 @@ function Nothing({ looked, more }: { looked: number; more: boolean }) {
   );
 }
 
+// Delays of one recording tell of the same objects.
+function onePerRecording(found: Found[]): Found[] {
+  const seen = new Set<string>();
+  return found.filter(({ bundle, objects }) => {
+    const key = `${bundle} ${objects.pid}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
 function Shown({ found, filters }: { found: Found[]; filters: Filters }) {
   const [filter, setFilter] = useState("");
   const [failedOnly, setFailedOnly] = useState(false);
   const wanted = matcher(filter);
+  const recordings = onePerRecording(found);
   return (
     <div data-testid="all-objects">
       <p>
@@ -58,14 +68,14 @@ function Shown({ found, filters }: { found: Found[]; filters: Filters }) {
           onInput={(event) => setFilter(event.currentTarget.value)} /></label>{" "}
         <label><input type="checkbox" checked={failedOnly} onChange={(event) => setFailedOnly(event.currentTarget.checked)} /> failures only</label>
       </p>
-      <AllFailures found={found} wanted={wanted} />
-      {!failedOnly && <AllClasses found={found} wanted={wanted} />}
+      <AllFailures found={recordings} wanted={wanted} />
+      {!failedOnly && <AllClasses found={recordings} wanted={wanted} />}
       <Delays found={found} wanted={wanted} filters={filters} />
-      {found.map((delay) => {
+      {recordings.map((delay) => {
         const calls = shownCalls(delay.objects.longest, wanted, failedOnly);
         if (calls.length === 0) return null;
         return (
-          <Section key={`${delay.bundle}/${delay.number}`} title={`${delay.event} on ${delay.host}`} aside={<a href={`/bundle/${delay.bundle}/${delay.number}`}><Time ns={delay.begin_ns} /></a>}>
+          <Section key={`${delay.bundle}/${delay.number}`} title={`${delay.event} on ${delay.host}, ${formatTime(delay.begin_ns, true)}`} aside={<a href={`/bundle/${delay.bundle}/${delay.number}`}>The delay</a>}>
             <CallTree calls={calls} />
           </Section>
         );
