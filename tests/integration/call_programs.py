@@ -4,10 +4,9 @@ import json
 import signal
 import subprocess
 
-from lagtrap_test import BUILD_DIR, OwnedProcess, check
+from lagtrap_test import PROGRAMS, OwnedProcess, check
 from trace_client import TraceClient
 
-PROGRAMS = (BUILD_DIR / "tests" / "integration" / "programs").resolve()
 IN_C, IN_CPP = PROGRAMS / "call_trees_c", PROGRAMS / "call_trees_cpp"
 WITH_FIBERS = PROGRAMS / "call_trees_fibers"  # the first one, which switches stacks too
 WITH_SIGNAL_STACK = PROGRAMS / "call_trees_handlers"  # the first one, whose handlers have a stack of their own

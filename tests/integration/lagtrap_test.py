@@ -4,6 +4,7 @@ Each test is a program of its own: it exits with 0, with 1 and a reason, or with
 cannot run it (no root, no BPF). The build directory comes in LAGTRAP_BUILD_DIR.
 """
 
+import atexit
 import json
 import os
 import pathlib
@@ -25,8 +26,24 @@ LAGTRAPD = BUILD_DIR / "daemon" / "lagtrapd"
 LAGTRAP = BUILD_DIR / "cli" / "lagtrap"
 UPLOADER = BUILD_DIR / "uploader" / "lagtrap-uploader"
 SERVER = BUILD_DIR / "server" / "lagtrap-server"
-PLANTED = BUILD_DIR / "examples" / "planted_delays"
-BURST = BUILD_DIR / "examples" / "burst"
+
+
+def own_copies(folder):
+    """A copy of the programs in a folder for this test alone, gone when it ends. Events are by file: other tests' processes
+    of the same program are then other files, and several tests may run at once."""
+    if not folder.exists():  # builds for benchmarks have no programs of tests
+        return folder
+    own = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-programs-"))
+    own.chmod(0o755)  # users without rights run them too
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    shutil.copytree(folder, own, dirs_exist_ok=True, ignore=shutil.ignore_patterns("CMakeFiles", "go-*", "*.cmake", "*.a"))
+    return own
+
+
+PROGRAMS = own_copies(BUILD_DIR / "tests" / "integration" / "programs")
+EXAMPLES = own_copies(BUILD_DIR / "examples")
+PLANTED = EXAMPLES / "planted_delays"
+BURST = EXAMPLES / "burst"
 MAKE_BUNDLE = BUILD_DIR / "server" / "make_bundle"
 MAKE_RUNS = BUILD_DIR / "server" / "make_runs"
 # When what these two make was recorded: a server takes no run that is older than 400 days or of the future. It stays the

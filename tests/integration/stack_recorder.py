@@ -9,26 +9,26 @@ import subprocess
 import tempfile
 import time
 
-from lagtrap_test import BUILD_DIR, Daemon, Watched, check, wait_for
+from lagtrap_test import BUILD_DIR, PROGRAMS, Daemon, Watched, check, wait_for
 from recorded_stacks import Capture, Files
 
-PROGRAMS = (BUILD_DIR / "tests" / "integration" / "programs" / "deep_stacks").resolve()
+DEEP_PROGRAMS = PROGRAMS / "deep_stacks"
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 VARIANTS = ("pie", "fixed", "lazy", "static", "static_pie")
 LIBRARIES = ("linked", "frames", "one", "two", "three")
 # An event that never happens: the captures here are started by hand.
 NOTHING = ('<event name="nothing" threshold="1h" trace-length="{length}"><function name="deep_decoy" '
-           f'binary="{PROGRAMS}/deep_stacks_pie"/></event>')
+           f'binary="{DEEP_PROGRAMS}/deep_stacks_pie"/></event>')
 # Tables are kept over the tests, as they would be over restarts.
 CACHE = tempfile.TemporaryDirectory(prefix="lagtrap-test-cache-")
 
 
 def program(variant):
-    return PROGRAMS / f"deep_stacks_{variant}"
+    return DEEP_PROGRAMS / f"deep_stacks_{variant}"
 
 
 def planted_files():
-    return Files([program(variant) for variant in VARIANTS] + [PROGRAMS / f"libdeep_{name}.so" for name in LIBRARIES])
+    return Files([program(variant) for variant in VARIANTS] + [DEEP_PROGRAMS / f"libdeep_{name}.so" for name in LIBRARIES])
 
 
 def age_seconds(pid):

@@ -3,10 +3,10 @@
 import re
 import subprocess
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, PLANTED, Daemon, Watched, check, library_event, report, run
+from lagtrap_test import LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched, check, library_event, report, run
 
-WAITS = BUILD_DIR / "tests" / "integration" / "programs" / "waits_by_class"
-SCHEDULE = BUILD_DIR / "tests" / "integration" / "programs" / "schedule"
+WAITS = PROGRAMS / "waits_by_class"
+SCHEDULE = PROGRAMS / "schedule"
 
 # What is looked at is what the counts alone know.
 NO_HISTORY = '<history length="0s" early-share="0%"/>'

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, Daemon, check, library_event, run
+from lagtrap_test import BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemon, check, library_event, run
 
-GOROUTINES = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
+GOROUTINES = PROGRAMS / "goroutines"
 MARKED = (BUILD_DIR / "settings" / "libsettings_test_marked.so").resolve()
-ARGUMENTS = (BUILD_DIR / "tests" / "integration" / "programs" / "arguments").resolve()
+ARGUMENTS = PROGRAMS / "arguments"
 NOBODY = 65534
 
 

@@ -3,10 +3,10 @@
 import signal
 import subprocess
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemon, Watched, check, check_trace,
+                          library_event, report, run, wait_for)
 
-CROWD = BUILD_DIR / "tests" / "integration" / "programs" / "crowd"
+CROWD = PROGRAMS / "crowd"
 
 
 def slow_run(milliseconds=120):

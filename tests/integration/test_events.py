@@ -5,10 +5,9 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import (BUILD_DIR, BURST, LAGTRAPD, PLANTED, Daemon, Watched, check, library_event, report, run,
+from lagtrap_test import (BURST, LAGTRAPD, PLANTED, PROGRAMS, Daemon, Watched, check, library_event, report, run,
                           wait_for)
 
-PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
 ARGUMENTS, UNPAIRED_BY_LLD = PROGRAMS / "arguments", PROGRAMS / "unpaired_lld"
 REDIS = "/usr/bin/redis-server"
 

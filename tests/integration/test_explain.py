@@ -7,9 +7,8 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, Watched, check, library_event, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, run, wait_for
 
-PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
 UNPAIRED, HOT = PROGRAMS / "unpaired", PROGRAMS / "hot"
 
 

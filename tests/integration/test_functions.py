@@ -8,9 +8,8 @@ import re
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, Daemon, Watched, check, run, wait_for
+from lagtrap_test import PROGRAMS, Daemon, Watched, check, run, wait_for
 
-PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
 MARIADB = "/usr/sbin/mariadbd"
 NODE = "/usr/bin/node"
 CLANG = "/usr/bin/clang-14"

@@ -5,9 +5,9 @@ import pathlib
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, Watched, check, report, run, wait_for
 
-PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
+PROGRAM = PROGRAMS / "goroutines"
 STRIPPED = PROGRAM.with_name("goroutines_stripped")
 THRESHOLD_NS = 1_500_000_000
 PLANTED_NS = 3_000_000_000

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, PLANTED, Daemon, OwnedProcess, Watched, check, library_event, report, run, wait_for
+from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, run,
+                          wait_for)
 
-SCHEDULE = BUILD_DIR / "tests" / "integration" / "programs" / "schedule"
+SCHEDULE = PROGRAMS / "schedule"
 LATE = '<history length="5s" early-share="0%"/>'
 
 

@@ -12,11 +12,11 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, Daemon, OwnedProcess, Watched, check, check_memory,
+from lagtrap_test import (LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, check_memory,
                           library_event, report, run, wait_for)
 from test_watched_faults import NOP, WATCHED, Program, step_event
 
-HOSTILE = BUILD_DIR / "tests" / "integration" / "programs" / "hostile_neighbour" / "hostile_neighbour"
+HOSTILE = PROGRAMS / "hostile_neighbour" / "hostile_neighbour"
 NOBODY = 65534  # the hostile user
 OTHER_USER = 65533
 SLOW_MS = 600

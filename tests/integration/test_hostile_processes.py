@@ -11,11 +11,12 @@ import socket
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, PLANTED, Daemon, OwnedProcess, Watched, check, library_event, report, run, wait_for
+from lagtrap_test import (LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, run,
+                          wait_for)
 from recorded_stacks import ElfFile
 from test_memory import Group
 
-HOSTILE = (BUILD_DIR / "tests" / "integration" / "programs" / "hostile_neighbour" / "hostile_neighbour").resolve()
+HOSTILE = PROGRAMS / "hostile_neighbour" / "hostile_neighbour"
 HOSTILE_USER, WATCHED_USER = 65534, 12345
 MOST_BYTES = 256 << 20  # what the daemon's unit may use here
 

@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, Watched, check, library_event, report, require_bpf, run,
-                          wait_for)
+from lagtrap_test import (LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event, report, require_bpf,
+                          run, wait_for)
 
-PROGRAM = BUILD_DIR / "tests" / "integration" / "programs" / "hostile_neighbour" / "hostile_neighbour"
+PROGRAM = PROGRAMS / "hostile_neighbour" / "hostile_neighbour"
 HARMED_UID, HOSTILE_UID = 64001, 64002  # users that no machine knows
 
 

@@ -9,12 +9,12 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, check, run, wait_for
+from lagtrap_test import BUILD_DIR, PROGRAMS, check, run, wait_for
 from recorded_stacks import BY_FRAME_POINTER, ENDS, Capture
-from stack_recorder import LIBRARIES, PROGRAMS, Recorder, planted_files, program, start
+from stack_recorder import DEEP_PROGRAMS, LIBRARIES, Recorder, planted_files, program, start
 from test_stacks import Verdict, children_of, judge
 
-LATE_STACKS = BUILD_DIR / "tests" / "integration" / "programs" / "late_stacks"
+LATE_STACKS = PROGRAMS / "late_stacks"
 READER = (BUILD_DIR / "binaries" / "lagtrap-reader").resolve()
 # What is planted there is code that comes and goes faster than anybody is told of it.
 LEFT_OUT = ("reopened_libraries", "fork_storm")
@@ -68,7 +68,7 @@ def continued(capture):
 def planted(variant):
     with tempfile.TemporaryDirectory() as folder, HeldReaders() as recorder:
         for library in LIBRARIES:
-            shutil.copy2(PROGRAMS / f"libdeep_{library}.so", folder)
+            shutil.copy2(DEEP_PROGRAMS / f"libdeep_{library}.so", folder)
         copied = pathlib.Path(shutil.copy2(program(variant), pathlib.Path(folder) / "deep_stacks"))
         recorder.await_tables()  # those of others
         recorder.hold()

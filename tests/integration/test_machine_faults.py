@@ -11,11 +11,10 @@ import signal
 import subprocess
 import time
 
-from lagtrap_test import BUILD_DIR, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
+from lagtrap_test import PLANTED, PROGRAMS, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
 
-PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs" / "faults"
-WATCHED = PROGRAMS / "watched"
-PROCESSES = PROGRAMS / "processes"
+WATCHED = PROGRAMS / "faults" / "watched"
+PROCESSES = PROGRAMS / "faults" / "processes"
 
 
 def runs_of(daemon, event):

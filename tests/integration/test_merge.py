@@ -10,11 +10,11 @@ import subprocess
 import unittest.mock
 
 from dead_mount import DeadMount
-from lagtrap_test import (BUILD_DIR, LAGTRAP, PLANTED, Daemon, Watched, check, check_trace, library_event, report, run, skip,
-                          wait_for)
+from lagtrap_test import (BUILD_DIR, LAGTRAP, PLANTED, PROGRAMS, Daemon, Watched, check, check_trace, library_event,
+                          report, run, skip, wait_for)
 
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
-HOT = BUILD_DIR / "tests" / "integration" / "programs" / "hot"
+HOT = PROGRAMS / "hot"
 EVENT = library_event("work", PLANTED, "60ms", trace_length="100ms")
 REASON = "functions of programs have no names: the merge that looked for them had taken too long"
 

@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 
 from call_programs import CallTrace
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, check, report, run, wait_for
 from object_watch import PLENTY, UNTHINNED, Watch
 from trace_client import SETTINGS, idle_daemon
 
-PROGRAM = (BUILD_DIR / "tests" / "integration" / "programs" / "objects").resolve()
+PROGRAM = PROGRAMS / "objects"
 HANDLES = ("--name", "handle", "--create", "handle_open:arg1* handle_open_quickly:arg1*", "--use", "handle_use:arg0",
            "--release", "handle_close:arg0", "--message", "handle_error:result", "--error", "nonzero")
 CLASSES = ("--class", "Item|Gadget")

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 
-from lagtrap_test import (BUILD_DIR, BURST, LAGTRAP, PLANTED, Daemon, OwnedProcess, Watched, check, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (BURST, LAGTRAP, PLANTED, PROGRAMS, Daemon, OwnedProcess, Watched, check, library_event,
+                          report, run, wait_for)
 from run_batches import read_spool
 
-HOT = BUILD_DIR / "tests" / "integration" / "programs" / "hot"
+HOT = PROGRAMS / "hot"
 
 
 def function_event(name, function):

@@ -3,9 +3,9 @@
 import json
 import subprocess
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, library_event, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, Watched, check, library_event, report, run, wait_for
 
-UNPAIRED = BUILD_DIR / "tests" / "integration" / "programs" / "unpaired"
+UNPAIRED = PROGRAMS / "unpaired"
 
 
 class Unpaired(Watched):

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 
-from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, SOURCE_DIR, Daemon, Watched, check, library_event, report, run,
-                          wait_for)
+from lagtrap_test import (BUILD_DIR, LAGTRAP, LAGTRAPD, PLANTED, PROGRAMS, SOURCE_DIR, Daemon, Watched, check,
+                          library_event, report, run, wait_for)
 
 READER = BUILD_DIR / "binaries" / "lagtrap-reader"
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
@@ -271,7 +271,7 @@ def the_daemon_reads_no_program():
     trace = folder / "trace"
     try:
         for name in ("arguments", "nested"):
-            shutil.copy(BUILD_DIR / "tests/integration/programs" / name, folder / name)
+            shutil.copy(PROGRAMS / name, folder / name)
         mapped = [with_another_build_id("/bin/true", folder / f"mapped_{number}") for number in range(3)]
         strace = ("strace", "-D", "-f", "--seccomp-bpf", "-y", "--decode-pids=comm", "-qqq", "-s", "0", "-o", trace,
                   "-e", "trace=" + ",".join((*READING, "sendfile")), "--")

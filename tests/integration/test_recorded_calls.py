@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 
 from call_programs import IN_C, NOTED, Program, check_parts, with_depths
-from lagtrap_test import BUILD_DIR, LAGTRAP, LAGTRAPD, Daemon, check, check_trace, report, run, wait_for
+from lagtrap_test import LAGTRAP, LAGTRAPD, PROGRAMS, Daemon, check, check_trace, report, run, wait_for
 
 BREAKPOINT = 0xCC
 
@@ -41,7 +41,9 @@ def slow_runs_have_their_calls_in_the_bundle():
         check_parts(tree)
         sleeper = next(call for call in tree["calls"] if call["function"] == "sleeper")
         check(sleeper["blocked_ns"] >= 19_000_000, f"usleep(20000) is blocked: {sleeper}")
-        check(sleeper["source"].endswith("trees.h") and sleeper["line"] == line_of("sleeper"), f"{sleeper}")
+        # Where a function needs no frame, clang gives its entry the line of the first statement.
+        lines = (line_of("sleeper"), line_of("sleeper") + 1)
+        check(sleeper["source"].endswith("trees.h") and sleeper["line"] in lines, f"{sleeper}")
         text = report_text(bundle, 2)
         check("\nCalls  of this run alone" in text and "sleeper  blocked" in text, f"the report shows them: {text}")
         check("1 delay of this recording has them; the longest is\n  --delay 2." in report_text(bundle, 1), report_text(bundle, 1))
@@ -96,7 +98,7 @@ def a_killed_daemon_leaves_what_was_told():
 
 
 def functions_of_go_are_refused_at_their_place():
-    program = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
+    program = PROGRAMS / "goroutines"
     with tempfile.TemporaryDirectory() as folder:
         settings = pathlib.Path(folder) / "settings.xml"
         settings.write_text('<lagtrap version="1">\n  <event name="request" threshold="1s" trace-length="1s">\n'

@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import sys
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, Watched, check, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, Watched, check, report, run, wait_for
 
-CAUSES = BUILD_DIR / "tests" / "integration" / "programs" / "causes"
+CAUSES = PROGRAMS / "causes"
 SLOW_MS = 300
 
 

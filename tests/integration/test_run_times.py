@@ -7,11 +7,11 @@ import subprocess
 import tempfile
 import time
 
-from lagtrap_test import BUILD_DIR, Daemon, Watched, check, library_event, run, skip, wait_for
+from lagtrap_test import PROGRAMS, Daemon, Watched, check, library_event, run, skip, wait_for
 from run_batches import read_spool
 from test_wakeups import quota_group
 
-WAITS = BUILD_DIR / "tests" / "integration" / "programs" / "waits_by_class"
+WAITS = PROGRAMS / "waits_by_class"
 ALL = '<runs batch-interval="100ms" limit-per-second="100000"/>'
 EVENTS = (library_event("timed", WAITS, "60s", attributes='record="runs"')
           + library_event("passed", WAITS, "60s", stages=("compute", "rest", "prepared", "received"), more="<key/>", attributes='record="runs"'))

@@ -15,7 +15,7 @@ import sys
 
 from lagtrap_test import LAGTRAP, Watched, check, check_trace, run, wait_for
 from recorded_stacks import COMPLETE, ENDS, GAP, MOST_FRAMES, TOO_DEEP
-from stack_recorder import LIBRARIES, PROGRAMS, Recorder, program, start
+from stack_recorder import DEEP_PROGRAMS, LIBRARIES, Recorder, program, start
 
 LEAST_SEEN = 5  # of each thread, so that something was checked
 MOST_CAPTURES = 6  # to see them all
@@ -313,7 +313,7 @@ def copy_program(folder, variant="pie", name="deep_stacks"):
     """A copy of a planted program with its libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     for library in LIBRARIES:
-        shutil.copy2(PROGRAMS / f"libdeep_{library}.so", folder)
+        shutil.copy2(DEEP_PROGRAMS / f"libdeep_{library}.so", folder)
     return pathlib.Path(shutil.copy2(program(variant), folder / name))
 
 

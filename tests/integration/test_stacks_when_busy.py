@@ -10,10 +10,9 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, SOURCE_DIR, Daemon, check, library_event, report, run, wait_for
+from lagtrap_test import BUILD_DIR, LAGTRAP, PROGRAMS, SOURCE_DIR, Daemon, check, library_event, report, run, wait_for
 from recorded_stacks import STACK_COPY, records
 
-PROGRAMS = BUILD_DIR / "tests" / "integration" / "programs"
 MERGE = (BUILD_DIR / "trace" / "lagtrap-merge").resolve()
 # Real sources, of several kinds.
 SOURCES = ("trace/merge/merge_records.cpp", "binaries/unwind/unwind_table.cpp", "settings/build.cpp", "core/files.cpp")

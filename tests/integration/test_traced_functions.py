@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from call_programs import IN_C, NOTED, Program
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, OwnedProcess, check, check_trace, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, OwnedProcess, check, check_trace, report, run, wait_for
 
 BREAKPOINT = 0xCC
 # Tests look at calls, not at what they cost on a busy machine.
@@ -200,7 +200,7 @@ def what_is_called_too_often_is_taken_out_and_said():
 
 
 def what_cannot_be_traced_is_said_once():
-    go = (BUILD_DIR / "tests" / "integration" / "programs" / "goroutines").resolve()
+    go = PROGRAMS / "goroutines"
     settings = (f'<event name="work" threshold="1h" trace-length="1s"><function name="main.(*Server).handle" binary="{go}"/>'
                 '<functions standing="yes"/></event>')
     with Daemon(settings) as daemon:

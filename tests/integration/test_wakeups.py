@@ -6,9 +6,9 @@ import os
 import pathlib
 import subprocess
 
-from lagtrap_test import BUILD_DIR, LAGTRAP, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, Watched, check, check_trace, library_event, report, run, wait_for
 
-WAITS = BUILD_DIR / "tests" / "integration" / "programs" / "waits"
+WAITS = PROGRAMS / "waits"
 WAIT_MS = 1000  # the recording begins within; on a machine that is busy with other things too
 
 

@@ -12,9 +12,9 @@ import signal
 import subprocess
 import tempfile
 
-from lagtrap_test import BUILD_DIR, Daemon, OwnedProcess, check, library_event, run, skip, wait_for
+from lagtrap_test import PROGRAMS, Daemon, OwnedProcess, check, library_event, run, skip, wait_for
 
-WATCHED = BUILD_DIR / "tests" / "integration" / "programs" / "faults" / "watched"
+WATCHED = PROGRAMS / "faults" / "watched"
 NOP, BREAKPOINT = b"\x90", b"\xcc"
 
 
