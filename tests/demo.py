@@ -8,63 +8,16 @@ The build directory is the argument; needs root. Exits with 0, or with 1 and wha
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
-import tempfile
-import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/ci").resolve()
 os.environ["LAGTRAP_BUILD_DIR"] = str(BUILD)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "integration"))
 import lagtrap_test as parts  # noqa: E402  (the path is set above)
+from lagtrap_server import Server  # noqa: E402
 
 SLOW_MS = 300
-
-
-class Server:
-    """lagtrap-server on a free port of the loopback address, with a folder of its own."""
-
-    def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="lagtrap-demo-")
-        notify_path = os.path.join(self.folder.name, "notify.sock")
-        self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
-            notify.bind(notify_path)
-            notify.settimeout(0.1)
-            self.process = subprocess.Popen(
-                [parts.SERVER, "--listen", "127.0.0.1:0", "--data", os.path.join(self.folder.name, "data")],
-                stdout=self.log, stderr=self.log, env={**os.environ, "NOTIFY_SOCKET": notify_path})
-
-            def address():
-                parts.check(self.process.poll() is None, "lagtrap-server ended: " + self.said())
-                try:
-                    words = notify.recv(4096).decode().split()
-                except TimeoutError:
-                    return None
-                return words[-1] if "STATUS=listening" in words else None
-
-            try:
-                self.url = "http://" + parts.wait_for(address, "the server to be ready").removeprefix("http://")
-            except BaseException:
-                self.__exit__()
-                raise
-        return self
-
-    def said(self):
-        self.log.seek(0)
-        return self.log.read()
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
-        self.log.close()
-        self.folder.cleanup()
-
-    def bundles(self):
-        with urllib.request.urlopen(self.url + "/api/v1/bundles", timeout=30) as answer:
-            return json.load(answer)["bundles"]
 
 
 def step(text):
@@ -100,7 +53,7 @@ def demonstrate():
 
             step("the uploader brings it to the server")
             show(parts.UPLOADER, "--settings", daemon.settings_path, "--once")
-            listed = parts.wait_for(lambda: [row for row in server.bundles() if row["parsed"]], "the server to look into it")
+            listed = server.parsed_bundles()
             parts.check(len(listed) == 1, f"the server lists {len(listed)} bundles")
             print("the server lists:", json.dumps(listed[0], indent=2))
 

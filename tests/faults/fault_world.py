@@ -1,18 +1,13 @@
-"""What the fault tests share: programs with faults injected (core/fault_point.hpp), a server that keeps its address while
-it is killed and started, and the account of what must arrive.
-"""
+"""What the fault tests share: programs with faults injected (core/fault_point.hpp), and what must arrive in the end."""
 
-import atexit
 import collections
 import contextlib
-import http.client
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +16,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
-from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, SERVER, UPLOADER, Daemon, TestFailure, Watched, check,  # noqa: E402
+from lagtrap_test import (BUILD_DIR, LAGTRAPD, PLANTED, UPLOADER, Daemon, TestFailure, Watched, check,  # noqa: E402
                           library_event, make_bundle, wait_for)
 
 MERGE = BUILD_DIR / "trace" / "lagtrap-merge"
@@ -85,83 +80,10 @@ def sha_of(name):
     return name.split("-")[-1].split(".")[0]
 
 
-class Server:
-    """A lagtrap-server that comes back under the address that it had."""
-
-    def __init__(self, folder):
-        self.data = folder / "server"
-        self.log_path = folder / "server.log"
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.process = None
-        atexit.register(self.stop)  # a test that fails leaves it running
-
-    def start(self, fault=None, log=None):
-        with environment(LAGTRAP_FAULT=fault, LAGTRAP_FAULT_LOG=log), open(self.log_path, "ab") as out:
-            self.process = subprocess.Popen([SERVER, "--listen", f"127.0.0.1:{self.port}", "--data", self.data], stderr=out)
-        wait_for(lambda: self.process.poll() is not None or self.answers(), "the server to answer")
-        return self
-
-    def answers(self):
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            return self.get("/healthz")[0] == 200
-        return False
-
-    def get(self, path):
-        return self.ask("GET", path)
-
-    def ask(self, method, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        with contextlib.closing(connection):
-            connection.request(method, path, headers={"Host": "localhost"})
-            response = connection.getresponse()
-            return response.status, response.read()
-
-    def died(self):
-        return self.process.poll() == -signal.SIGKILL
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(60)
-
-    def rows(self):
-        rows, after = [], ""
-        while True:
-            status, body = self.get(f"/api/v1/bundles?limit=100{after}")
-            check(status == 200, f"the list of bundles: {status} {body}")
-            page = json.loads(body)
-            rows += page["bundles"]
-            if page["next"] is None:
-                return rows
-            after = f"&after={page['next']}"
-
-    def looked_into(self):
-        rows = self.rows()
-        return rows if all(row["parsed"] for row in rows) else None
-
-    def runs(self, event):
-        status, body = self.get(f"/api/v1/events/{event}/runs?limit=1000&dirty=with")
-        return json.loads(body) if status == 200 else None
-
-    def is_partial(self, row):
-        status, body = self.get(f"/api/v1/bundles/{row['digest']}/system")
-        check(status == 200, f"{status} {body}")
-        return re.search(rb'<recording [^>]*\bpartial="true"', body) is not None
-
-    def metric(self, name):
-        return int(re.search(rf"^lagtrap_server_{name} (\d+)$", self.get("/metrics")[1].decode(), re.M).group(1))
-
-    def check_store(self):
-        """`lagtrap-server check`, which wants the server to be stopped."""
-        self.stop()
-        done = subprocess.run([SERVER, "--data", self.data, "check"], capture_output=True, text=True)
-        check(done.returncode == 0, f"lagtrap-server check: {done.stdout}{done.stderr}")
+def is_partial(server, row):
+    response, text = server.request("GET", f"/api/v1/bundles/{row['digest']}/system")
+    check(response.status == 200, f"{response.status} {text}")
+    return re.search(rb'<recording [^>]*\bpartial="true"', text) is not None
 
 
 def upload(spool, url, fault=None, log=None):
@@ -312,7 +234,7 @@ def check_all_arrived_once(daemon, server):
     daemon.note_begun()
     code, said = upload(daemon.spool, server.url)
     check(code == 0 and not in_spool(daemon.spool, "ready", "sending", "rejected"), f"not all was delivered: {said}")
-    rows = wait_for(server.looked_into, "the bundles to be looked into", 180)
+    rows = server.parsed_bundles(seconds=180)
     sessions = collections.Counter(row["session"] for row in rows)
     twice = [session for session, count in sessions.items() if count != 1]
     check(not twice, f"arrived more than once: {twice}")
@@ -320,6 +242,6 @@ def check_all_arrived_once(daemon, server):
     check(not missing, f"begun and never arrived: {missing}")
     bad = [row["bad_reason"] for row in rows if row["bad_reason"]]
     check(not bad, f"bundles that cannot be read: {bad}")
-    whole = [row["session"] for row in rows if row["session"] in daemon.cut_short and not server.is_partial(row)]
+    whole = [row["session"] for row in rows if row["session"] in daemon.cut_short and not is_partial(server, row)]
     check(not whole, f"cut short and not marked as partial: {whole}")
     return rows

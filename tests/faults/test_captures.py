@@ -7,8 +7,9 @@ death and of an error. What was begun arrives at the server, once each, whatever
 import collections
 import sys
 
-from fault_world import (ERRORS, LAGTRAPD, MERGE, RecordingDaemon, Server, can_fail, check, check_all_arrived_once,
-                         passes_in, points_of, temporary_folder, wait_for)
+from fault_world import (ERRORS, LAGTRAPD, MERGE, RecordingDaemon, can_fail, check, check_all_arrived_once, passes_in,
+                         points_of, temporary_folder, wait_for)
+from lagtrap_server import Server
 from lagtrap_test import run
 
 # Passed as often as the recording is long: the first pass stands for all.
@@ -90,18 +91,17 @@ def die_in_the_merge(daemon, steps):
 
 def kills():
     with temporary_folder() as folder, RecordingDaemon(started=False) as daemon:
-        server = Server(folder)
         of_daemon, of_merge = lives(daemon, folder / "passes", 2)
         check_none_forgotten({name for name, _ in of_daemon + of_merge})
         die_in_the_daemon(daemon, of_daemon)
         die_in_the_merge(daemon, of_merge)
         daemon.stop()
-        server.start()
-        rows = check_all_arrived_once(daemon, server)
+        with Server(data=folder / "server") as server:
+            rows = check_all_arrived_once(daemon, server)
+            server.check_store()
         check(daemon.cut_short, "no death came while something was recorded")
         leftovers = [path.name for path in (daemon.spool / "ready").iterdir() if not path.name.startswith((".re",))]
         check(not leftovers, f"left in ready/: {leftovers}")
-        server.check_store()
     print(f"{len(of_daemon)} steps of the daemon and {len(of_merge)} of its merge helper: {figures['daemon killed']} + "
           f"{figures['merge killed']} kills, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server, "
           f"{len(daemon.cut_short)} of captures that were cut short marked as partial")
@@ -110,7 +110,6 @@ def kills():
 def errors():
     """An error at each step costs at most its own capture, is counted and told, and the daemon records the next."""
     with temporary_folder() as folder, RecordingDaemon(started=False) as daemon:
-        server = Server(folder)
         of_daemon, of_merge = lives(daemon, folder / "passes", 2)
         points = check_none_forgotten({name for name, _ in of_daemon + of_merge})
         injected = 0
@@ -144,8 +143,9 @@ def errors():
             injected += 1
         daemon.settle()
         daemon.stop()
-        rows = check_all_arrived_once(daemon, server.start())
-        server.check_store()
+        with Server(data=folder / "server") as server:
+            rows = check_all_arrived_once(daemon, server)
+            server.check_store()
     print(f"{injected} errors, {len(daemon.begun)} captures begun, {len(rows)} bundles at the server")
 
 

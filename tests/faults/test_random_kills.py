@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 
-from fault_world import (PLANTED, UPLOADER, RecordingDaemon, Server, check, children_of, check_all_arrived_once, in_spool,
-                         temporary_folder, wait_for)
+from fault_world import (PLANTED, UPLOADER, RecordingDaemon, check, children_of, check_all_arrived_once, in_spool,
+                         is_partial, temporary_folder, wait_for)
+from lagtrap_server import Server
 from lagtrap_test import run
 
 KILLS = int(os.environ.get("LAGTRAP_RANDOM_KILLS", "20"))
@@ -56,7 +57,7 @@ class System:
         self.killed = collections.Counter()
 
     def start_what_is_dead(self):
-        if self.server.process is None or self.server.process.poll() is not None:
+        if self.server.process.poll() is not None:
             self.server.start()
         if self.daemon.process is None or self.daemon.process.poll() is not None:
             check(self.daemon.start_with(), "the daemon did not start")
@@ -100,8 +101,8 @@ def random_kills():
     victims = [VICTIMS[index % len(VICTIMS)] for index in range(KILLS)]
     random.shuffle(victims)
     print(f"{KILLS} kills, LAGTRAP_RANDOM_SEED={SEED}")
-    with temporary_folder() as folder, RecordingDaemon() as daemon:
-        system = System(daemon, Server(folder), folder)
+    with temporary_folder() as folder, RecordingDaemon() as daemon, Server(data=folder / "server") as server:
+        system = System(daemon, server, folder)
         system.start_what_is_dead()
         load = Load(daemon)
         try:
@@ -119,9 +120,10 @@ def random_kills():
         daemon.note_begun()
         counts = daemon.status()["captures"]
         daemon.stop()
-        rows = check_all_arrived_once(daemon, system.server.start())
-        partial = sum(system.server.is_partial(row) for row in rows)
-        system.server.check_store()
+        server.start()
+        rows = check_all_arrived_once(daemon, server)
+        partial = sum(is_partial(server, row) for row in rows)
+        server.check_store()
     killed = ", ".join(f"{victim} {count}" for victim, count in sorted(system.killed.items()))
     print(f"{KILLS} random kills ({killed}): {load.runs} slow runs, {len(daemon.begun)} captures begun, {len(rows)} bundles "
           f"at the server, once each, {partial} of them partial ({len(daemon.cut_short)} cut short by a death); the last "

@@ -6,16 +6,16 @@ The steps come from the programs, as in test_captures.py; here the bundles are m
 import collections
 import hashlib
 import itertools
-import json
 import os
 import signal
 import subprocess
 import sys
 import uuid
 
-from fault_world import (ERRORS, SERVER, UPLOADER, Server, add_bundle, can_fail, check, in_spool, make_spool, passes_in,
-                         points_of, temporary_folder, times_passed, upload, wait_for)
-from lagtrap_test import make_runs, run
+from fault_world import (ERRORS, UPLOADER, add_bundle, can_fail, check, in_spool, make_spool, passes_in, points_of,
+                         temporary_folder, times_passed, upload, wait_for)
+from lagtrap_server import Server
+from lagtrap_test import SERVER, make_runs, run
 
 RUNS = 20
 # What an uploader may meet: a server that is there, none at all, and what an earlier uploader left half sent.
@@ -57,28 +57,26 @@ class Cargo:
 
     def check_arrived_once(self, server):
         check(not self.left(), f"left: {self.left()}")
-        rows = wait_for(server.looked_into, "the bundles to be looked into")
+        rows = server.parsed_bundles(len(self.sessions))
         check(sorted(row["session"] for row in rows) == sorted(self.sessions),
               f"{len(rows)} bundles of {len(self.sessions)} are at the server")
         check(not any(row["bad_reason"] for row in rows), f"{rows}")
-        missing = [digest for digest in self.batches if not server.has_batch(digest)]
+        missing = [digest for digest in self.batches if not has_batch(server, digest)]
         check(not missing, f"batches that are not at the server: {missing}")
         # Each batch has one run that was suspended, which is not counted with the others.
-        runs = server.runs_of("query")
+        runs = runs_of(server, "query")
         check(runs == len(self.batches) * (RUNS - 1), f"{runs} runs of {len(self.batches)} batches of {RUNS}, one of them dirty")
         check(len(in_spool(self.spool, "rejected")) == self.damaged, f"rejected: {in_spool(self.spool, 'rejected')}")
         reasons = list((self.spool / "rejected").glob("*.zst.reason"))
         check(len(reasons) == self.damaged, f"{len(reasons)} reasons of {self.damaged} rejected bundles")
 
 
-class TransferServer(Server):
-    def has_batch(self, digest):
-        return self.ask("HEAD", f"/api/v1/batches/{digest}")[0] == 200
+def has_batch(server, digest):
+    return server.request("HEAD", f"/api/v1/batches/{digest}")[0].status == 200
 
-    def runs_of(self, event):
-        status, body = self.get("/api/v1/events")
-        check(status == 200, f"{status} {body}")
-        return sum(row["runs"] for row in json.loads(body)["events"] if row["event"] == event)
+
+def runs_of(server, event):
+    return sum(row["runs"] for row in server.get("/api/v1/events")["events"] if row["event"] == event)
 
 
 def steps_of(passes, limit=2):
@@ -110,8 +108,7 @@ def uploader_steps(folder, server):
 
 
 def uploader_killed():
-    with temporary_folder() as folder:
-        server = TransferServer(folder).start()
+    with temporary_folder() as folder, Server(data=folder / "server") as server:
         cargo, steps = uploader_steps(folder, server)
         for scene, name, nth in steps:
             cargo.load_for(scene, server)
@@ -129,8 +126,7 @@ def uploader_killed():
 
 def uploader_errors():
     """As a service: an error at a step delays what it was about and ends nothing."""
-    with temporary_folder() as folder:
-        server = TransferServer(folder).start()
+    with temporary_folder() as folder, Server(data=folder / "server") as server:
         cargo, steps = uploader_steps(folder, server)
         points = points_of(UPLOADER)
         injected = 0
@@ -162,43 +158,43 @@ def uploader_errors():
           "once each")
 
 
-def server_steps(folder):
-    server = TransferServer(folder)
+def server_steps(folder, server):
+    """(step, which pass), from one undisturbed server that has its store already; it is stopped then."""
     cargo = Cargo(folder)
     log = folder / "passes"
-    server.start()  # makes its store
     server.stop()
-    server.start(log=log)
+    server.start(fault_log=log)
     cargo.load()
     upload(cargo.spool, server.url)
-    wait_for(server.looked_into, "the bundle to be looked into")
+    server.parsed_bundles()
     server.stop()
     steps = steps_of(passes_in(log), 1)
     check_none_forgotten(SERVER, {name for name, _ in steps}, ("server.",))
-    return server, cargo, steps
+    return cargo, steps
 
 
 def server_killed():
-    with temporary_folder() as folder:
-        server, cargo, steps = server_steps(folder)
+    with temporary_folder() as folder, Server(data=folder / "server") as server:
+        cargo, steps = server_steps(folder, server)
         for name, nth in steps:
             cargo.load()
             server.start(f"{name}@{nth}:kill")
             # A bundle and a batch of runs: the death comes with one of them.
             upload(cargo.spool, server.url)
-            wait_for(server.died, f"the server's death at {name}")
+            wait_for(lambda: server.process.poll() == -signal.SIGKILL, f"the server's death at {name}")
             server.start()
             code, said = upload(cargo.spool, server.url)
             check(not cargo.left(), f"after the server's death at {name}: {said}")
             server.stop()
-        cargo.check_arrived_once(server.start())
+        server.start()
+        cargo.check_arrived_once(server)
         server.check_store()
     print(f"the server killed {len(steps)} times, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
 
 
 def server_errors():
-    with temporary_folder() as folder:
-        server, cargo, steps = server_steps(folder)
+    with temporary_folder() as folder, Server(data=folder / "server") as server:
+        cargo, steps = server_steps(folder, server)
         points = points_of(SERVER)
         injected = 0
         for name, nth in steps:
@@ -214,7 +210,8 @@ def server_errors():
             check(not cargo.left(), f"after an error of the server at {name}: {said}")
             server.stop()
             injected += 1
-        cargo.check_arrived_once(server.start())
+        server.start()
+        cargo.check_arrived_once(server)
         server.check_store()
     print(f"{injected} errors in the server, {len(cargo.sessions)} bundles and {len(cargo.batches)} batches there once each")
 

@@ -14,13 +14,14 @@ import urllib.request
 
 import jsonschema
 
-from lagtrap_test import LAGTRAP, SERVER, Daemon, check, require_bpf, run, wait_for
+from lagtrap_server import Server, add_token
+from lagtrap_test import LAGTRAP, Daemon, check, require_bpf, run, wait_for
 from object_watch import PLENTY
 from trace_client import SETTINGS
 from test_objects import CLASSES, HANDLES, Program
 from run_batches import fields
 from test_server_api import DESCRIPTION, operation_of, resolve
-from upload_world import Server, Service
+from upload_world import Service
 
 
 class World:
@@ -31,23 +32,22 @@ class World:
 
     def __enter__(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-distant-"))
-        self.data = data = self.root / "data"
-        self.upload_token, self.read_token = (self.token(data, scope) for scope in ("upload", "read"))
+        self.data = self.root / "data"
+        self.upload_token, self.read_token = (self.token(scope) for scope in ("upload", "read"))
         self.ca, options = None, ()
         if self.tls:
             self.ca, key = self.certificate("server")
             options = ("--tls-certificate", self.ca, "--tls-key", key)
-        self.server = Server(data, *options)
+        self.server = Server(*options, data=self.data)
         trusted = f' ca-file="{self.ca}"' if self.tls else ""
         self.daemon = Daemon(SETTINGS, more=f'<upload url="{self.server.url}" token-file="{self.upload_token}"{trusted}/>')
         self.daemon.start()
         self.program = self.make_program()
         return self
 
-    def token(self, data, scope):
-        made = subprocess.run([SERVER, "--data", data, "token", "add", scope, "--scope", scope], capture_output=True, text=True, check=True)
+    def token(self, scope):
         path = self.root / f"{scope}.token"
-        path.write_text(made.stdout.splitlines()[-1] + "\n")
+        path.write_text(add_token(self.data, scope, scope) + "\n")
         os.chmod(path, 0o600)
         return path
 
@@ -275,7 +275,7 @@ def following_goes_on_when_the_server_comes_back():
         world.server.stop()
         wait_for(lambda: "asked again every second" in err_path.read_text(), "the trouble to be told")
         world.program.run("fail", 3)
-        world.server = Server(world.data, "--listen", f"127.0.0.1:{world.server.port}")
+        world.server.start()
         wait_for(lambda: "the server answers again" in err_path.read_text(), "the server to be found again")
         wait_for(lambda: shown_path.read_text().count("shop::Gadget::Gadget") == 3, "what happened meanwhile to be shown", seconds=180)
         end(sender)

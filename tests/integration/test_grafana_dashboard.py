@@ -12,10 +12,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from lagtrap_server import sha256
 from lagtrap_test import SOURCE_DIR, skip, wait_for
 from test_postgresql import BIN, Postgres
 from test_server_api import ServerCase
-from upload_world import sha256
 
 DASHBOARD = json.loads((SOURCE_DIR / "docs" / "grafana" / "lagtrap.json").read_text())
 # As Grafana fills them in.

@@ -11,8 +11,9 @@ import tempfile
 import unittest
 
 import lagtrap_test
+from lagtrap_server import sha256
 from test_server_api import ServerCase
-from upload_world import MIB, sha256
+from upload_world import MIB
 
 COMMANDS = {
     "report": ("report", "{bundle}"),

@@ -1,21 +1,20 @@
 """Events with record="runs": every run reaches the server's side, whole, counted, with its stages and stacks."""
 
-import hashlib
-import http.server
-import json
+import contextlib
 import pathlib
 import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 
-from lagtrap_test import BUILD_DIR, BURST, Daemon, LAGTRAP, UPLOADER, Watched, check, library_event, run, wait_for
+from lagtrap_server import sha256
+from lagtrap_test import BURST, LAGTRAP, PROGRAMS, UPLOADER, Daemon, Watched, check, library_event, run, wait_for
 from run_batches import read_batch, read_spool
 from test_postgresql import BIN, STAGES, Postgres
+from upload_world import OddServer, confirm
 
-STARTS = BUILD_DIR / "tests" / "integration" / "programs" / "starts"
+STARTS = PROGRAMS / "starts"
 COLD, WARM = 1, 2
 MISSING_STAGE, ABORTED = 4, 8
 ALL = '<runs batch-interval="200ms" limit-per-second="100000"/>'
@@ -236,53 +235,27 @@ def what_a_killed_daemon_had_gathered_is_told_as_lost():
         check(daemon.status()["batches"]["lost_runs"] == 0, "told twice")
 
 
-class Server:
-    """Takes bundles and batches, checks digests, answers 503 to the first `failures` uploads of each."""
+def reluctant_server(taken):
+    """Refuses the first upload to each address, then takes what fits its digest and remembers it as (path, body)."""
+    refused = set()
 
-    def __init__(self, failures):
-        self.taken, self.tries = [], {}
-        server = self
+    def answer(request, body):
+        if request.path not in refused:
+            refused.add(request.path)
+            request.reply(500, b'{"error":{"message":"not now","hint":"later"}}')
+        elif not request.path.endswith("/" + sha256(body)):
+            request.reply(400, b"{}")
+        else:
+            taken.append((request.path, body))
+            confirm(request, body)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def head(request):
+        if any(path == request.path for path, _ in taken):
+            request.reply(200, X_Lagtrap_Digest=request.path.rsplit("/", 1)[1])
+        else:
+            request.reply(404)
 
-            def log_message(self, *_):
-                pass
-
-            def answer(self, status, body=b"", **headers):
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_HEAD(self):
-                digest = self.path.rsplit("/", 1)[1]
-                has_it = any(path == self.path for path, _ in server.taken)
-                self.answer(200 if has_it else 404, **({"X_Lagtrap_Digest": digest} if has_it else {}))
-
-            def do_PUT(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                digest = hashlib.sha256(body).hexdigest()
-                server.tries[self.path] = server.tries.get(self.path, 0) + 1
-                if server.tries[self.path] <= failures:
-                    return self.answer(500, b'{"error":{"message":"not now","hint":"later"}}')
-                if digest != self.path.rsplit("/", 1)[1]:
-                    return self.answer(400, b"{}")
-                server.taken.append((self.path, body))
-                return self.answer(201, json.dumps({"digest": digest, "bytes": len(body), "stored": "new"}).encode())
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.http.shutdown()
-        self.http.server_close()
+    return contextlib.closing(OddServer(answer, head))
 
 
 def upload(daemon, server):
@@ -300,24 +273,25 @@ def batches_are_uploaded_once():
         shutil.copy(files[0], copy)
         damaged = files[0].parent / ("0" * 8 + files[0].name[8:])
         damaged.write_bytes(b"not what its name says")
-        with Server(failures=1) as server:
+        taken = []
+        with reluctant_server(taken) as server:
             done = upload(daemon, server)
             check(done.returncode == 1 and "not now; later" in done.stdout, f"{done.stdout} {done.stderr}")
             check(len(list((daemon.spool / "ready").glob("*.runs.zst"))) == len(files), "a batch is gone that nobody took")
             check(upload(daemon, server).returncode == 0, "the second upload")
-            check(all(path.startswith("/api/v1/batches/") for path, _ in server.taken), f"{[path for path, _ in server.taken]}")
-            check(len(server.taken) == len(files) == len(set(server.taken)), f"{len(server.taken)} of {len(files)}")
+            check(all(path.startswith("/api/v1/batches/") for path, _ in taken), f"{[path for path, _ in taken]}")
+            check(len(taken) == len(files) == len(set(taken)), f"{len(taken)} of {len(files)}")
             for state in ("ready", "sending", "sent"):
                 check(not list((daemon.spool / state).glob("*.runs.zst")), f"a batch is left in {state}")
             check([path.name for path in (daemon.spool / "rejected").glob("*.runs.zst")] == [damaged.name], "the damaged one")
             arrived = []
-            for number, (_, body) in enumerate(server.taken):
+            for number, (_, body) in enumerate(taken):
                 path = daemon.folder / str(number)
                 path.write_bytes(body)
                 arrived.append(read_batch(path))
             check(counted(arrived) == 1000, f"{counted(arrived)} runs arrived")
             shutil.copy(copy, daemon.spool / "ready" / copy.name)
-            check(upload(daemon, server).returncode == 0 and len(server.taken) == len(files), "a repeated batch was sent again")
+            check(upload(daemon, server).returncode == 0 and len(taken) == len(files), "a repeated batch was sent again")
 
 
 if __name__ == "__main__":

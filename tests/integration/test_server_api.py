@@ -13,10 +13,11 @@ import urllib.parse
 import uuid
 
 import lagtrap_test
+from lagtrap_server import PASSWORD, add_user, sha256
 from lagtrap_test import LAGTRAP, SERVER, SOURCE_DIR, skip, wait_for
 from rule_checks import check_rules
 from set_checks import check_sets
-from upload_world import SpoolCase, sha256
+from upload_world import SpoolCase
 
 try:
     import jsonschema
@@ -25,7 +26,6 @@ except ImportError as missing:
     skip(f"Debian's python3-jsonschema and python3-yaml are needed: {missing}")
 
 DESCRIPTION = yaml.safe_load((SOURCE_DIR / "server" / "api" / "openapi.yaml").read_text())
-PASSWORD = "correct horse battery"
 METHODS = ("get", "head", "put", "post", "delete")
 
 
@@ -47,11 +47,6 @@ def operation_of(method, path):
             if method.lower() in item:
                 return item[method.lower()]
     raise AssertionError(f"{method} {path} is not in openapi.yaml")
-
-
-def add_user(data, name, role, password=PASSWORD):
-    subprocess.run([SERVER, "--data", data, "user", "add", name, "--role", role], input=password + "\n", text=True,
-                   check=True, capture_output=True)
 
 
 class Checker:

@@ -6,9 +6,9 @@ import subprocess
 import time
 import unittest
 
+from lagtrap_server import PASSWORD, add_token, add_user, sha256
 from lagtrap_test import SERVER, wait_for
-from test_server_api import Checker, PASSWORD, ServerCase, add_user
-from upload_world import sha256
+from test_server_api import Checker, ServerCase
 
 
 class Audit(ServerCase):
@@ -138,8 +138,7 @@ class Audit(ServerCase):
         guess = json.dumps({"account": "ann", "password": "guess"})
         heard = [server.request("POST", "/api/v1/session", guess, {"Content-Type": "application/json"})[0].status for _ in range(50)]
         minutes = int((time.monotonic() - begun) / 60) + 1
-        secret = subprocess.run([SERVER, "--data", self.root / "data", "token", "add", "reading", "--scope", "admin"],
-                                check=True, capture_output=True, text=True).stdout.split()[-1]
+        secret = add_token(server.data, "reading", "admin")
         entries = self.entries(Checker(self, server), "?limit=1000", {"Authorization": f"Bearer {secret}"})
         kinds = [(entry["action"], entry["detail"].split(",")[0]) for entry in entries if entry["action"].startswith("refuse")]
         self.assertEqual(kinds.count(("refuse sign-in", "account and password do not fit")), heard.count(401))

@@ -8,11 +8,11 @@ import ssl
 import subprocess
 import unittest
 
+from lagtrap_server import PASSWORD, add_token, add_user, sha256
 from lagtrap_test import SERVER, OwnedProcess, skip, wait_for
 from rule_checks import LOSSES, Webhook
-from test_server_api import PASSWORD, ServerCase, add_user
+from test_server_api import ServerCase
 from test_server_people import run_browser_tests
-from upload_world import sha256
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
 BASE = "/tools/lagtrap"
@@ -67,8 +67,7 @@ class BasePath(ServerCase):
         if not NGINX:
             skip("Debian's nginx-light is needed")
         add_user(self.root / "data", "ann", "admin")
-        self.token = subprocess.run([SERVER, "--data", self.root / "data", "token", "add", "rack", "--scope", "admin", "--quiet"], check=True, capture_output=True,
-                                    text=True).stdout.strip()
+        self.token = add_token(self.root / "data", "rack", "admin")
         self.signed = {"Authorization": f"Bearer {self.token}"}
 
     def behind_nginx(self, *options):

@@ -1,17 +1,13 @@
 """Real recordings of several hosts, on a real server: causes explain the extra time of delays, and what is rare is none."""
 
 import contextlib
-import json
 import os
-import pathlib
-import re
 import shlex
 import subprocess
-import tempfile
-import urllib.request
 
 import lagtrap_test
-from lagtrap_test import PLANTED, SERVER, UPLOADER, Daemon, Watched, check, library_event, run, wait_for
+from lagtrap_server import Server
+from lagtrap_test import PLANTED, UPLOADER, Daemon, Watched, check, library_event, run
 
 EVENT = "work"
 STAGES = ("prepare", "execute", "finish")
@@ -37,47 +33,18 @@ class HostDaemon(Daemon):
             lagtrap_test.LAGTRAPD = REAL_LAGTRAPD
 
 
-class Server:
-    def __init__(self, folder):
-        self.log_path = folder / "server.log"
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([SERVER, "--listen", "127.0.0.1:0", "--data", folder / "server"], stderr=log)
+def upload(spool, server):
+    done = subprocess.run([UPLOADER, "--spool", spool, "--url", server.url, "--once"], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0, f"uploader: {done.stdout}{done.stderr}")
 
-    def address(self):
-        check(self.process.poll() is None, "the server ended: " + self.log())
-        found = re.search(r"listening on (http://\S+),", self.log())
-        return found and found.group(1)
 
-    def log(self):
-        return self.log_path.read_text(errors="replace")
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
-            return json.loads(answer.read())
-
-    def upload(self, spool):
-        done = subprocess.run([UPLOADER, "--spool", spool, "--url", self.url, "--once"], capture_output=True, text=True, timeout=60)
-        check(done.returncode == 0, f"uploader: {done.stdout}{done.stderr}")
-
-    def causes(self, bundles):
-        """What it says of event "work", once it has looked into so many bundles."""
-
-        def parsed():
-            rows = self.get("/api/v1/bundles?limit=500")["bundles"]
-            return rows if len(rows) == bundles and all(row["parsed"] for row in rows) else None
-
-        rows = wait_for(parsed, f"{bundles} bundles to be looked into")
-        check(not any(row["bad_reason"] for row in rows), f"a bundle is bad: {rows}")
-        check({row["host"] for row in rows} == set(HOSTS), f"hosts {[row['host'] for row in rows]}")
-        return self.get(f"/api/v1/events/{EVENT}/causes")
-
-    def __enter__(self):
-        self.url = wait_for(self.address, "the server to listen")
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait(timeout=60)
+def causes(server, bundles):
+    """What the server says of event "work", once it has looked into so many bundles."""
+    rows = server.parsed_bundles(bundles)
+    check(len(rows) == bundles, f"{len(rows)} bundles, {bundles} were sent")
+    check(not any(row["bad_reason"] for row in rows), f"a bundle is bad: {rows}")
+    check({row["host"] for row in rows} == set(HOSTS), f"hosts {[row['host'] for row in rows]}")
+    return server.get(f"/api/v1/events/{EVENT}/causes")
 
 
 def record(server, host, events, rounds):
@@ -89,16 +56,16 @@ def record(server, host, events, rounds):
                     program.go().result()
             daemon.wait_for_bundles(done)
         bundles = len(daemon.bundles())
-        server.upload(daemon.spool)
+        upload(daemon.spool, server)
         return bundles
 
 
 @contextlib.contextmanager
 def recorded(threshold, trace_length, rounds_of):
     """A server with the recordings of all hosts; what it says of the causes of event "work"."""
-    with tempfile.TemporaryDirectory(prefix="lagtrap-test-") as folder, Server(pathlib.Path(folder)) as server:
+    with Server() as server:
         events = library_event(EVENT, PLANTED, threshold, trace_length, STAGES)
-        told = server.causes(sum(record(server, host, events, rounds_of(host)) for host in HOSTS))
+        told = causes(server, sum(record(server, host, events, rounds_of(host)) for host in HOSTS))
         shares = [cause["share"] for cause in told["causes"]]
         check(abs(sum(shares) + told["unexplained_share"] - 1) < 1e-6, f"shares {shares} and {told['unexplained_share']} unexplained")
         yield told

@@ -16,10 +16,11 @@ import threading
 import time
 import unittest
 
+from lagtrap_server import Server, sha256
 from lagtrap_test import SERVER, SKIP_EXIT_CODE, SOURCE_DIR, skip, wait_for
 from test_postgresql import BIN, Postgres
 from test_server_api import Checker, ServerCase
-from upload_world import MIB, Port, Server, relay, sha256
+from upload_world import MIB, Port, relay
 
 RADOSGW = SOURCE_DIR / "tests" / "integration" / "radosgw.sh"
 DIGESTS = '/api/v1/{}/{}'
@@ -146,8 +147,7 @@ class OneServer(World):
         self.wait_until_parsed(checker)
         self.check_all_there_once(checker)
         self.assertEqual(server.stop(), 0)
-        outcome = subprocess.run([SERVER, "--data", server.data, "check"], capture_output=True, text=True)
-        self.assertEqual(outcome.returncode, 0, outcome.stdout + outcome.stderr)
+        server.check_store()
 
 
 class Forwarder(Port):
@@ -163,7 +163,7 @@ class Forwarder(Port):
 
 
 class ObjectStore:
-    """Ceph's gateway on this machine."""
+    """Ceph's gateway on this machine. Who is started later has its keys in the environment."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-rgw-"))
@@ -173,19 +173,12 @@ class ObjectStore:
         if outcome.returncode != 0:
             raise AssertionError(outcome.stdout + outcome.stderr)
         self.address = outcome.stdout.strip()
+        os.environ.update(AWS_ACCESS_KEY_ID="AKTEST", AWS_SECRET_ACCESS_KEY="SKTEST")
         return self
 
     def __exit__(self, *_):
         subprocess.run([RADOSGW, "stop", self.folder])
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class Copy(Server):
-    """One of the equal copies, with the keys of the object store in its environment."""
-
-    def __init__(self, data, *options):
-        os.environ.update(AWS_ACCESS_KEY_ID="AKTEST", AWS_SECRET_ACCESS_KEY="SKTEST")
-        super().__init__(data, *options)
 
 
 class TwoCopies(World):
@@ -201,8 +194,8 @@ class TwoCopies(World):
 
     def copy(self, name, *options, database="postgres"):
         (self.root / name).mkdir(exist_ok=True)
-        copy = Copy(str(self.root / name / "data"), "--store", f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
-                    "--blobs", f"s3://lagtrap?endpoint={self.objects.address}", *options)
+        copy = Server("--store", f"postgresql:///{database}?host={self.postgres.folder}&user=postgres",
+                      "--blobs", f"s3://lagtrap?endpoint={self.objects.address}", *options, data=self.root / name / "data")
         self.addCleanup(copy.__exit__)
         return copy
 

@@ -11,8 +11,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SERVER, SOURCE_DIR, OwnedProcess, skip
-from test_server_api import Checker, PASSWORD, ServerCase, add_user
+from test_server_api import Checker, ServerCase
 from test_server_base_path import free_port
 from test_server_people import run_browser_tests
 

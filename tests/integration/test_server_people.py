@@ -8,8 +8,9 @@ import subprocess
 import sys
 import unittest
 
+from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SERVER, SOURCE_DIR
-from test_server_api import Checker, PASSWORD, ServerCase, add_user
+from test_server_api import Checker, ServerCase
 
 NEW_PASSWORD = "staple battery correct"
 

@@ -7,12 +7,12 @@ import sqlite3
 import subprocess
 import unittest
 
+from lagtrap_server import PASSWORD, Server, add_user, sha256
 from lagtrap_test import SERVER, SOURCE_DIR, skip
 from rule_checks import LOSSES
 from test_postgresql import BIN, Postgres
-from test_server_api import Checker, PASSWORD, ServerCase, add_user
-from test_server_copies import Copy, ObjectStore
-from upload_world import sha256
+from test_server_api import Checker, ServerCase
+from test_server_copies import ObjectStore
 
 EVENT = "/api/v1/events/query"
 # What the server knows, one address for each kind of it.
@@ -185,7 +185,7 @@ class PostgresAndS3(RestoreCase):
 
     def copy(self, database, bucket):
         (self.root / database).mkdir()
-        copy = Copy(str(self.root / database / "data"), *self.options(database, bucket))
+        copy = Server(*self.options(database, bucket), data=self.root / database / "data")
         self.addCleanup(copy.__exit__)
         return copy
 

@@ -13,11 +13,11 @@ import time
 import unittest
 import urllib.request
 
+from lagtrap_server import Server, add_user, sha256
 from lagtrap_test import skip, wait_for
 from rule_checks import LOSSES, MailServer, Webhook
 from test_postgresql import Postgres
-from test_server_api import Checker, ServerCase, add_user
-from upload_world import Server, sha256
+from test_server_api import Checker, ServerCase
 
 
 class RuleCase(ServerCase):
@@ -234,7 +234,7 @@ class Copies(RuleCase):
         store = f"postgresql:///postgres?host={postgres.folder}&user=postgres"
         copies = []
         for name in ("first", "second"):
-            copies.append(Server(str(self.root / name), "--store", store, "--blobs", str(self.root / "blobs"), "--rule-interval", "1s"))
+            copies.append(Server("--store", store, "--blobs", self.root / "blobs", "--rule-interval", "1s", data=self.root / name))
             self.addCleanup(copies[-1].__exit__)
         here, there = (Checker(self, copy) for copy in copies)
         made = self.make_rule(here, webhook)

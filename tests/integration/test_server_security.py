@@ -20,10 +20,11 @@ import time
 import unittest
 import unittest.mock
 
+from lagtrap_server import PASSWORD, add_user, sha256
 from lagtrap_test import SERVER, check_memory, wait_for
-from test_server_api import Checker, PASSWORD, ServerCase, add_user
-from upload_test import Tls
-from upload_world import MIB, sha256
+from test_server_api import Checker, ServerCase
+from test_upload import Tls
+from upload_world import MIB
 
 
 def memory_peak_bytes(process):

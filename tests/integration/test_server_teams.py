@@ -8,9 +8,10 @@ import unittest
 import urllib.parse
 import uuid
 
+from lagtrap_server import PASSWORD
 from lagtrap_test import RECORDED_SINCE_S, SERVER
 from test_postgresql import Postgres
-from test_server_api import DESCRIPTION, PASSWORD, Checker, ServerCase
+from test_server_api import DESCRIPTION, Checker, ServerCase
 from test_server_people import run_browser_tests
 
 OWN, OWN_HOST = "shop.checkout", "host-own"

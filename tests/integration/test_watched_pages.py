@@ -5,10 +5,10 @@ import os
 import shutil
 import subprocess
 
+from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SOURCE_DIR, check, require_bpf, run, skip, wait_for
 from test_distant_objects import World, end
 from test_objects import CLASSES, HANDLES
-from test_server_api import PASSWORD, add_user
 
 
 def a_page_follows_a_running_program():

@@ -1,8 +1,6 @@
 """What the tests of uploader and server share: a spool, the two programs, and servers and relays that misbehave between them."""
 
 import contextlib
-import hashlib
-import http.client
 import http.server
 import json
 import os
@@ -17,14 +15,11 @@ import time
 import unittest
 import uuid
 
-from lagtrap_test import SERVER, UPLOADER, OwnedProcess, wait_for
+from lagtrap_server import Server, sha256
+from lagtrap_test import UPLOADER, OwnedProcess, wait_for
 
 FOLDERS = ("captures", "ready", "sending", "sent", "rejected")
 MIB = 1 << 20
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
 
 
 def confirmation(content, **changes):
@@ -34,73 +29,6 @@ def confirmation(content, **changes):
 
 def confirm(request, body):
     request.reply(201, confirmation(body))
-
-
-class Server(OwnedProcess):
-    """A lagtrap-server of its own; its log is read from a file."""
-
-    def __init__(self, data, *options):
-        self.data = pathlib.Path(data)
-        self.log_path = self.data.with_suffix(f".{uuid.uuid4()}.log")
-        with open(self.log_path, "w") as log:
-            listen = () if "--listen" in options else ("--listen", "127.0.0.1:0")
-            self.process = subprocess.Popen([SERVER, *listen, "--data", data, *options], stderr=log)
-        self.url = wait_for(self._address, "the server to listen")
-        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
-
-    def _address(self):
-        if self.process.poll() is not None:
-            raise AssertionError(f"the server ended with {self.process.returncode}: {self.log()}")
-        found = re.search(r"listening on (https?://\S+),", self.log())
-        return found and found.group(1)
-
-    def log(self):
-        return self.log_path.read_text()
-
-    def request(self, method, path, body=None, headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        with contextlib.closing(connection):
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            content = response.read()
-            return response, content
-
-    def put(self, content, digest=None):
-        return self.request("PUT", f"/api/v1/bundles/{digest or sha256(content)}", content)
-
-    def bundles(self):
-        return json.loads(self.request("GET", "/api/v1/bundles?limit=500")[1])["bundles"]
-
-    def parsed_bundles(self):
-        """The bundles, once all have been looked into."""
-        def all_parsed():
-            rows = self.bundles()
-            return rows if rows and all(row["parsed"] for row in rows) else None
-        return wait_for(all_parsed, "the bundles to be looked into")
-
-    def metric(self, name):
-        text = self.request("GET", "/metrics")[1].decode()
-        return int(re.search(rf"^lagtrap_server_{name} (\d+)$", text, re.M).group(1))
-
-    def incoming(self):
-        return list((self.data / "incoming").iterdir())
-
-    def begin_upload(self, content, share):
-        """Sends the header and `share` bytes of the body; returns the socket once the server has them."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        head = (f"PUT /api/v1/bundles/{sha256(content)} HTTP/1.1\r\nHost: localhost\r\n"
-                f"Content-Length: {len(content)}\r\n\r\n")
-        connection.sendall(head.encode() + content[:share])
-        wait_for(lambda: [path for path in self.incoming() if path.stat().st_size == share], "the half bundle")
-        return connection
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(60)
 
 
 class OddServer:
@@ -293,7 +221,7 @@ class SpoolCase(unittest.TestCase):
             (self.spool / folder).mkdir(parents=True)
 
     def server(self, *options, data="data"):
-        server = Server(str(self.root / data), *options)
+        server = Server(*options, data=self.root / data)
         self.addCleanup(server.__exit__)
         return server
 

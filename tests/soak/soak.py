@@ -25,10 +25,10 @@ import statistics
 import subprocess
 import sys
 import time
-import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 import lagtrap_test as parts  # noqa: E402  (the path is set above)
+from lagtrap_server import Server  # noqa: E402
 
 CHURN = "while :; do for i in 1 2 3 4 5; do /bin/true; /bin/ls / >/dev/null; done; sleep 1; done"
 WRONG = "<lagtrap version='1'><event name='work' threshold='-1ms'/></lagtrap>"
@@ -80,34 +80,6 @@ def process_facts(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     kinds = kinds_of_descriptors(pid)
     return {"memory": 1024 * int(re.search(r"RssAnon:\s+(\d+)", status).group(1)), "descriptors": kinds.total(), "kinds": kinds}
-
-
-class Server:
-    """lagtrap-server on a free port of the loopback address."""
-
-    def __init__(self, folder):
-        self.log = folder / "server.log"
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([parts.SERVER, "--listen", "127.0.0.1:0", "--data", folder / "server", "--store-cache",
-                                             STORE_CACHE], stdout=log, stderr=log)
-        self.url = parts.wait_for(self._address, "the server to listen")
-
-    def _address(self):
-        parts.check(self.process.poll() is None, "the server ended: " + self.log.read_text())
-        found = re.search(r"listening on (https?://\S+),", self.log.read_text())
-        return found and found.group(1)
-
-    def get(self, path):
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
-            return json.loads(answer.read())
-
-    def bundles(self):
-        rows, after = [], ""
-        while after is not None:
-            page = self.get("/api/v1/bundles?limit=500" + (f"&after={after}" if after else ""))
-            rows += page["bundles"]
-            after = page["next"]
-        return rows
 
 
 def events(threshold):
@@ -209,9 +181,7 @@ class Soak:
     def check_nothing_lost(self):
         """Every slow run is in a bundle on the server, and the spool is empty."""
         captures = self.daemon.status()["captures"]["done"]
-        rows = parts.wait_for(lambda: [rows for rows in [self.server.bundles()]
-                                       if len(rows) >= captures and all(row["parsed"] for row in rows)],
-                              "all bundles to be on the server and looked into", 300)[0]
+        rows = self.server.parsed_bundles(captures, seconds=300)
         parts.check(len(rows) == captures, f"{captures} captures, {len(rows)} bundles on the server")
         bad = [row for row in rows if row["bad_reason"]]
         parts.check(not bad, f"bundles that cannot be read: {bad}")
@@ -250,23 +220,17 @@ def main():
     parts.require_bpf()
     os.environ.update(heap_of_units())
     more = '<upload url="{}"/><runs limit-per-second="100000" batch-interval="2s"/>'
-    with parts.Daemon("", more="", recording='cool-down="100ms" captures-per-hour="3600"') as daemon:
-        server = Server(daemon.folder)
-        try:
-            daemon.more = more.format(server.url)
-            daemon.write_settings(events("200ms"))
-            load_settings(daemon)
-            with (open(daemon.folder / "uploader.log", "wb") as log,
-                  running(parts.UPLOADER, "--settings", daemon.settings_path, stdout=log, stderr=log) as uploader,
-                  running("/bin/sh", "-c", CHURN)):
-                soak = Soak(daemon, server, uploader, minutes)
-                soak.work()
-                outcome = {"minutes": round(soak.passed_s() / 60, 1), "slow_runs": len(soak.slow_pids), "reloads": soak.reloads,
-                           "captures": soak.check_nothing_lost(), "runs": soak.check_runs(),
-                           "descriptors": soak.check_descriptors(), "memory": soak.growth()}
-        finally:
-            server.process.terminate()
-            server.process.wait(timeout=60)
+    with (Server("--store-cache", STORE_CACHE) as server,
+          parts.Daemon(events("200ms"), more=more.format(server.url),
+                       recording='cool-down="100ms" captures-per-hour="3600"') as daemon,
+          open(daemon.folder / "uploader.log", "wb") as log,
+          running(parts.UPLOADER, "--settings", daemon.settings_path, stdout=log, stderr=log) as uploader,
+          running("/bin/sh", "-c", CHURN)):
+        soak = Soak(daemon, server, uploader, minutes)
+        soak.work()
+        outcome = {"minutes": round(soak.passed_s() / 60, 1), "slow_runs": len(soak.slow_pids), "reloads": soak.reloads,
+                   "captures": soak.check_nothing_lost(), "runs": soak.check_runs(),
+                   "descriptors": soak.check_descriptors(), "memory": soak.growth()}
     print(json.dumps(outcome))
     grown = {program: part for program, part in outcome["memory"].items() if part["growth"] > MOST_GROWTH}
     parts.check(not soak.long or not grown, f"grown by more than {MOST_GROWTH:.0%}: {grown}")

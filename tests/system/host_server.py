@@ -3,13 +3,15 @@
 import http.server
 import json
 import pathlib
-import re
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
-import time
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+from lagtrap_server import Server, add_token  # noqa: E402  (the path is set above)
 
 ADDRESS_IN_MACHINE = "10.0.2.2"
 
@@ -53,49 +55,26 @@ class HostCollector:
         self.server.server_close()
 
 
-class HostServer:
-    def __init__(self, program):
-        self.program = program
+class HostServer(Server):
+    """Reached by the machine over TLS with one of its two tokens. Questions of the test come over TLS too."""
 
-    def token(self, scope):
-        said = subprocess.run([self.program, "token", f"system-{scope}", "--scope", scope], check=True, text=True,
-                              capture_output=True).stdout.splitlines()
-        with open(self.folder / "tokens", "a", encoding="utf-8") as tokens:
-            tokens.write(said[3] + "\n")
-        return said[1]
-
-    def __enter__(self):
-        self.temporary = tempfile.TemporaryDirectory(prefix="lagtrap-system-")
-        self.folder = pathlib.Path(self.temporary.name)
+    def __init__(self):
+        self.certificates = tempfile.TemporaryDirectory(prefix="lagtrap-system-")
+        self.folder = pathlib.Path(self.certificates.name)
         make_certificate(self.folder)
-        self.upload_token, self.read_token = self.token("upload"), self.token("read")
-        log = self.folder / "log"
-        with open(log, "w", encoding="utf-8") as output:
-            self.process = subprocess.Popen(
-                [self.program, "--listen", "127.0.0.1:0", "--data", self.folder / "data", "--token-file", self.folder / "tokens",
-                 "--tls-certificate", self.folder / "server.pem", "--tls-key", self.folder / "server.key"],
-                stdout=output, stderr=output)
-        deadline = time.monotonic() + 120
-        while not (found := re.search(r"listening on https://127.0.0.1:(\d+)", log.read_text())):
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError("lagtrap-server does not listen: " + log.read_text())
-            time.sleep(0.05)
-        self.port = int(found.group(1))
+        data = self.folder / "data"
+        self.upload_token, self.read_token = (add_token(data, f"system-{scope}", scope) for scope in ("upload", "read"))
+        super().__init__("--tls-certificate", self.folder / "server.pem", "--tls-key", self.folder / "server.key",
+                         data=data)
         self.url = f"https://{ADDRESS_IN_MACHINE}:{self.port}"
-        return self
 
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.temporary.cleanup()
-
-    def bundles(self):
-        return self.get("bundles")["bundles"]
+    def __exit__(self, *parts):
+        super().__exit__(*parts)
+        self.certificates.cleanup()
 
     def get(self, path):
-        """What the server answers at /api/v1/ and the path."""
         trust = ssl.create_default_context(cafile=str(self.folder / "ca.pem"))
-        request = urllib.request.Request(f"https://127.0.0.1:{self.port}/api/v1/{path}",
+        request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}",
                                          headers={"Authorization": f"Bearer {self.read_token}"})
         with urllib.request.urlopen(request, timeout=60, context=trust) as answer:
             return json.load(answer)

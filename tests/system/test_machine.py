@@ -116,7 +116,7 @@ def wait_for_bundles(server, count, seconds=600):
 def wait_for_slept_run(server, seconds=300):
     deadline = time.monotonic() + seconds
     while True:
-        for run in server.get(f"events/{EVENT}/runs?dirty=1")["runs"]:
+        for run in server.get(f"/api/v1/events/{EVENT}/runs?dirty=1")["runs"]:
             if run["dirty"] and run["dirty"]["reason"] == "the machine slept":
                 return run
         if time.monotonic() > deadline:
@@ -234,7 +234,7 @@ def main():
     watch = Stopwatch()
     folder, made = image.get(name, packages(), prepared=part == "install")
     watch.lap("disk made" if made else "disk from the cache")
-    with HostServer(BUILD / "server" / "lagtrap-server") as server, tempfile.TemporaryDirectory() as temporary:
+    with HostServer() as server, tempfile.TemporaryDirectory() as temporary:
         materials = pathlib.Path(temporary)
         gather(materials, server)
         version = add_older(materials) if part == "life" else ""

@@ -17,8 +17,9 @@ import threading
 import unittest
 import uuid
 
+from lagtrap_server import sha256
 from lagtrap_test import SERVER, UPLOADER, make_bundle, skip, wait_for
-from upload_world import FOLDERS, MIB, Port, Service, SpoolCase, confirmation, pump, sha256
+from upload_world import FOLDERS, MIB, Port, Service, SpoolCase, confirmation, pump
 
 class StallingProxy(Port):
     """Lets `limit` bytes of each connection through, and then nothing more."""
