@@ -36,9 +36,7 @@ function(lagtrap_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(lagtrap_${name} STATIC ${arg_SOURCES})
   target_link_libraries(lagtrap_${name} PUBLIC lagtrap_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
-  if(TARGET lagtrap_precompiled)
-    target_precompile_headers(lagtrap_${name} REUSE_FROM lagtrap_precompiled)
-  endif()
+  lagtrap_precompile_library(${name})
 endfunction()
 
 # lagtrap_rooms(FOLDER ROOMS...): a folder with a library for each of its rooms, and one name for all of them. The order is

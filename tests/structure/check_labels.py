@@ -1,4 +1,4 @@
-"""Every test has exactly one of the labels by which ./dev test chooses, and may have "release", by which it leaves one out."""
+"""Every test has exactly one label for its kind, and at most one for its tier: none (./dev test), all, or long."""
 
 import json
 import subprocess
@@ -6,8 +6,8 @@ import sys
 
 import tree
 
-LABELS = {"unit", "integration", "structure", "system"}
-LEFT_OUT = "release"
+KINDS = {"unit", "integration", "structure", "system"}
+TIERS = {"all", "long"}
 
 
 def main() -> None:
@@ -18,8 +18,8 @@ def main() -> None:
     for test in tests:
         properties = {entry["name"]: entry["value"] for entry in test.get("properties", [])}
         labels = set(properties.get("LABELS", []))
-        if len(labels & LABELS) != 1 or not labels <= LABELS | {LEFT_OUT}:
-            problems.append(f"{test['name']}: labels {sorted(labels)}; expected one of {sorted(LABELS)}, and perhaps {LEFT_OUT}")
+        if len(labels & KINDS) != 1 or len(labels & TIERS) > 1 or not labels <= KINDS | TIERS:
+            problems.append(f"{test['name']}: labels {sorted(labels)}; expected one of {sorted(KINDS)} and at most one of {sorted(TIERS)}")
     tree.finish(problems, len(tests))
 
 

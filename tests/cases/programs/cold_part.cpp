@@ -5,7 +5,7 @@ namespace {
 
 volatile int parsed = 0;
 
-__attribute__((noipa, cold)) int repair_record() {
+PLANTED __attribute__((cold)) int repair_record() {
     cases::compute_ms(400);
     return 1;
 }

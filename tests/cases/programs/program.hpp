@@ -12,7 +12,11 @@
 #include "examples/program_input.hpp"
 
 // A function that stays one: neither inlined nor cloned.
+#ifdef __clang__
+#define PLANTED __attribute__((noinline))
+#else
 #define PLANTED __attribute__((noipa))
+#endif
 
 namespace cases {
 

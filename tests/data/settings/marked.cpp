@@ -73,4 +73,4 @@ extern "C" void hold(void (*work)(), int* held) {
 
 // Functions whose end cannot be watched.
 extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }
-extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n jmp serve_for_ever + 2"); }
+extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n0: jmp 0b"); }

@@ -87,7 +87,6 @@ class TraceBuilder {
 
     std::string trace_;
     std::map<std::uint32_t, Sequence> sequences_;
-    std::uint64_t clock_ = 0;
 };
 
 }  // namespace lagtrap::test
