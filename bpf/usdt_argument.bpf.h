@@ -10,8 +10,10 @@
 
 /* The verifier wants constant offsets into the context, and the compiler would make one load of several with an offset
  * that is not: it may not touch these. A helper for any offset costs more than the comparisons. */
+#ifndef LOAD_REGISTER /* tests compile this for other machines than BPF's */
 #define LOAD_REGISTER(value, ctx, name) \
     asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, name)))
+#endif
 
 static __noinline __u64 register_value(struct pt_regs* ctx, __u32 number) {
     __u64 value = 0;

@@ -1,0 +1,41 @@
+/* What stands for the kernel around BPF programs that are compiled for this machine: for the programs' side, in C, and
+ * for tests. */
+#pragma once
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A thread as the kernel's structures show it to a program. */
+struct native_thread {
+    __u32 pid;
+    __u32 tid;
+    __u32 uid;
+    __u64 started_ns;
+    __u64 process_started_ns;
+    int priority;
+    bool throttled; /* its control group has used up its quota */
+    bool in_iowait;
+    bool frozen;
+    bool is_32_bit;
+    __u64 ran_ns; /* the kernel's own count of its time on CPUs */
+    __u64 call;   /* number of its system call; all ones: none, an exception */
+    int preempt_count;
+    char comm[16];
+};
+
+/* The thread on the CPU that the test has chosen. */
+const struct native_thread* native_current(void);
+
+/* Makes a map known under the address of the program's variable; empty. */
+void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size, __u32 value_size);
+
+/* As user space does it, whatever was there; 0, or a negative number of errno. */
+long native_update(void* map, const void* key, const void* value);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,62 @@
+// The kernel around the programs, as a test sets it up and looks into it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tests/unit/bpf/native_kernel.h"
+
+namespace lagtrap::native {
+
+using Bytes = std::vector<std::byte>;
+// Each value and record is an allocation of its own, so that the sanitizer sees what reaches out of it.
+using Value = std::unique_ptr<std::byte[]>;
+
+struct Map {
+    std::uint32_t type, max_entries, key_size, value_size;
+    std::vector<Value> elements;                    // of arrays: each made at its first look
+    std::unordered_map<std::string, Value> of_key;  // of hashes
+    std::vector<std::string> by_age;                // of hashes that forget their oldest key
+    std::size_t room_bytes;                         // of rings
+    std::vector<Bytes> records;
+};
+
+class Kernel {
+  public:
+    static Kernel& instance();
+
+    // Forgets everything, and loads the programs.
+    void reset();
+    [[nodiscard]] Map& map(const void* handle);
+    // The value at an index of an array; of those for each CPU, the chosen CPU's.
+    template <typename T>
+    [[nodiscard]] T& at(const void* handle, std::uint32_t index) {
+        return *static_cast<T*>(lookup(map(handle), &index));
+    }
+    [[nodiscard]] void* lookup(Map& map, const void* key);
+    // The records of a ring since the last call.
+    [[nodiscard]] std::vector<Bytes> take_records(const void* ring);
+
+    // Another CPU's deeds: once, before the next exchange or at the next barrier of the program that runs.
+    std::function<void()> before_exchange, at_barrier;
+
+    std::uint64_t now_ns = 0;
+    std::uint32_t cpu = 0;
+    std::uint64_t cookie = 0;
+    std::uint64_t cgroup = 0;
+    const native_thread* current = nullptr;
+    std::unordered_map<std::uint64_t, std::string> user_texts;  // by address
+    std::unordered_map<void*, std::pair<Map*, Value>> reserved;
+
+    std::unordered_map<const void*, Map> maps;
+};
+
+constexpr std::uint32_t cpu_count = 4;
+
+}  // namespace lagtrap::native

@@ -1,0 +1,185 @@
+/* The listener's programs themselves, compiled for this machine: the very files that the kernel is given. */
+#include "tests/unit/bpf/native_programs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/listener.bpf.c"
+
+const struct native_maps native_maps = {
+    .event_configs = &event_configs,
+    .event_counters = &event_counters,
+    .open_tags = &open_tags,
+    .open_slots = &open_slots,
+    .notices = &notices,
+    .recorded_runs = &recorded_runs,
+    .reported_runs = &reported_runs,
+    .run_quotas = &run_quotas,
+    .program_starts = &program_starts,
+    .users_without_recordings = &users_without_recordings,
+    .timed_sets = &timed_sets,
+    .thread_times = &thread_times,
+    .marker_configs = &marker_configs,
+    .argument_sites = &argument_sites,
+    .limited_parties = &limited_parties,
+    .scoped_groups = &scoped_groups,
+};
+
+/* Numbers in a map's variable are lengths of arrays. */
+#define NUMBER(map, name) (sizeof(*(map).name) / sizeof(int))
+#define DEFINE_MAP(map) \
+    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), sizeof(*(map).value))
+#define DEFINE_RING(map) native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), 0, 0)
+
+static void define_maps(void) {
+    DEFINE_MAP(event_configs);
+    DEFINE_MAP(event_counters);
+    DEFINE_MAP(open_tags);
+    DEFINE_MAP(open_slots);
+    DEFINE_MAP(run_quotas);
+    DEFINE_MAP(told_processes);
+    DEFINE_MAP(told_stacks);
+    DEFINE_MAP(program_starts);
+    DEFINE_MAP(users_without_recordings);
+    DEFINE_MAP(timed_sets);
+    DEFINE_MAP(thread_times);
+    DEFINE_MAP(marker_configs);
+    DEFINE_MAP(argument_sites);
+    DEFINE_MAP(exit_sites);
+    DEFINE_MAP(limited_parties);
+    DEFINE_MAP(hits_of_users);
+    DEFINE_MAP(hits_of_processes);
+    DEFINE_MAP(scoped_groups);
+    DEFINE_RING(notices);
+    DEFINE_RING(recorded_runs);
+    DEFINE_RING(reported_runs);
+}
+
+/* Of the CPU's queue of threads, before its preempt count. */
+#define RUN_QUEUE_BYTES 64
+
+struct run_queue {
+    char before[RUN_QUEUE_BYTES];
+    int preempt_count;
+};
+
+/* A task with all that is reached from it. */
+struct native_task {
+    struct task_struct task;
+    struct task_struct___started started;
+    struct task_struct___started started_leader;
+    struct task_struct___leader leader;
+    struct task_struct___base base;
+    struct pt_regs___kernel registers;
+    struct cred cred;
+    struct cfs_rq queue;
+    struct run_queue run_queue;
+};
+
+enum { CURRENT_TASK, PREVIOUS_TASK, NEXT_TASK, TASKS };
+static struct native_task tasks[TASKS];
+
+/* Constant for the programs, as libbpf lays such variables out; user space writes them before it loads the programs. */
+static void set_constant(const volatile void* place, const void* value, size_t size) {
+    const size_t page = sysconf(_SC_PAGESIZE);
+    char* begin = (char*)((size_t)place / page * page);
+    mprotect(begin, page + size, PROT_READ | PROT_WRITE);
+    memcpy((void*)place, value, size);
+    mprotect(begin, page + size, PROT_READ);
+}
+
+void native_tell_preempt_count(bool told) {
+    const __s64 offset = told ? offsetof(struct run_queue, preempt_count) : 0;
+    set_constant(&preempt_count_after_run_queue, &offset, sizeof(offset));
+}
+
+void native_load_programs(void) {
+    define_maps();
+    struct lagtrap_watch at_first = {.next_look_ns = LAGTRAP_NEVER_NS};
+    *(struct lagtrap_watch*)&watch = at_first;
+    native_tell_preempt_count(false);
+}
+
+static struct task_struct* fill_task(struct native_task* to, const struct native_thread* thread) {
+    memset(to, 0, sizeof(*to));
+    to->task.pid = thread->tid;
+    to->task.tgid = thread->pid;
+    to->task.prio = thread->priority;
+    to->task.in_iowait = thread->in_iowait;
+    to->task.frozen = thread->frozen;
+    to->task.se.sum_exec_runtime = thread->ran_ns;
+    to->task.se.cfs_rq = &to->queue;
+    to->task.real_cred = &to->cred;
+    to->cred.uid.val = thread->uid;
+    to->queue.throttle_count = thread->throttled;
+    to->queue.rq = (struct rq*)&to->run_queue;
+    to->run_queue.preempt_count = thread->preempt_count;
+    to->started.start_time = thread->started_ns;
+    to->started.group_leader = &to->started_leader;
+    to->started_leader.start_time = thread->process_started_ns;
+    to->leader.group_leader = &to->leader;
+    to->leader.start_boottime = thread->process_started_ns;
+    memcpy(to->leader.comm, thread->comm, sizeof(to->leader.comm));
+    to->registers.orig_ax = thread->call;
+    to->registers.cs = thread->is_32_bit ? USER_CODE_32_BIT : 0x33;
+    return &to->task;
+}
+
+struct task_struct* bpf_get_current_task_btf(void) {
+    return fill_task(&tasks[CURRENT_TASK], native_current());
+}
+__u64 bpf_get_current_task(void) { return (__u64)bpf_get_current_task_btf(); }
+
+/* That which has this part: a program may hold the address of the task, or of what it reads of it. */
+static struct native_task* task_with(const void* part) {
+    return &tasks[((const char*)part - (const char*)tasks) / sizeof(tasks[0])];
+}
+
+void* bpf_task_pt_regs(struct task_struct* task) { return &task_with(task)->registers; }
+struct task_struct___started* native_started(const void* task) {
+    return &task_with(task)->started;
+}
+struct task_struct___leader* native_leader(const void* task) {
+    return &task_with(task)->leader;
+}
+struct task_struct___base* native_base(const void* task) {
+    return &task_with(task)->base;
+}
+void* native_same(const void* object) { return (void*)object; }
+void* bpf_rdonly_cast(const void* object, __u32 type) {
+    (void)type;
+    return (void*)object;
+}
+
+static struct pt_regs registers_at(const struct native_registers* from) {
+    struct pt_regs registers = {.rsp = from->stack_pointer,
+                                .rip = from->instruction,
+                                .rdi = from->rdi,
+                                .rsi = from->rsi,
+                                .rdx = from->rdx,
+                                .rax = from->rax};
+    return registers;
+}
+
+void native_on_site(const struct native_registers* registers) {
+    struct pt_regs context = registers_at(registers);
+    on_site(&context);
+}
+
+void native_on_usdt(const struct native_registers* registers) {
+    struct pt_regs context = registers_at(registers);
+    on_usdt(&context);
+}
+
+void native_on_function(const struct native_registers* registers) {
+    struct pt_regs context = registers_at(registers);
+    on_function(&context);
+}
+
+void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state) {
+    count_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev), fill_task(&tasks[NEXT_TASK], next), prev_state);
+}
+
+void native_waking(const struct native_thread* wakee) { count_waking(fill_task(&tasks[NEXT_TASK], wakee)); }

@@ -1,0 +1,54 @@
+/* The listener's programs, compiled for this machine, as tests call them. */
+#pragma once
+
+#include "bpf/listener.h"
+#include "tests/unit/bpf/native_kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Their maps, by the names that they have there. */
+struct native_maps {
+    void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs, *reported_runs,
+        *run_quotas;
+    void *program_starts, *users_without_recordings, *timed_sets, *thread_times, *marker_configs, *argument_sites;
+    void *limited_parties, *scoped_groups;
+};
+extern const struct native_maps native_maps;
+
+extern volatile struct lagtrap_watch watch;
+
+/* Empties all maps, and sets what programs have in variables to what it is when they are loaded. */
+void native_load_programs(void);
+/* What user space sets before loading. */
+void native_tell_preempt_count(bool told);
+
+/* What a thread has in its registers at a probe. */
+struct native_registers {
+    __u64 stack_pointer;
+    __u64 instruction;
+    __u64 rdi; /* the key, where the marker or site says so */
+    __u64 rsi; /* the time of the begin */
+    __u64 rdx; /* the address of a trace's text */
+    __u64 rax;
+};
+void native_on_site(const struct native_registers* registers);
+void native_on_usdt(const struct native_registers* registers);
+void native_on_function(const struct native_registers* registers);
+int on_exec(void* ctx);
+
+/* The scheduler's tracepoints. */
+void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state);
+void native_waking(const struct native_thread* wakee);
+
+/* Functions of bpf/run_table.bpf.h that are not static. */
+int index_of(__u64 tag);
+int claim_slot(__u64 tag);
+bool take_run(int index, __u64 tag);
+int free_slot(int index, __u64 tag);
+int change_count(__u64* count, __u64 tag, int by);
+
+#ifdef __cplusplus
+}
+#endif

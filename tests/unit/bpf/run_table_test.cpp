@@ -1,0 +1,161 @@
+// The table of open runs: two buckets for each tag, and who gives way where both are full.
+#include "bpf/run_tag.h"
+#include "tests/unit/bpf/machine.hpp"
+
+namespace lagtrap::native {
+
+constexpr std::uint64_t newcomer_key = 1;
+
+class OpenRunTable : public Listener {
+  protected:
+    // Event 0 fills the table, event 1's run with the key `newcomer_key` finds it full.
+    OpenRunTable() {
+        for (const std::uint32_t event : {0, 1}) add_event(event, LAGTRAP_EVENT_KEY_ARGUMENT).threshold_ns = 1'000'000;
+    }
+    static std::uint64_t tag_of(std::uint32_t event, std::uint64_t key) { return lagtrap_run_tag(key, 100, event, 0); }
+    // Keys of an event whose runs come into this bucket first.
+    static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint32_t wanted, std::size_t count) {
+        std::vector<std::uint64_t> keys;
+        for (std::uint64_t key = 1000; keys.size() < count; ++key)
+            if (lagtrap_first_bucket(tag_of(event, key)) == wanted) keys.push_back(key);
+        return keys;
+    }
+    // The keys, in the order of their begins, one each nanosecond.
+    std::vector<std::uint64_t> fill_bucket(std::uint32_t event, std::uint32_t bucket) {
+        const auto keys = keys_for(event, bucket, LAGTRAP_BUCKET_TAGS);
+        for (const std::uint64_t key : keys) {
+            begin(event, thread(101), {.key = key});
+            pass(1);
+        }
+        return keys;
+    }
+    // Both buckets of a tag, with runs of event 0.
+    std::vector<std::uint64_t> fill_buckets_of(std::uint64_t tag) {
+        auto keys = fill_bucket(0, lagtrap_first_bucket(tag));
+        for (const std::uint64_t key : fill_bucket(0, lagtrap_second_bucket(tag))) keys.push_back(key);
+        return keys;
+    }
+    void end_all(std::uint32_t event, const std::vector<std::uint64_t>& keys) {
+        for (const std::uint64_t key : keys) end(event, thread(101), {.key = key});
+    }
+    // One that fill_bucket() leaves out.
+    const std::uint64_t one_more = keys_for(0, 500, LAGTRAP_BUCKET_TAGS + 1).back();
+    const std::uint64_t newcomer = tag_of(1, newcomer_key);
+    const std::uint32_t first = lagtrap_first_bucket(newcomer), second = lagtrap_second_bucket(newcomer);
+};
+
+TEST_F(OpenRunTable, a_run_that_finds_its_first_bucket_full_lies_in_the_second) {
+    ASSERT_NE(first, second);
+    const auto keys = fill_bucket(0, first);
+    begin(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(index_of(newcomer) / LAGTRAP_BUCKET_SLOTS, second);
+    EXPECT_EQ(bucket(first).spilled, 1);
+    end_all(0, keys);
+    end(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(runs(1), 1);
+    EXPECT_EQ(open_runs(), 0);
+    EXPECT_EQ(spilled_runs(), 0);
+}
+
+TEST_F(OpenRunTable, the_newest_run_of_who_crowds_gives_way_to_another_event) {
+    const auto keys = fill_buckets_of(newcomer);
+    begin(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(counters(0).lost, 1);
+    EXPECT_EQ(counters(1).lost, 0);
+    EXPECT_EQ(index_of(tag_of(0, keys.back())), -1);
+    end_all(0, keys);
+    EXPECT_EQ(runs(0), keys.size() - 1);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 1);
+    end(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(runs(1), 1);
+    EXPECT_EQ(open_runs(), 0);
+    EXPECT_EQ(spilled_runs(), 0);
+}
+
+TEST_F(OpenRunTable, who_crowds_himself_loses_the_new_run_and_no_other) {
+    const auto keys = fill_buckets_of(tag_of(0, one_more));
+    begin(0, thread(101), {.key = one_more});
+    EXPECT_EQ(counters(0).lost, 1);
+    EXPECT_EQ(counters(0).expired, 0);
+    end_all(0, keys);
+    EXPECT_EQ(runs(0), keys.size());
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+    EXPECT_EQ(open_runs(), 0);
+}
+
+TEST_F(OpenRunTable, of_runs_that_seem_to_have_no_end_the_oldest_gives_way_to_its_own_event) {
+    const auto keys = fill_buckets_of(tag_of(0, one_more));
+    pass(LAGTRAP_STALE_NS + 1'000'000);
+    begin(0, thread(101), {.key = one_more});
+    EXPECT_EQ(counters(0).expired, 1);
+    EXPECT_EQ(counters(0).lost, 0);
+    EXPECT_EQ(index_of(tag_of(0, keys.front())), -1);
+    EXPECT_GE(index_of(tag_of(0, one_more)), 0);
+    end_all(0, keys);
+    end(0, thread(101), {.key = one_more});
+    EXPECT_EQ(open_runs(), 0);
+    EXPECT_EQ(spilled_runs(), 0);
+}
+
+TEST_F(OpenRunTable, a_run_is_not_stale_before_its_time) {
+    fill_buckets_of(tag_of(0, one_more));
+    pass(LAGTRAP_STALE_NS - 1'000'000);
+    begin(0, thread(101), {.key = one_more});
+    EXPECT_EQ(counters(0).expired, 0);
+    EXPECT_EQ(counters(0).lost, 1);
+}
+
+TEST_F(OpenRunTable, a_run_is_not_stale_before_many_thresholds_have_passed) {
+    auto& config = kernel.at<lagtrap_event_config>(native_maps.event_configs, 0);
+    config.threshold_ns = LAGTRAP_STALE_NS;
+    fill_buckets_of(tag_of(0, one_more));
+    pass((LAGTRAP_STALE_THRESHOLDS - 1) * LAGTRAP_STALE_NS);
+    begin(0, thread(101), {.key = one_more});
+    EXPECT_EQ(counters(0).expired, 0);
+    pass(2 * LAGTRAP_STALE_NS);
+    begin(0, thread(101), {.key = one_more});
+    EXPECT_EQ(counters(0).expired, 1);
+}
+
+TEST_F(OpenRunTable, where_nobody_crowds_the_new_run_is_lost_and_no_other) {
+    std::uint32_t uid = 1;
+    for (const std::uint32_t each : {first, second})
+        for (const std::uint64_t key : keys_for(0, each, LAGTRAP_BUCKET_TAGS)) {
+            thread(101).uid = uid++;
+            begin(0, thread(101), {.key = key});
+        }
+    begin(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(counters(1).lost, 1);
+    EXPECT_EQ(counters(0).lost, 0);
+    EXPECT_EQ(open_runs(), 2 * LAGTRAP_BUCKET_TAGS);
+    end(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(unmatched(1, LAGTRAP_PLACE_END), 1);
+}
+
+TEST_F(OpenRunTable, another_user_of_the_same_event_is_another_crowd) {
+    fill_buckets_of(tag_of(0, one_more));
+    thread(102).uid = 2000;
+    begin(0, thread(102), {.key = one_more});
+    EXPECT_GE(index_of(tag_of(0, one_more)), 0);
+    EXPECT_EQ(counters(0).lost, 1);
+}
+
+TEST_F(OpenRunTable, a_tag_is_claimed_where_it_is_found) {
+    const int index = claim_slot(newcomer);
+    EXPECT_EQ(index_of(newcomer), index);
+    EXPECT_FALSE(take_run(index, newcomer + 2));
+    EXPECT_TRUE(take_run(index, newcomer));
+    EXPECT_FALSE(take_run(index, newcomer));
+    EXPECT_EQ(index_of(newcomer), -1);
+    free_slot(index, newcomer);
+    EXPECT_EQ(open_runs(), 0);
+}
+
+TEST_F(OpenRunTable, the_last_word_of_a_bucket_is_no_place_for_a_run) {
+    bucket(first).spilled = 77;
+    EXPECT_FALSE(take_run(first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS, 77));
+    free_slot(first * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS, newcomer);
+    EXPECT_EQ(bucket(first).spilled, 77);
+}
+
+}  // namespace lagtrap::native

@@ -1,0 +1,64 @@
+// Whose hits an event takes.
+#include "tests/unit/bpf/machine.hpp"
+
+namespace lagtrap::native {
+
+class Scopes : public Listener {
+  protected:
+    std::uint64_t runs_of(std::uint32_t tid) {
+        const std::uint64_t before = runs(0);
+        begin(0, thread(tid));
+        end(0, thread(tid));
+        return runs(0) - before;
+    }
+};
+
+TEST_F(Scopes, a_process_is_in_its_own_scope_alone) {
+    add_event(0, LAGTRAP_EVENT_SCOPE_PID).scope_pid = 100;
+    EXPECT_EQ(runs_of(101), 1);
+    EXPECT_EQ(runs_of(201), 0);
+    EXPECT_EQ(counters(0).out_of_scope, 2);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
+}
+
+TEST_F(Scopes, a_user_is_in_his_own_scope_alone) {
+    add_event(0, LAGTRAP_EVENT_SCOPE_UID).scope_uid = 1000;
+    thread(201).uid = 2000;
+    EXPECT_EQ(runs_of(101), 1);
+    EXPECT_EQ(runs_of(201), 0);
+}
+
+TEST_F(Scopes, a_control_group_is_in_scope_for_the_event_that_names_it) {
+    add_event(0, LAGTRAP_EVENT_SCOPE_GROUP);
+    const lagtrap_scoped_group ours{77, 0, 0}, of_another_event{78, 1, 0};
+    const std::uint8_t any = 1;
+    ASSERT_EQ(native_update(native_maps.scoped_groups, &ours, &any), 0);
+    ASSERT_EQ(native_update(native_maps.scoped_groups, &of_another_event, &any), 0);
+    kernel.cgroup = 77;
+    EXPECT_EQ(runs_of(101), 1);
+    kernel.cgroup = 78;
+    EXPECT_EQ(runs_of(101), 0);
+}
+
+TEST_F(Scopes, hits_of_a_limited_process_do_nothing_but_count) {
+    add_event(0, LAGTRAP_EVENT_LIMITED);
+    const lagtrap_party party{0, 1000, 100};
+    const std::uint32_t any = 1;
+    ASSERT_EQ(native_update(native_maps.limited_parties, &party, &any), 0);
+    EXPECT_EQ(runs_of(101), 0);
+    EXPECT_EQ(counters(0).limited, 2);
+    EXPECT_EQ(runs_of(201), 1);
+}
+
+TEST_F(Scopes, an_event_that_is_off_counts_begins_where_it_should) {
+    add_event(0, LAGTRAP_EVENT_OFF);
+    EXPECT_EQ(runs_of(101), 0);
+    EXPECT_EQ(counters(0).counted, 0);
+    add_event(0, LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);
+    EXPECT_EQ(runs_of(101), 0);
+    EXPECT_EQ(counters(0).counted, 1);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_END].hits, 2);
+    EXPECT_EQ(open_runs(), 0);
+}
+
+}  // namespace lagtrap::native

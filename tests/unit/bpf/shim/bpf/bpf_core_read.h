@@ -1,0 +1,48 @@
+/* Reads of the kernel's structures. libbpf moves the fields of a type `task_struct___x` to where struct task_struct has
+ * them; here each such type is an object of its own beside the task (native_programs.c). */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+struct task_struct___started;
+struct task_struct___leader;
+struct task_struct___base;
+
+struct task_struct___started* native_started(const void* task);
+struct task_struct___leader* native_leader(const void* task);
+struct task_struct___base* native_base(const void* task);
+void* native_same(const void* object);
+
+/* clang-format off */
+#define NATIVE_PLACE(object) \
+    ((typeof(object))_Generic((object), \
+        struct task_struct___started*: native_started, \
+        struct task_struct___leader*: native_leader, \
+        struct task_struct___base*: native_base, \
+        default: native_same)(object))
+/* clang-format on */
+
+/* 0 where a pointer on the way is NULL, as the kernel's reads have it. */
+#define NATIVE_READ_1(from, a)                              \
+    ({                                                      \
+        typeof(from) native_1_ = (from);                    \
+        native_1_ ? native_1_->a : (typeof(native_1_->a))0; \
+    })
+#define NATIVE_READ_2(from, a, b)                             \
+    ({                                                        \
+        typeof((from)->a) native_2_ = NATIVE_READ_1(from, a); \
+        native_2_ ? native_2_->b : (typeof(native_2_->b))0;   \
+    })
+#define NATIVE_READ_3(from, a, b, c)                                \
+    ({                                                              \
+        typeof((from)->a->b) native_3_ = NATIVE_READ_2(from, a, b); \
+        native_3_ ? native_3_->c : (typeof(native_3_->c))0;         \
+    })
+#define NATIVE_READ_OF(_1, _2, _3, name, ...) name
+#define BPF_CORE_READ(from, ...) \
+    NATIVE_READ_OF(__VA_ARGS__, NATIVE_READ_3, NATIVE_READ_2, NATIVE_READ_1)(NATIVE_PLACE(from), __VA_ARGS__)
+#define BPF_CORE_READ_STR_INTO(to, from, a) __builtin_memcpy(to, NATIVE_PLACE(from)->a, sizeof(*(to)))
+#define BPF_CORE_READ_BITFIELD(from, a) ((from)->a)
+
+#define bpf_core_field_exists(field) 1
+#define bpf_core_type_id_kernel(type) 0

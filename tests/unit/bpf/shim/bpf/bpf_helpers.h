@@ -1,0 +1,72 @@
+/* What BPF programs get from libbpf's header of this name, for programs that are compiled for this machine. It is found
+ * before that one, and answered by native_kernel.cpp and native_programs.c. */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SEC(name)
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val)* name
+#define __array(name, val) typeof(val)* name[]
+
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#undef __noinline
+#define __noinline __attribute__((noinline))
+
+/* An attribute of BPF's alone. */
+#define preserve_access_index
+
+/* Where another CPU may come in between. What the test has prepared for that moment happens here. */
+void native_before_exchange(void);
+void native_at_barrier(void);
+#define __sync_val_compare_and_swap(place, old, new) \
+    (native_before_exchange(), __sync_val_compare_and_swap(place, old, new))
+#define __sync_lock_test_and_set(place, new) (native_before_exchange(), __sync_lock_test_and_set(place, new))
+#define barrier() native_at_barrier()
+#define barrier_var(variable) asm volatile("" : "+r"(variable))
+
+/* Of the BPF machine's language in usdt_argument.bpf.h. */
+#define LOAD_REGISTER(value, ctx, name) (value) = (ctx)->name
+
+struct task_struct;
+
+void* bpf_map_lookup_elem(const void* map, const void* key);
+long bpf_map_update_elem(void* map, const void* key, const void* value, __u64 flags);
+long bpf_map_delete_elem(void* map, const void* key);
+
+void* bpf_ringbuf_reserve(void* ring, __u64 size, __u64 flags);
+void bpf_ringbuf_submit(void* record, __u64 flags);
+void bpf_ringbuf_discard(void* record, __u64 flags);
+long bpf_ringbuf_output(void* ring, const void* record, __u64 size, __u64 flags);
+
+__u64 bpf_ktime_get_ns(void);
+__u32 bpf_get_smp_processor_id(void);
+__u64 bpf_get_attach_cookie(const void* ctx);
+__u64 bpf_get_current_pid_tgid(void);
+__u64 bpf_get_current_uid_gid(void);
+__u64 bpf_get_current_cgroup_id(void);
+long bpf_get_current_comm(void* comm, __u32 size);
+__u64 bpf_get_current_task(void);
+struct task_struct* bpf_get_current_task_btf(void);
+void* bpf_task_pt_regs(struct task_struct* task);
+/* Weak, as libbpf has it: the programs ask whether it is there. */
+void* bpf_rdonly_cast(const void* object, __u32 type) __attribute__((weak));
+
+long bpf_probe_read_kernel(void* to, __u32 size, const void* from);
+long bpf_probe_read_user(void* to, __u32 size, const void* from);
+long bpf_probe_read_user_str(void* to, __u32 size, const void* from);
+
+/* Without walks of stacks nothing of these is reached. */
+#define bpf_copy_from_user_task(to, size, from, task, flags) (-1)
+#define bpf_find_vma(task, place, step, context, flags) (-1)
+
+/* A macro, as the steps of a loop have contexts of different types. */
+#define bpf_loop(count, step, context, flags)                              \
+    do {                                                                   \
+        for (__u32 native_i_ = 0; native_i_ < (__u32)(count); native_i_++) \
+            if (step(native_i_, context)) break;                           \
+    } while (0)

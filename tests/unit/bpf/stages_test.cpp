@@ -1,0 +1,121 @@
+// Stages of runs, and what a begin says of itself.
+#include "bpf/run_tag.h"
+#include "tests/unit/bpf/machine.hpp"
+
+namespace lagtrap::native {
+
+using Stages = Listener;
+
+TEST_F(Stages, a_stage_is_kept_with_its_time_thread_and_cpu) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101), {.key = 7});
+    pass(10);
+    const std::uint64_t at_ns = kernel.now_ns;
+    kernel.cpu = 3;
+    stage(0, thread(102), 5, {.key = 7});
+    pass(10);
+    kernel.cpu = 0;
+    end(0, thread(101), {.key = 7});
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    ASSERT_EQ(told[0].run.stage_count, 1);
+    const lagtrap_stage_hit& kept = told[0].run.stages[0];
+    EXPECT_EQ(kept.at_ns, at_ns);
+    EXPECT_EQ(kept.tid, 102);
+    EXPECT_EQ(kept.stage, 5);
+    EXPECT_EQ(kept.cpu, 3);
+}
+
+TEST_F(Stages, stages_beyond_those_that_are_kept_are_counted_as_lost) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101));
+    for (int i = 0; i < LAGTRAP_MAX_STAGES + 3; ++i) stage(0, thread(101), i % LAGTRAP_MAX_STAGES);
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    EXPECT_EQ(told[0].run.stage_count, LAGTRAP_MAX_STAGES);
+    EXPECT_EQ(told[0].run.stages_lost, 3);
+}
+
+TEST_F(Stages, the_count_of_lost_stages_stays_at_its_largest_number) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101));
+    for (int i = 0; i < 500; ++i) stage(0, thread(101), 0);
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    EXPECT_EQ(told[0].run.stages_lost, 255);
+}
+
+TEST_F(Stages, a_stage_without_a_run_is_counted_at_its_marker) {
+    add_event(0);
+    stage(0, thread(101), 2);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_STAGE + 2), 1);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_STAGE), 0);
+}
+
+TEST_F(Stages, a_stage_is_the_innermost_runs) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101));
+    begin(0, thread(101));
+    stage(0, thread(101), 1);
+    end(0, thread(101));
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[0].run.stage_count, 1);
+    EXPECT_EQ(told[1].run.stage_count, 0);
+}
+
+TEST_F(Stages, an_event_without_stages_tells_none) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS | LAGTRAP_EVENT_WITHOUT_STAGES);
+    begin(0, thread(101));
+    stage(0, thread(101), 1);
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    EXPECT_EQ(told[0].run.stage_count, 0);
+    EXPECT_TRUE(told[0].run.flags & LAGTRAP_RUN_WITHOUT_STAGES);
+}
+
+TEST_F(Stages, the_next_run_in_a_slot_has_no_stages_of_the_one_before) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    for (int i = 0; i < 2; ++i) {
+        begin(0, thread(101));
+        if (i == 0) stage(0, thread(101), 1);
+        end(0, thread(101));
+    }
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[0].run.stage_count, 1);
+    EXPECT_EQ(told[1].run.stage_count, 0);
+}
+
+TEST_F(Stages, a_begin_may_be_earlier_than_its_hit) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    begin(0, thread(101), {.begin_ns = kernel.now_ns - 500});
+    pass(10);
+    end(0, thread(101));
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 1);
+    EXPECT_EQ(told[0].run.end_ns - told[0].run.begin_ns, 510);
+    EXPECT_EQ(told[0].run.begin_hit_ns - told[0].run.begin_ns, 500);
+    EXPECT_TRUE(told[0].run.flags & LAGTRAP_RUN_EARLIER_BEGIN);
+}
+
+TEST_F(Stages, a_begin_in_the_future_or_an_hour_back_is_not_believed) {
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS);
+    pass(4'000'000'000'000);
+    for (const std::uint64_t claimed_ns : {kernel.now_ns + 1, kernel.now_ns - 3'600'000'000'000}) {
+        begin(0, thread(101), {.begin_ns = claimed_ns});
+        end(0, thread(101));
+    }
+    const auto told = take_reports();
+    ASSERT_EQ(told.size(), 2);
+    for (const lagtrap_slot& one : told) {
+        EXPECT_EQ(one.run.begin_ns, one.run.begin_hit_ns);
+        EXPECT_FALSE(one.run.flags & LAGTRAP_RUN_EARLIER_BEGIN);
+    }
+}
+
+}  // namespace lagtrap::native
