@@ -21,7 +21,9 @@ Merger::Merger(const std::filesystem::path& directory, const MergeOptions& optio
       offset_ns_(session_.clocks.boottime_ns - session_.clocks.monotonic_ns),
       stacks_(spaces_, options.stacks_limit_bytes),
       sorter_(directory, options.runs_limit_bytes),
-      run_details_(options.delays_limit) {
+      run_details_(options.delays_limit),
+      packages_(options.symbols.machine),
+      users_(options.symbols.machine) {
     file_.quality = session_.quality;
     summary_.session_id = session_.id;
     summary_.partial = !session_.finished;
@@ -212,7 +214,7 @@ void Merger::add_delay(const lagtrap_run& run, const RunFacts& facts) {
 Status Merger::write_system() {
     file_.session_id = session_.id;
     file_.lagtrap_version = session_.lagtrap_version;
-    read_machine_facts(file_);
+    read_machine_facts(file_, options_.symbols.machine);
     file_.cpu_count = session_.cpu_count;
     file_.started_realtime_ns = session_.clocks.to_realtime_ns(session_.started_ns);
     file_.started_boottime_ns = to_boottime(session_.started_ns);

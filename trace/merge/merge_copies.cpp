@@ -9,8 +9,9 @@ namespace lagtrap::trace {
 Status Merger::walk_copies() {
     TRY_ASSIGN(auto reader, open_log(LogKind::User));
     if (!reader) return success();
+    const SymbolizerOptions& symbols = options_.symbols;
     LateTables tables(modules_,
-                      {options_.symbols.proc_root, options_.symbols.open_programs, options_.symbols.this_boot, {}});
+                      {symbols.proc_root, symbols.open_programs, symbols.this_boot, {}, symbols.machine, symbols.vdso});
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) return success();

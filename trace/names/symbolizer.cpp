@@ -93,8 +93,9 @@ std::vector<Work> Symbolizer::gather() const {
 }
 
 std::optional<ModuleFile> Symbolizer::file_of(const RecordedModule& module) const {
-    if (module.path != vdso_path) return find_module_file(module, options_.proc_root, options_.held_roots);
-    auto image = own_vdso();
+    if (module.path != vdso_path)
+        return find_module_file(module, options_.proc_root, options_.held_roots, options_.machine);
+    auto image = find_vdso(options_.vdso);
     const bool same = module.build_id.empty()
                           ? options_.this_boot
                           : image && binaries::read_build_id(image->fd.get()) == hexadecimal(module.build_id);

@@ -6,6 +6,7 @@
 
 #include "binaries/dwarf/source_lines.hpp"
 #include "binaries/elf/debug_files.hpp"
+#include "sandbox/machine_root.hpp"
 #include "trace/logs/held_roots.hpp"
 #include "trace/names/naming_budget.hpp"
 #include "trace/processes/modules.hpp"
@@ -18,7 +19,9 @@ struct SymbolizerOptions {
     std::filesystem::path proc_root = "/proc";
     HeldRoots held_roots;
     std::filesystem::path kernel_notes = "/sys/kernel/notes";
-    binaries::DebugFileSearch debug_files;  // servers are not asked, whatever it says
+    std::filesystem::path machine = machine_root();  // where the machine's files are
+    std::filesystem::path vdso;                      // a file with it; empty: this process's own
+    binaries::DebugFileSearch debug_files;           // servers are not asked, whatever it says
     NamingLimits limits;
     binaries::DebugInfoLimits debug_info{1ULL << 30, 128 << 20};
     bool open_programs = true;  // else only the kernel's frames and the vDSO's are named

@@ -22,7 +22,7 @@ namespace {
 
 // Where the file may be found, surest first.
 std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, const std::filesystem::path& proc_root,
-                                                  const HeldRoots& held) {
+                                                  const HeldRoots& held, const std::filesystem::path& machine) {
     std::vector<std::filesystem::path> candidates;
     std::string path = module.path;
     if (!path.starts_with('/')) return candidates;
@@ -39,7 +39,7 @@ std::vector<std::filesystem::path> candidates_for(const RecordedModule& module, 
         candidates.push_back(process / "exe");
         if (const auto kept = held.find(user.pid, path)) candidates.push_back(*kept);
     }
-    candidates.push_back(on_machine(path));
+    candidates.push_back(on_machine(path, machine));
     return candidates;
 }
 
@@ -63,19 +63,6 @@ std::size_t mapped_bytes_from(std::uint64_t start) {
     return 0;
 }
 
-}  // namespace
-
-std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
-
-std::optional<ModuleFile> find_module_file(const RecordedModule& module, const std::filesystem::path& proc_root,
-                                           const HeldRoots& held) {
-    for (auto& candidate : candidates_for(module, proc_root, held)) {
-        auto fd = open_regular_file(candidate);
-        if (fd && is_file_of(module, fd->get())) return ModuleFile{std::move(fd).value(), std::move(candidate)};
-    }
-    return std::nullopt;
-}
-
 std::optional<ModuleFile> own_vdso() {
     const std::uint64_t start = ::getauxval(AT_SYSINFO_EHDR);
     const std::size_t size = start != 0 ? mapped_bytes_from(start) : 0;
@@ -83,6 +70,26 @@ std::optional<ModuleFile> own_vdso() {
     UniqueFd fd(::memfd_create("vdso", MFD_CLOEXEC));
     if (!fd.valid() || !write_all(fd.get(), reinterpret_cast<const void*>(start), size)) return std::nullopt;
     return ModuleFile{std::move(fd), vdso_path};
+}
+
+}  // namespace
+
+std::filesystem::path ModuleFile::opened() const { return path_of_descriptor(fd.get()); }
+
+std::optional<ModuleFile> find_module_file(const RecordedModule& module, const std::filesystem::path& proc_root,
+                                           const HeldRoots& held, const std::filesystem::path& machine) {
+    for (auto& candidate : candidates_for(module, proc_root, held, machine)) {
+        auto fd = open_regular_file(candidate);
+        if (fd && is_file_of(module, fd->get())) return ModuleFile{std::move(fd).value(), std::move(candidate)};
+    }
+    return std::nullopt;
+}
+
+std::optional<ModuleFile> find_vdso(const std::filesystem::path& file) {
+    if (file.empty()) return own_vdso();
+    auto fd = open_regular_file(file);
+    if (!fd) return std::nullopt;
+    return ModuleFile{std::move(fd).value(), vdso_path};
 }
 
 }  // namespace lagtrap::trace

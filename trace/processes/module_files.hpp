@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/unique_fd.hpp"
+#include "sandbox/machine_root.hpp"
 #include "trace/logs/held_roots.hpp"
 #include "trace/processes/modules.hpp"
 
@@ -21,14 +22,16 @@ struct ModuleFile {
 
 // The file that was mapped: known by its build id or, where the recording has none, by device and inode. Looked for
 // through the processes that had it mapped (their root, their map_files and exe links, which deleted files have too, and
-// the root that is held for them), then by its path. nullopt: it is gone, or another one has taken its place.
+// the root that is held for them), then by its path below `machine`. nullopt: it is gone, or another one has taken its place.
 [[nodiscard]] std::optional<ModuleFile> find_module_file(const RecordedModule& module,
                                                          const std::filesystem::path& proc_root,
-                                                         const HeldRoots& held = {});
+                                                         const HeldRoots& held = {},
+                                                         const std::filesystem::path& machine = machine_root());
 
 inline constexpr const char* vdso_path = "[vdso]";
 
-// The vDSO of this process, which the kernel gives to all 64-bit processes of one boot. nullopt: there is none.
-[[nodiscard]] std::optional<ModuleFile> own_vdso();
+// The vDSO of this process, which the kernel gives to all 64-bit processes of one boot, or the one that is kept in `file`.
+// nullopt: there is none.
+[[nodiscard]] std::optional<ModuleFile> find_vdso(const std::filesystem::path& file = {});
 
 }  // namespace lagtrap::trace

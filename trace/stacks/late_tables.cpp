@@ -24,7 +24,7 @@ LateTables::Table LateTables::make(const RecordedModule& module) {
     if (!vdso && (!module.path.starts_with('/') || !options_.open_programs)) return {};
     if (vdso && !options_.this_boot) return {};
     if (table_bytes_ >= options_.limits.table_bytes || took_ >= options_.limits.time) return {};
-    auto file = vdso ? own_vdso() : find_module_file(module, options_.proc_root);
+    auto file = vdso ? find_vdso(options_.vdso) : find_module_file(module, options_.proc_root, {}, options_.machine);
     if (!file) return {};
     const auto image = binaries::ElfImage::from_file(std::move(file->fd), module.path);
     if (!image) return {};

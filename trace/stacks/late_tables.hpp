@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "binaries/unwind/unwind_table.hpp"
+#include "sandbox/machine_root.hpp"
 #include "trace/processes/address_spaces.hpp"
 #include "trace/processes/modules.hpp"
 #include "trace/stacks/copied_stack.hpp"
@@ -27,6 +28,8 @@ class LateTables {
         bool open_programs = true;
         bool this_boot = true;  // else the vDSO is not that of the recording
         LateTableLimits limits{};
+        std::filesystem::path machine = machine_root();
+        std::filesystem::path vdso{};  // a file with it; empty: this process's own
     };
     LateTables(const ModuleTable& modules, const Options& options) : modules_(modules), options_(options) {}
 

@@ -40,6 +40,10 @@ void read_machine_facts(SystemFile& file, const std::filesystem::path& root) {
         file.kernel_release = names.release;
         file.architecture = names.machine;
     }
+    // What a folder that stands for another machine has of these.
+    if (const auto host = read_file(root / "proc/sys/kernel/hostname", 4096)) file.host = without_quotes(*host);
+    if (const auto release = read_file(root / "proc/sys/kernel/osrelease", 4096))
+        file.kernel_release = without_quotes(*release);
     if (const auto id = read_file(root / "etc/machine-id", 4096)) {
         const std::string text = without_quotes(*id);
         if (!text.empty()) file.machine_id = sha256_of(text);
