@@ -3,7 +3,7 @@
 
 # Libraries that compute for seconds in tests. The preset "test" optimises them and nothing else: without it a merge takes five times as
 # long and uses up its budget for names.
-set(lagtrap_optimised_in_tests "^(core|sandbox|binaries|trace_.*|analysis|server_reports|server_sketch)$")
+set(lagtrap_optimised_in_tests "^(core|sandbox|binaries|trace_.*|server_reports|server_sketch)$")
 
 # lagtrap_precompile(TARGET HEADERS): gives the target the compiled headers of that name, where there are any.
 function(lagtrap_precompile target headers)
