@@ -8,6 +8,7 @@
 #include "server/accounts/names.hpp"
 #include "server/accounts/passwords.hpp"
 #include "server/accounts/secrets.hpp"
+#include "server/accounts/sender_network.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/api/list_file.hpp"
 
@@ -24,23 +25,18 @@ Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "us
 
 std::string from(const Request& request) { return "from " + request.sender; }
 
-// One attempt to sign in, as all limits count it.
-struct Attempt {
-    SignInLimits& limits;
-    const std::string& account;
-    const std::string& sender;
+// Whether the account has a session that was begun from there.
+bool has_session_from(AccountStore& store, const std::string& account, const std::string& sender) {
+    const auto sessions = store.sessions(account);
+    return sessions && std::ranges::any_of(*sessions, [&](const Session& session) {
+               return network_of_sender(session.address) == sender;
+           });
+}
 
-    [[nodiscard]] std::chrono::milliseconds take() const {
-        const auto now = RateLimit::Clock::now();
-        return std::max({limits.senders.take(sender, 1, now), limits.accounts.take(account, 1, now),
-                         limits.pairs.take(account + " " + sender, 1, now)});
-    }
-    void give_back() const {
-        limits.senders.give_back(sender, 1);
-        limits.accounts.give_back(account, 1);
-        limits.pairs.give_back(account + " " + sender, 1);
-    }
-};
+SignInLimits::Attempt take_attempt(const SignInParts& parts, const std::string& account, const std::string& sender) {
+    return parts.limits.take(
+        account, sender, [&] { return has_session_from(parts.store, account, sender); }, SignInLimits::Clock::now());
+}
 
 // A name that no account has is not kept: now and then somebody types a password there.
 void note_refusal(const SignInParts& parts, const std::string& name, const Request& request) {
@@ -103,6 +99,7 @@ Reply get_session(const Principal& principal) {
         {"role", principal.role()},
         {"has_password", principal.has_password},
         {"teams", std::move(teams)},
+        {"sees_everything", principal.sight == nullptr},
         {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
 }
 
@@ -116,12 +113,11 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
     const auto password = read_text(object, "password", password_longest_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&password)) return reply_of(*wrong);
     const std::string& name = std::get<std::string>(account);
-    const Attempt attempt{parts.limits, name, sender};
-    const auto wait = attempt.take();
-    if (wait.count() > 0) {
+    const auto attempt = take_attempt(parts, name, sender);
+    if (attempt.wait.count() > 0) {
         parts.audit.note_unknown(sender, refused_sign_in, "too many attempts, " + from(request));
         return reply_of({429, "too many attempts to sign in", "wait, and try again",
-                         std::chrono::ceil<std::chrono::seconds>(wait)});
+                         std::chrono::ceil<std::chrono::seconds>(attempt.wait)});
     }
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
     const auto signed_in = parts.authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
@@ -131,7 +127,7 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
         return reply_of({401, "account and password do not fit"});
     }
     // Counted beforehand, so that many guesses at once are counted too; those who know the password are not.
-    attempt.give_back();
+    parts.limits.succeeded(name, sender, attempt);
     parts.audit.note(name, "sign in", {}, from(request));
     Reply reply = empty_reply();
     const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
@@ -164,11 +160,11 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
     if (!account) return failure(account.error());
     if (*account && (*account)->password_hash.empty())
         return reply_of({403, "this account has no password here", "change it where you sign in"});
-    const Attempt attempt{parts.limits, principal.name, sender};
-    if (const auto wait = attempt.take(); wait.count() > 0) {
+    const auto attempt = take_attempt(parts, principal.name, sender);
+    if (attempt.wait.count() > 0) {
         parts.audit.note_unknown(sender, refused_change, "too many attempts, " + from(request));
         return reply_of({429, "too many attempts with a wrong password", "wait, and try again",
-                         std::chrono::ceil<std::chrono::seconds>(wait)});
+                         std::chrono::ceil<std::chrono::seconds>(attempt.wait)});
     }
     const auto changed =
         parts.authenticator.change_password(principal, std::get<std::string>(old), std::get<std::string>(fresh));
@@ -177,7 +173,7 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
         parts.audit.note(principal.name, refused_change, {}, "the password in use was wrong, " + from(request));
         return reply_of({403, "that is not the password in use", "type the password with which you signed in"});
     }
-    attempt.give_back();
+    parts.limits.succeeded(principal.name, sender, attempt);
     parts.audit.note(principal.name, "change password", principal.name,
                      "its other sessions are over, " + from(request));
     return empty_reply();

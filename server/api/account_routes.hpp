@@ -3,7 +3,7 @@
 
 #include "server/accounts/audit.hpp"
 #include "server/accounts/authenticator.hpp"
-#include "server/accounts/rate_limit.hpp"
+#include "server/accounts/sign_in_limits.hpp"
 #include "server/api/exchange.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/session_cookie.hpp"
@@ -12,12 +12,6 @@
 namespace lagtrap::server {
 
 [[nodiscard]] Reply get_session(const Principal& principal);
-// What limits attempts that fail.
-struct SignInLimits {
-    RateLimit pairs;     // of an account and a sender
-    RateLimit accounts;  // of an account, whoever asks
-    RateLimit senders;   // of a sender, whatever account it names
-};
 struct SignInParts {
     Authenticator& authenticator;
     AccountStore& store;
@@ -25,7 +19,7 @@ struct SignInParts {
     SignInLimits& limits;
     const SessionCookie& cookie;
 };
-// `sender`: network_of_sender() of who asks.
+// Failures are limited by `sender`: network_of_sender() of who asks.
 [[nodiscard]] Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request);
 [[nodiscard]] Reply sign_out(const SignInParts& parts, const Principal& principal, const Request& request);
 // Of the account of a session. A wrong password counts as an attempt to sign in with it does.

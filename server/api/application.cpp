@@ -21,12 +21,7 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
-// Ten at once, then one in six seconds.
-constexpr Rate sign_in_rate{10.0 / 60, 10};
 constexpr Rate failed_token_rate{1, 60};
-// Of an account, wherever the attempts come from; of a sender, whatever names it tries.
-constexpr Rate account_sign_in_rate{1, 60};
-constexpr Rate sender_sign_in_rate{0.5, 60};
 // A sender's share of the line before the threads that hash.
 constexpr std::uint32_t sign_ins_of_sender = 4;
 constexpr std::chrono::seconds health_patience{2};
@@ -91,7 +86,6 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       upload_bytes_(limits.upload_bytes),
       daily_(parts.store, limits.daily_upload_bytes),
       failed_tokens_(failed_token_rate),
-      sign_ins_{RateLimit(sign_in_rate), RateLimit(account_sign_in_rate), RateLimit(sender_sign_in_rate)},
       sign_in_places_(sign_ins_of_sender),
       health_([this] { return static_cast<bool>(parts_.store.job_counts()); }, health_patience) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
