@@ -252,6 +252,9 @@ Status set_team(Store& store, const Team& team) {
     TRY_ASSIGN(const AddOutcome set, store.set_team(team));
     const bool fresh = set == AddOutcome::New;
     fmt::print("{} team {}: {}\n", fresh ? "made" : "changed", team.name, patterns_of(team));
+    TRY_ASSIGN(const auto teams, store.teams());
+    if (fresh && teams.size() == 1)
+        fmt::print("it is the first team: from now on, accounts in no team see nothing, admins excepted\n");
     return note(store, fresh ? "add team" : "change team", team.name, patterns_of(team));
 }
 
@@ -277,6 +280,8 @@ Status remove_team(Store& store, const std::string& name) {
     if (!removed) return removed.error();
     if (!*removed) return make_error(ErrorKind::NotFound, "there is no team \"" + printable(name) + "\"");
     fmt::print("removed team {}\n", name);
+    TRY_ASSIGN(const bool others, store.has_teams());
+    if (!others) fmt::print("no team is left: everybody sees everything\n");
     return note(store, "delete team", name);
 }
 
@@ -298,8 +303,9 @@ Status leave_team(Store& store, const std::string& team, const std::string& acco
         return make_error(ErrorKind::NotFound,
                           "\"" + printable(account) + "\" is not in a team \"" + printable(team) + "\"");
     TRY_ASSIGN(const auto others, store.teams_of(account));
-    fmt::print("{} is out of team {}{}\n", account, team,
-               others.empty() ? ", is in no other, and sees everything" : "");
+    TRY_ASSIGN(const auto found, store.find_account(account));
+    const bool sees_nothing = others.empty() && found && found->role != Role::Admin;
+    fmt::print("{} is out of team {}{}\n", account, team, sees_nothing ? ", is in no other, and sees nothing" : "");
     return note(store, "leave team", team, account);
 }
 

@@ -41,7 +41,7 @@ struct NewToken {
 // Refuses as long as somebody in it is in no other team.
 [[nodiscard]] Status remove_team(Store& store, const std::string& name);
 [[nodiscard]] Status join_team(Store& store, const std::string& team, const std::string& account);
-// Says so where the account sees everything from then on.
+// Says so where the account sees nothing from then on.
 [[nodiscard]] Status leave_team(Store& store, const std::string& team, const std::string& account);
 
 // `build`: a build id, or the beginning of one that runs have. An empty name takes the name away. Without a build: lists

@@ -65,7 +65,10 @@ Result<std::optional<Principal>> Authenticator::of_session(std::string_view secr
 
 Status Authenticator::limit_to_teams(Principal& principal) {
     TRY_ASSIGN(const auto teams, store_.teams_of(principal.name));
-    if (teams.empty()) return success();
+    if (teams.empty()) {
+        TRY_ASSIGN(const bool any, store_.has_teams());
+        if (!any) return success();
+    }
     auto sight = std::make_shared<Sight>();
     for (const Team& team : teams) {
         principal.teams.push_back(team.name);

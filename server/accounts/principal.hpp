@@ -32,7 +32,7 @@ struct Principal {
     std::string session_digest;      // of a session
     std::uint64_t expires_ns = 0;    // of a session; 0: never
     bool has_password = false;       // of a session: an account that signs in with one
-    SightRef sight;                  // what they see; nothing: everything
+    SightRef sight;                  // what they see; null: everything
     std::vector<std::string> teams;  // by name, of whoever sees their own alone
 
     [[nodiscard]] bool may(Right right) const {

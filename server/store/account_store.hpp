@@ -59,8 +59,8 @@ struct AuditEntry {
 // Which entries of the audit: all, those of signing in and out and of attempts at it, or what was refused.
 enum class AuditPart : std::uint8_t { All, SignIns, Refusals };
 
-// People who see their own events and units alone. Whoever is in a team sees what fits the patterns of any of their teams;
-// admins, and whoever is in none, see everything.
+// People who see their own events and units alone: what fits the patterns of any of their teams. Admins see everything.
+// Where any team exists, an account in none sees nothing; where none does, everybody sees everything.
 struct Team {
     std::string name;                        // as tokens are called
     std::vector<std::string> events, units;  // patterns, as Sight has them
@@ -115,9 +115,10 @@ class AccountStore {
 
     // Makes a team, or gives one other patterns and groups; who is in it stays. ErrorKind::TooLarge beyond teams_limit.
     [[nodiscard]] virtual Result<AddOutcome> set_team(const Team& team) = 0;
-    // False if there is none. ErrorKind::Busy if somebody in it is in no other team: they would see everything.
+    // False if there is none. ErrorKind::Busy if somebody in it is in no other team.
     [[nodiscard]] virtual Result<bool> remove_team(const std::string& name) = 0;
-    [[nodiscard]] virtual Result<std::vector<Team>> teams() = 0;                               // by name
+    [[nodiscard]] virtual Result<std::vector<Team>> teams() = 0;  // by name
+    [[nodiscard]] virtual Result<bool> has_teams() = 0;
     [[nodiscard]] virtual Result<std::vector<Team>> teams_of(const std::string& account) = 0;  // without members
     // False if there is no such team or account.
     [[nodiscard]] virtual Result<bool> join_team(const std::string& team, const std::string& account) = 0;

@@ -127,6 +127,7 @@ class SqlStore : public Store {
     [[nodiscard]] Result<AddOutcome> set_team(const Team& team) override;
     [[nodiscard]] Result<bool> remove_team(const std::string& name) override;
     [[nodiscard]] Result<std::vector<Team>> teams() override;
+    [[nodiscard]] Result<bool> has_teams() override;
     [[nodiscard]] Result<std::vector<Team>> teams_of(const std::string& account) override;
     [[nodiscard]] Result<bool> join_team(const std::string& team, const std::string& account) override;
     [[nodiscard]] Result<bool> leave_team(const std::string& team, const std::string& account) override;

@@ -61,15 +61,14 @@ Result<AddOutcome> SqlStore::set_team(const Team& team) {
 Result<bool> SqlStore::remove_team(const std::string& name) {
     bool there = false;
     const Status written = database_->write([&](Connection& connection) -> Status {
-        // Whoever is in no other team would see everything from now on.
+        // They would see nothing from now on or, with the last team, everything.
         TRY_ASSIGN(
             const auto alone,
             connection.number("SELECT count(*) FROM team_account m WHERE m.team = $1 AND NOT EXISTS (SELECT 1 FROM"
                               " team_account o WHERE o.account = m.account AND o.team <> m.team)",
                               {name}));
         if (alone.value_or(0) > 0)
-            return make_error(ErrorKind::Busy, std::to_string(*alone) +
-                                                   " of its accounts are in no other team and would see everything");
+            return make_error(ErrorKind::Busy, std::to_string(*alone) + " of its accounts are in no other team");
         TRY(connection.execute("DELETE FROM team_account WHERE team = $1", {name}));
         TRY_ASSIGN(const auto removed, connection.execute("DELETE FROM team WHERE name = $1", {name}));
         there = removed > 0;
@@ -87,6 +86,17 @@ Result<std::vector<Team>> SqlStore::teams() {
     });
     if (!looked) return looked.error();
     return found;
+}
+
+Result<bool> SqlStore::has_teams() {
+    bool any = false;
+    const Status looked = database_->read([&](Connection& connection) -> Status {
+        TRY_ASSIGN(const auto one, connection.number("SELECT 1 FROM team LIMIT 1"));
+        any = one.has_value();
+        return success();
+    });
+    if (!looked) return looked.error();
+    return any;
 }
 
 Result<std::vector<Team>> SqlStore::teams_of(const std::string& account) {

@@ -71,6 +71,7 @@ class Teams(ServerCase):
         self.assertIsNone(found, f"{address}: {found and text[max(found.start() - 200, 0):found.end() + 100]}")
 
     def check_that_nothing_foreign_is_told(self, admin, checker):
+        self.assertFalse(checker.ask("GET", "/api/v1/session")[1]["sees_everything"])
         told = refused = 0
         for own, pattern, address in self.addresses(admin):
             response, content = checker.server.request("GET", address, headers={"Cookie": checker.cookie})
@@ -139,12 +140,22 @@ class Teams(ServerCase):
         # What they see is what all see of it.
         for path in (f"/api/v1/events/{OWN}/summary", f"/api/v1/events/{OWN}/trend", f"/api/v1/choices?event={OWN}", f"/api/v1/events/{OWN}/causes"):
             self.assertEqual(rita.ask("GET", path)[1], admin.ask("GET", path)[1], path)
-        # An admin, and whoever is in no team, see everything.
+        # An admin sees everything, whoever is in no team nothing.
         admin.ask("PUT", "/api/v1/teams/shop/accounts/ann", expect=204)
-        for name in ("ann", "carl"):
-            self.assertEqual(self.as_(admin, name).ask("GET", "/api/v1/events")[1]["events"], before, name)
+        self.assertEqual(self.as_(admin, "ann").ask("GET", "/api/v1/events")[1]["events"], before)
+        self.check_nothing_is_seen(admin, self.as_(admin, "carl"))
         self.check_units(admin)
         return admin
+
+    def check_nothing_is_seen(self, admin, checker):
+        session = checker.ask("GET", "/api/v1/session")[1]
+        self.assertEqual((session["teams"], session["sees_everything"]), ([], False))
+        self.assertEqual(checker.ask("GET", "/api/v1/events")[1]["events"], [])
+        for _, _, address in self.addresses(admin):
+            response, content = checker.server.request("GET", address, headers={"Cookie": checker.cookie})
+            text = content.decode(errors="replace")
+            for name in (OWN_HOST, FOREIGN_HOST, FOREIGN_BUILD, "container <shop>"):
+                self.assertNotIn(name, text, address)
 
     def check_units(self, admin):
         """A quarter of the runs ran in a container, the others in a service: of one event, and of both."""
@@ -181,7 +192,7 @@ class Teams(ServerCase):
     def check_administration(self, admin):
         teams = {team["team"]: team for team in admin.ask("GET", "/api/v1/teams")[1]["teams"]}
         self.assertEqual([member["account"] for member in teams["shop"]["accounts"]], ["ann", "carl", "rita", "ulf"])
-        self.assertIn("would see everything", admin.ask("DELETE", "/api/v1/teams/shop", expect=409)[1]["error"]["message"])
+        self.assertIn("are in no other team", admin.ask("DELETE", "/api/v1/teams/shop", expect=409)[1]["error"]["message"])
         admin.ask("PUT", "/api/v1/teams/shop/accounts/nobody", expect=404)
         admin.ask("DELETE", "/api/v1/teams/shop/accounts/nobody", expect=404)
         admin.ask("DELETE", "/api/v1/teams/none", expect=404)
@@ -193,8 +204,9 @@ class Teams(ServerCase):
         self.assertIn("is in team empty", self.command("team", "join", "empty", "rita"))
         self.command("team", "leave", "shop", "rita")
         self.assertEqual(self.as_(admin, "rita").ask("GET", "/api/v1/events")[1]["events"], [])
-        self.assertIn("would see everything", self.command("team", "remove", "empty", expect=2))
-        self.assertIn("sees everything", self.command("team", "leave", "empty", "rita"))
+        self.assertIn("are in no other team", self.command("team", "remove", "empty", expect=2))
+        self.assertIn("sees nothing", self.command("team", "leave", "empty", "rita"))
+        self.check_nothing_is_seen(admin, self.as_(admin, "rita"))
         self.assertIn("removed team empty", self.command("team", "remove", "empty"))
         self.assertIn("unit container <*", self.command("team", "list"))
         self.assertIn("there is no team", self.command("team", "join", "none", "rita", expect=1))

@@ -227,6 +227,24 @@ TEST_F(AuthenticatorTest, ADisabledAccountIsShutOut) {
     EXPECT_FALSE(authenticator.sign_in("ann", password, "", now_ns)->has_value());
 }
 
+TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
+    add_account("ann", Role::Admin);
+    add_account("rita", Role::Reader);
+    Authenticator authenticator(*store_);
+    const std::string of_ann = sign_in("ann"), of_rita = sign_in("rita");
+    const auto sight_of = [&](const std::string& secret) { return (**authenticator.of_session(secret, now_ns)).sight; };
+    EXPECT_EQ(sight_of(of_rita), nullptr);
+    ASSERT_TRUE(store_->set_team({"shop", {"*"}, {"*"}, {}}).ok());
+    ASSERT_NE(sight_of(of_rita), nullptr);
+    EXPECT_FALSE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
+    ASSERT_TRUE(*store_->join_team("shop", "rita"));
+    EXPECT_TRUE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
+    ASSERT_TRUE(*store_->leave_team("shop", "rita"));
+    ASSERT_NE(sight_of(of_rita), nullptr);
+    EXPECT_FALSE(sight_of(of_rita)->sees("shop.checkout", "shop.service"));
+    EXPECT_EQ(sight_of(of_ann), nullptr);
+}
+
 TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
     Authenticator authenticator(*store_);
     EXPECT_TRUE(*authenticator.knows_nobody());

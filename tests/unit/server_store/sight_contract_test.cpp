@@ -196,7 +196,9 @@ TEST_F(SightContract, TheServersOwnWorkIsNotForPeople) {
 TEST_F(SightContract, TeamsComeAndGo) {
     for (const char* name : {"ann", "bob"})
         ASSERT_EQ(must(store_->add_account({name, Role::Reader, "", 1, false})), AddOutcome::New);
+    EXPECT_FALSE(must(store_->has_teams()));
     EXPECT_EQ(must(store_->set_team({"shop", {"shop.*", "cart"}, {}, {"devs"}})), AddOutcome::New);
+    EXPECT_TRUE(must(store_->has_teams()));
     EXPECT_EQ(must(store_->set_team({"all", {}, {}, {"*"}})), AddOutcome::New);
     EXPECT_EQ(must(store_->set_team({"all", {}, {"*"}, {"*"}})), AddOutcome::Already);
     EXPECT_TRUE(must(store_->join_team("shop", "ann")));
@@ -211,7 +213,7 @@ TEST_F(SightContract, TeamsComeAndGo) {
     EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(2));
     ASSERT_TRUE(store_->set_teams_by_groups("bob", {}).ok());
     EXPECT_THAT(must(store_->teams_of("bob")), SizeIs(1));
-    // Nobody comes to see everything by a team's end.
+    // Nobody comes to see nothing by a team's end, or everything by the last one's.
     EXPECT_EQ(store_->remove_team("shop").error().kind, ErrorKind::Busy);
     ASSERT_TRUE(store_->set_teams_by_groups("ann", {}).ok());
     EXPECT_TRUE(must(store_->remove_team("shop")));

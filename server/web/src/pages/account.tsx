@@ -14,6 +14,7 @@ export function OwnAccount({ session }: { session: Session }) {
         <>
           <p>You are signed in as <strong>{session.account}</strong>, {session.role === "reader" ? "a reader" : `an ${session.role}`}.{session.expires_ns && <> This session ends at the latest on <Time ns={session.expires_ns} />.</>}</p>
           {session.teams.length > 0 && <p data-testid="own-teams">You see what {session.teams.length > 1 ? "the teams" : "the team"} <strong>{session.teams.join(", ")}</strong> may see. An admin changes that under Accounts.</p>}
+          {!session.sees_everything && session.teams.length === 0 && <p data-testid="no-team">You are in no team, so you see nothing here. An admin puts you into one under Accounts.</p>}
           {session.has_password ? <PasswordSection account={session.account} /> : <p data-testid="no-password">You sign in by a provider, so there is no password to change here. Change it where you sign in.</p>}
         </>
       )}

@@ -69,7 +69,7 @@ function AccountSection({ session }: { session: Session }) {
         <label class="field"><span>Password, 12 letters or more</span><input name="new-password" type="password" required minLength={12} autocomplete="new-password" value={password} onInput={(event) => setPassword(event.currentTarget.value)} /></label>
         <label class="field"><span>Role</span>
           <select name="new-role" value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {!first && <option value="reader">reader: sees everything, or what their teams see</option>}
+            {!first && <option value="reader">reader: sees what their teams see, or everything without teams</option>}
             {!first && <option value="uploader">uploader: may also upload and mark runs</option>}
             <option value="admin">admin: may do everything</option>
           </select>

@@ -15,7 +15,7 @@ export function TeamSection({ accounts }: { accounts: Account[] }) {
   const [edited, setEdited] = useState<Team | null>(null);
   return (
     <Section title="Teams">
-      <p class="muted">Whoever is in a team sees only the events and units that fit the patterns of any of their teams. Admins, and whoever is in no team, see everything.</p>
+      <p class="muted">Whoever is in a team sees only the events and units that fit the patterns of any of their teams. Admins see everything. Once there is a team, whoever is in none sees nothing.</p>
       {problem && <Failure error={problem} />}
       <Ready of={list}>
         {(data) => data.teams.length === 0 ? (
