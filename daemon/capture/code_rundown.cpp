@@ -51,8 +51,7 @@ void CodeRundown::take_mapping(const lagtrap_mapping& mapping) {
     Process* const process = follow(mapping.pid, mapping.header.at_ns);
     if (process == nullptr || !jitdump || process->jitdump.valid()) return;
     const auto folder = proc_root_ / std::to_string(mapping.pid);
-    const auto mounts = LocalMounts::of(folder);
-    auto file = mounts ? open_mapped_file(folder, range_of(mapping), *mounts) : mounts.error();
+    auto file = open_mapped_file(folder, range_of(mapping), mounts_);
     if (file) {
         process->jitdump = std::move(file).value();
     } else {
@@ -74,14 +73,12 @@ CodeRundown::Process* CodeRundown::follow(std::uint32_t pid, std::uint64_t at_ns
     Process process;
     process.facts = *facts;
     process.first_ns = at_ns;
-    if (const auto mounts = LocalMounts::of(folder)) {
-        auto tmp = open_own_tmp(folder, *mounts);
-        // Where there is no /tmp there is no map; one that is not looked into may have held it.
-        if (tmp)
-            process.tmp = std::move(tmp).value();
-        else if (!is_gone(tmp.error()))
-            count_failure(tmp.error());
-    }
+    auto tmp = open_own_tmp(folder, mounts_);
+    // Where there is no /tmp there is no map; one that is not looked into may have held it.
+    if (tmp)
+        process.tmp = std::move(tmp).value();
+    else if (!is_gone(tmp.error()))
+        count_failure(tmp.error());
     return &processes_.emplace(pid, std::move(process)).first->second;
 }
 

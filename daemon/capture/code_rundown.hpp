@@ -72,6 +72,7 @@ class CodeRundown {
     std::filesystem::path directory_;
     std::filesystem::path proc_root_;
     CodeRundownLimits limits_;
+    MountFinder mounts_;
     std::map<std::uint32_t, Process> processes_;
     std::set<std::uint32_t> left_out_;  // not followed, for good
     CodeRundownCounts counts_;

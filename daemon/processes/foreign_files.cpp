@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <ctime>
 #include <string_view>
 #include <vector>
 
 #include "core/files.hpp"
-#include "daemon/processes/mount_table.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -55,10 +53,10 @@ std::int64_t clock_ns(clockid_t clock) {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-bool is_local(std::string_view file_system) {
-    constexpr std::array<std::string_view, 14> local{"bcachefs", "btrfs", "erofs",  "ext2",  "ext3",    "ext4", "f2fs",
-                                                     "jfs",      "ramfs", "rootfs", "tmpfs", "overlay", "xfs",  "zfs"};
-    return std::find(local.begin(), local.end(), file_system) != local.end();
+// Refused, as what lies elsewhere than it should is: it is no failure of ours.
+Status check_local(MountFinder& mounts, int place, const std::filesystem::path& process) {
+    const auto checked = mounts.check_local(place, process);
+    return checked ? checked : make_error(ErrorKind::Denied, checked.error().message);
 }
 
 // Opening something else than a plain file may already have an effect; so it is looked at before it is opened.
@@ -104,33 +102,11 @@ Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
     return facts;
 }
 
-// A line of mountinfo: id, parent, device, root, mount point, options, optional fields, "-", file system, ... (proc(5))
-Result<LocalMounts> LocalMounts::of(const std::filesystem::path& process) {
-    TRY_ASSIGN(const std::string text, read_file(process / "mountinfo", mountinfo_limit_bytes));
-    LocalMounts mounts;
-    for (const std::string_view line : split(text, "\n")) {
-        const auto words = split(line);
-        const auto dash = std::find(words.begin(), words.end(), "-");
-        if (dash == words.end() || dash + 1 == words.end() || !is_local(dash[1])) continue;
-        if (const auto id = number(words.front(), "the mount's number")) mounts.mount_ids_.insert(*id);
-    }
-    return mounts;
-}
-
-bool LocalMounts::hold(int fd) const {
-    const auto text = read_file("/proc/self/fdinfo/" + std::to_string(fd), 64 * 1024);
-    if (!text) return false;
-    const auto words = status_words(*text, "mnt_id:");
-    const auto id =
-        words.empty() ? Result<std::uint64_t>(make_error(ErrorKind::Invalid, "none")) : number(words.front(), "mnt_id");
-    return id && mount_ids_.contains(*id);
-}
-
-Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, const LocalMounts& mounts) {
+Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder& mounts) {
     TRY_ASSIGN(const UniqueFd root, open_file(process / "root", O_PATH | O_DIRECTORY));
-    if (!mounts.hold(root.get())) return make_error(ErrorKind::Denied, "its root is on no local file system");
+    TRY(check_local(mounts, root.get(), process));
     TRY_ASSIGN(UniqueFd tmp, open_in(root.get(), "tmp", O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS));
-    if (!mounts.hold(tmp.get())) return make_error(ErrorKind::Denied, "its /tmp is on no local file system");
+    TRY(check_local(mounts, tmp.get(), process));
     return tmp;
 }
 
@@ -140,10 +116,9 @@ Result<UniqueFd> open_plain_file(int directory, const std::string& name) {
     return reopen_plain(place);
 }
 
-Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
-                                  const LocalMounts& mounts) {
+Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range, MountFinder& mounts) {
     TRY_ASSIGN(const UniqueFd place, open_file(process / "map_files" / range, O_PATH));
-    if (!mounts.hold(place.get())) return make_error(ErrorKind::Denied, "is on no local file system");
+    TRY(check_local(mounts, place.get(), process));
     return reopen_plain(place);
 }
 

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <set>
 #include <string>
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "daemon/processes/mount_finder.hpp"
 
 namespace lagtrap::daemon {
 
@@ -21,22 +21,9 @@ struct ProcessFacts {
 
 [[nodiscard]] Result<ProcessFacts> read_process_facts(const std::filesystem::path& process);
 
-// The mounts of a process's namespace whose file systems live on this machine: those of networks, and those that are a
-// program (FUSE), may answer never, and then nobody can end the one who waits.
-class LocalMounts {
-  public:
-    [[nodiscard]] static Result<LocalMounts> of(const std::filesystem::path& process);
-
-    // Whether what `fd` is open on (O_PATH will do) lies in one of them. Asks no file system.
-    [[nodiscard]] bool hold(int fd) const;
-
-  private:
-    std::set<std::uint64_t> mount_ids_;
-};
-
 // The process's own /tmp, O_PATH: a name in it can be opened when the process is gone, and its mounts with it.
 // Errors: gone, no such folder or a link, or not on a local file system.
-[[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, const LocalMounts& mounts);
+[[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder& mounts);
 
 // The plain file `name` in `directory`, for reading without ever waiting: no link, not on another mount, not linked
 // elsewhere too. ErrorKind::NotFound: there is none; Denied: there is something else.
@@ -44,6 +31,6 @@ class LocalMounts {
 
 // The file mapped at `range` ("START-END" as map_files has it), with the same demands.
 [[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
-                                                const LocalMounts& mounts);
+                                                MountFinder& mounts);
 
 }  // namespace lagtrap::daemon

@@ -1,16 +1,13 @@
 #include "daemon/processes/mount_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 
+#include "daemon/processes/local_file_systems.hpp"
+
 namespace lagtrap::daemon {
 namespace {
-
-constexpr std::array<std::string_view, 21> local_types{
-    "bcachefs", "btrfs", "devtmpfs", "erofs",    "exfat",    "ext2",      "ext3",   "ext4",  "f2fs", "iso9660", "jfs",
-    "nilfs2",   "ntfs3", "ramfs",    "reiserfs", "squashfs", "hugetlbfs", "rootfs", "tmpfs", "vfat", "xfs"};
 
 std::vector<std::string_view> words_of(std::string_view line, char blank) {
     std::vector<std::string_view> words;
@@ -60,27 +57,68 @@ bool is_below(std::string_view path, std::string_view point) {
     return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
 }
 
-}  // namespace
-
-// The layers of an overlay as its options name them: "lowerdir=/a:/b,upperdir=/c", or one "lowerdir+=" each.
-bool MountTable::is_local(std::string_view type, std::string_view options, const MountTable* layers) const {
-    if (std::find(local_types.begin(), local_types.end(), type) != local_types.end() || type == "zfs") return true;
-    if (type != "overlay") return false;
-    const MountTable& where = layers ? *layers : *this;
+// The layers of an overlay as its options name them: "lowerdir=/a:/b,upperdir=/c", or one "lowerdir+=" each. Those that only
+// who made it can follow (relative names) are left out.
+std::vector<std::string> layers_in(std::string_view options) {
+    std::vector<std::string> layers;
     for (const std::string_view option : words_of(options, ',')) {
         const std::size_t equals = std::min(option.find('='), option.size());
         const auto name = option.substr(0, equals);
         if (name != "lowerdir" && name != "lowerdir+" && name != "datadir+" && name != "upperdir") continue;
-        for (const std::string_view layer : words_of(option.substr(std::min(equals + 1, option.size())), ':')) {
-            const Mount* const below = where.holding(unescaped(layer));
-            if (below && !below->local) return false;
-        }
+        for (const std::string_view layer : words_of(option.substr(std::min(equals + 1, option.size())), ':'))
+            if (layer.starts_with('/')) layers.push_back(unescaped(layer));
     }
-    return true;
+    return layers;
 }
 
+// Says of each mount of a table whether it is local. A layer may itself lie on an overlay that comes later in the table.
+class LocalityJudge {
+  public:
+    LocalityJudge(const MountTable& table, std::vector<Mount>& mounts, const std::vector<std::string_view>& options,
+                  const MountTable* machine)
+        : table_(table), mounts_(mounts), options_(options), machine_(machine), is_known_(mounts.size()) {
+        const Mount* const root = (machine ? machine : &table)->holding("/");
+        if (root) root_device_ = root->device;
+    }
+
+    void judge_all() {
+        for (std::size_t i = 0; i < mounts_.size(); ++i) judge(i);
+    }
+
+  private:
+    bool judge(std::size_t index) {
+        Mount& mount = mounts_[index];
+        if (is_known_[index]) return mount.local;
+        is_known_[index] = true;
+        mount.local = true;  // for layers that lie on it by name, but were there before it
+        mount.local = mount.device == root_device_ || is_local_file_system(mount.type) ||
+                      (mount.type == "overlay" && has_local_layers(mount, options_[index]));
+        return mount.local;
+    }
+
+    bool has_local_layers(const Mount& overlay, std::string_view options) {
+        if (machine_)
+            if (const Mount* const same = machine_->by_device(overlay.device)) return same->local;
+        const auto layers = layers_in(options);
+        return std::all_of(layers.begin(), layers.end(), [this](const std::string& layer) {
+            const Mount* const here = table_.holding(layer);
+            const Mount* const there = machine_ ? machine_->holding(layer) : nullptr;
+            return (!here || judge(static_cast<std::size_t>(here - mounts_.data()))) && (!there || there->local);
+        });
+    }
+
+    const MountTable& table_;
+    std::vector<Mount>& mounts_;
+    const std::vector<std::string_view>& options_;
+    const MountTable* machine_;
+    std::optional<std::uint64_t> root_device_;
+    std::vector<bool> is_known_;
+};
+
+}  // namespace
+
 // A line: id, parent, device, root, mount point, options, optional fields, "-", type, source, options of the file system.
-MountTable MountTable::parse(std::string_view text, const MountTable* layers) {
+MountTable MountTable::parse(std::string_view text, const MountTable* machine) {
     MountTable table;
     std::vector<std::string_view> options;
     for (const std::string_view line : words_of(text, '\n')) {
@@ -95,11 +133,7 @@ MountTable MountTable::parse(std::string_view text, const MountTable* layers) {
         table.mounts_.push_back({*id, *device, unescaped(words[4]), std::string(dash[1]), false, set_uid_counts});
         options.push_back(words.end() - dash > 3 ? dash[3] : std::string_view());
     }
-    const Mount* const root = (layers ? layers : &table)->holding("/");
-    for (std::size_t i = 0; i < table.mounts_.size(); ++i) {
-        Mount& mount = table.mounts_[i];
-        mount.local = (root && mount.device == root->device) || table.is_local(mount.type, options[i], layers);
-    }
+    LocalityJudge(table, table.mounts_, options, machine).judge_all();
     return table;
 }
 

@@ -1,6 +1,5 @@
-// The mounts of a namespace, as /proc/PID/mountinfo tells them (proc(5)), and which of them answer without anybody else.
-// A file system of a network, and one that is a program (FUSE), may answer never, and then nobody can end the one who
-// waits. Only reads the text: asks no file system.
+// The mounts of a namespace, as /proc/PID/mountinfo tells them (proc(5)), and which of them answer without anybody else
+// (local_file_systems.hpp). Only reads the text: asks no file system.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +24,11 @@ inline constexpr std::uint64_t mountinfo_limit_bytes = 4 << 20;
 
 class MountTable {
   public:
-    // An overlay is local if all its layers are, which its options name by paths of `layers`, the mounts of who made it
-    // (the machine's own; nullptr: those before it in `text`). A layer that cannot be found there counts as local, and so
-    // does what the machine itself runs from: if that does not answer, nothing does.
-    [[nodiscard]] static MountTable parse(std::string_view text, const MountTable* layers = nullptr);
+    // An overlay is local if all its layers are, which its options name by paths of who mounted it. Where the machine's own
+    // mounts (`machine`; nullptr: `text` is them) have the same overlay, the paths are the machine's. Else they are looked
+    // up both in `text` and on the machine, and a layer that is not local in either makes the overlay not local. A layer that
+    // neither knows counts as local. So does what the machine itself runs from: if that does not answer, nothing does.
+    [[nodiscard]] static MountTable parse(std::string_view text, const MountTable* machine = nullptr);
 
     // nullptr: there is none.
     [[nodiscard]] const Mount* by_id(std::uint64_t id) const;
@@ -39,7 +39,6 @@ class MountTable {
     [[nodiscard]] bool answers_to_a_look() const;
 
   private:
-    [[nodiscard]] bool is_local(std::string_view type, std::string_view options, const MountTable* layers) const;
     std::vector<Mount> mounts_;
 };
 

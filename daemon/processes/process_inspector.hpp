@@ -3,19 +3,16 @@
 // holds up whoever reads. So only a process that can be done without looks (inspector_pool.hpp); what it reads is bounded.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "bpf/records.h"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
-#include "daemon/processes/mount_table.hpp"
+#include "daemon/processes/mount_finder.hpp"
 #include "daemon/processes/record_buffer.hpp"
 
 namespace lagtrap::daemon {
@@ -91,22 +88,16 @@ class DirectInspector : public ProcessInspector {
         UniqueFd fd;  // O_PATH
         CodeFileIdentity identity;
     };
-    struct KnownMounts {
-        std::shared_ptr<const MountTable> table;
-        std::chrono::steady_clock::time_point read_at;
-    };
     [[nodiscard]] Result<Place> find(const NamedMapping& mapping);
-    [[nodiscard]] Result<Place> find_mapped(const NamedMapping& mapping, const MountTable& mounts) const;
-    [[nodiscard]] static Result<Place> find_by_path(const std::filesystem::path& root, const NamedMapping& mapping,
-                                                    const MountTable& mounts);
-    [[nodiscard]] static Result<Place> place_of(UniqueFd fd, const MountTable& mounts);
-    // nullptr: the process is gone.
-    [[nodiscard]] std::shared_ptr<const MountTable> mounts_of(const std::filesystem::path& process);
+    [[nodiscard]] Result<Place> find_mapped(const NamedMapping& mapping);
+    [[nodiscard]] Result<Place> find_by_path(const std::filesystem::path& process, const std::filesystem::path& root,
+                                             const NamedMapping& mapping);
+    [[nodiscard]] Result<Place> place_of(UniqueFd fd, const std::filesystem::path& process);
     [[nodiscard]] std::filesystem::path folder_of(std::uint32_t pid) const { return proc_root_ / std::to_string(pid); }
 
     std::filesystem::path proc_root_;
     MayOpen may_open_;
-    std::map<std::string, KnownMounts> known_mounts_;  // by the name of their namespace
+    MountFinder mounts_;
 };
 
 // By whom ProcessScan and CodeModules of this process look; nullptr: they do it themselves. It outlives their use; to be

@@ -54,6 +54,39 @@ TEST(MountTable, AnOverlayIsLocalIfItsLayersAre) {
     EXPECT_TRUE(overlay("rw,lowerdir=l/ABC:l/DEF,upperdir=u"));  // by names that only who made it can follow
 }
 
+// A rootless container's, whose layers only its own namespace has.
+TEST(MountTable, LayersAreLookedUpInTheMountsOfWhoMadeTheOverlay) {
+    const auto own = MountTable::parse(machine);
+    const std::string layers = " - overlay overlay rw,lowerdir=/srv/layer:/data/a\n";
+    const auto is_local = [&](const std::string& mounts) {
+        return MountTable::parse("49 1 8:1 / / rw - ext4 /dev/sda1 rw\n" + mounts + "50 49 0:50 / /top rw" + layers,
+                                 &own)
+            .by_id(50)
+            ->local;
+    };
+    EXPECT_TRUE(is_local(""));
+    EXPECT_FALSE(is_local("51 49 0:51 / /srv rw - fuse some rw\n"));
+    EXPECT_TRUE(is_local("51 49 0:51 / /srv rw - squashfs some rw\n"));
+    // An overlay of overlays, in any order.
+    EXPECT_FALSE(
+        is_local("51 49 0:51 / /srv rw - overlay overlay rw,lowerdir=/srv/below/a\n"
+                 "52 51 0:52 / /srv/below rw - fuse some rw\n"));
+    // The machine has mounted it itself, so its paths are the machine's, whatever lies there in the container.
+    const auto with_overlay = MountTable::parse(std::string(machine) + "90 22 0:50 / /run/top rw" + layers);
+    const auto container =
+        MountTable::parse("49 1 0:50 / / rw" + layers + "51 49 0:51 / /srv rw - nfs server:/ rw\n", &with_overlay);
+    EXPECT_TRUE(container.by_id(49)->local);
+    EXPECT_FALSE(container.by_id(51)->local);
+}
+
+TEST(MountTable, AnOverlayThatNamesItselfEnds) {
+    const auto table = MountTable::parse(
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "2 1 0:50 / /a rw - overlay overlay rw,lowerdir=/b/x\n"
+        "3 1 0:51 / /b rw - overlay overlay rw,lowerdir=/a/x\n");
+    EXPECT_TRUE(table.by_id(2)->local);
+}
+
 TEST(MountTable, WhatTheMachineRunsFromCountsAsLocal) {
     const auto own =
         MountTable::parse("1 0 0:9 / / rw - nfs server:/root rw\n2 1 0:10 / /home rw - nfs server:/home rw\n");
